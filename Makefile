@@ -1,0 +1,92 @@
+# Two commands are all a reader needs: `make run` and `make test`. Each sets everything up by itself.
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help run test check format setup bench clean
+
+VENV ?= .venv
+PYTHON ?=
+ARGS ?=
+
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+PIP := $(BIN)/python -m pip --quiet --quiet --disable-pip-version-check --no-input
+
+help: ## Show what can be made
+	@echo "make run      set up and run a short tour of Fairlane"
+	@echo "make test     set up and run every test (ARGS=\"tests/core -k lane\" for some)"
+	@echo "make check    formatting, lint, types and layers"
+	@echo "make format   put the code into the agreed form"
+	@echo "make bench    measure throughput on this machine"
+	@echo "make setup    only create $(VENV) and install into it"
+	@echo "make clean    remove $(VENV) and everything tools have made"
+
+run: $(STAMP)
+	@$(BIN)/python examples/tour.py $(ARGS)
+
+test: $(STAMP)
+	@$(BIN)/python -m pytest -n auto $(ARGS)
+
+check: $(STAMP)
+	@echo "Checking formatting, lint, types and layers"
+	@$(BIN)/ruff format --check --quiet --diff .
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo
+
+format: $(STAMP)
+	@$(BIN)/ruff check --quiet --fix-only .
+	@$(BIN)/ruff format --quiet .
+
+bench: $(STAMP)
+	@$(BIN)/python benchmarks/quick.py $(ARGS)
+
+setup: $(STAMP)
+	@echo "$(VENV) is ready"
+
+clean:
+	@echo "Removing $(VENV) and what tools have made"
+	@rm -rf "$(VENV)" build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The stamp is newer than what it was installed from, so a second run installs nothing. A folder whose
+# interpreter no longer starts (the tree was moved, Python was upgraded) is made anew.
+$(STAMP): pyproject.toml constraints.txt
+	@"$(BIN)/python" -m pip --version >/dev/null 2>&1 || { $(find_python); $(need_venv); \
+	    echo "Creating $(VENV) with $$($$python --version)"; \
+	    $$python -m venv --clear "$(VENV)"; }
+	@echo "Installing Fairlane and its tools into $(VENV) (once, and again when pyproject.toml changes)"
+	@$(PIP) install --root-user-action=ignore --no-warn-script-location \
+	    --constraint constraints.txt --editable '.[dev]'
+	@touch "$(STAMP)"
+
+# Sets $$python to the first interpreter that is new enough.
+define find_python
+python=; \
+for name in $(PYTHON) python3.11 python3 python3.12 python3.13 python3.14; do \
+    if $$name -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then \
+        python=$$name; break; \
+    fi; \
+done; \
+if [ -z "$$python" ]; then \
+    echo "Fairlane needs Python 3.11 or newer and found none on the PATH." >&2; \
+    echo "Install it (Debian and Ubuntu: apt-get install python3 python3-venv), or name one: make setup PYTHON=python3.12" >&2; \
+    exit 1; \
+fi
+endef
+
+# Debian ships the venv module as a package of its own.
+define need_venv
+package=$$($$python -c 'import sys; print("python%d.%d-venv" % sys.version_info[:2])'); \
+if ! $$python -c 'import venv, ensurepip' >/dev/null 2>&1; then \
+    if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then \
+        echo "Installing $$package, which Debian keeps apart from Python"; \
+        { apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends "$$package"; } >/dev/null 2>&1 \
+            || { echo "apt-get could not install $$package; install it by hand and try again." >&2; exit 1; }; \
+    else \
+        echo "This Python has no venv module. Install it (Debian and Ubuntu: sudo apt-get install $$package) and try again." >&2; \
+        exit 1; \
+    fi; \
+fi
+endef

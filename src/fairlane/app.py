@@ -1,0 +1,288 @@
+"""`Fairlane`: declare queues, limits, tasks and schedules; run an engine; then steer it
+(`client`)."""
+
+import os
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Concatenate, Final, Literal, ParamSpec, Self, TypeVar, overload
+
+import msgspec
+
+from fairlane.client import Client
+from fairlane.core.inputs import Input, Record, Setting
+from fairlane.core.queues import settings_from
+from fairlane.core.retry import Retry
+from fairlane.engine.clock import Clock, SystemClock
+from fairlane.engine.context import Context, SyncContext
+from fairlane.engine.definition import GRACE_SECONDS, Definition, Isolation, Precondition, Template
+from fairlane.engine.engine import Engine
+from fairlane.engine.hooks import Hook
+from fairlane.engine.schedules import GRACE_SECONDS as MISFIRE_SECONDS
+from fairlane.engine.schedules import Schedule
+from fairlane.engine.triggers import Trigger
+from fairlane.engine.worker import RECHECK_SECONDS
+from fairlane.errors import BadSetting, UnknownName
+from fairlane.lifetime import Lifetime
+from fairlane.store.opening import store_at
+from fairlane.store.protocol import Store
+from fairlane.sync import Sync
+from fairlane.tasks import Call, Policies, Task
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+DEFAULT_DATABASE: Final = "sqlite:///fairlane.db"
+DEFAULT_SLOTS: Final = 256
+
+
+class Fairlane(Client):
+    """A durable task queue and scheduler inside this program.
+
+    `database` is `sqlite:///work.db` or `memory://`; without it FAIRLANE_DATABASE counts, else
+    `fairlane.db` in the working folder. `slots` is how many jobs this process runs at a time.
+    """
+
+    def __init__(
+        self,
+        database: str | None = None,
+        *,
+        slots: int = DEFAULT_SLOTS,
+        stop_grace_seconds: float = 10.0,
+        recheck_seconds: float = RECHECK_SECONDS,
+        clock: Clock | None = None,
+        work: bool = True,
+    ) -> None:
+        if slots < 1:
+            raise BadSetting(f"slots is {slots}; a process needs at least 1 to run anything")
+        self.database = database or os.environ.get("FAIRLANE_DATABASE") or DEFAULT_DATABASE
+        self.tasks: dict[str, Task[Any, Any]] = {}
+        self.clock = clock or SystemClock()
+        self.sync = Sync(self, self._run_sync)
+        self._slots = slots
+        self._work = work
+        self._stop_grace_seconds = stop_grace_seconds
+        self._recheck_seconds = recheck_seconds
+        self._definitions: dict[str, Definition] = {}
+        self._settings: dict[tuple[str, str], Setting] = {}
+        self._schedules: dict[str, Schedule] = {}
+        self._hooks: list[Hook] = []
+        self._lifetime = Lifetime(self._open, self._close)
+        store_at(self.database)  # a wrong address is told here, not at the first start
+        self.queue("default")
+
+    # declaring
+
+    def queue(self, name: str, **settings: Any) -> None:
+        """Declare a queue.
+
+        Settings: max_concurrent, order ("fifo", "strict", "round_robin"), on_conflict ("queue",
+        "reject", "merge", "reject_running"), devices, anti_starvation, starvation_picks,
+        starvation_seconds. What an operator set while running stays in force over these.
+        """
+        settings_from(name, settings)
+        self._settings["queue", name] = Setting("", "queue", name, "code", settings)
+
+    def limit(self, key: str, *, starts: int, per_seconds: float) -> None:
+        """Allow so many starts in every window; `key:anything` counts apart, by the same rule."""
+        values = {"starts": starts, "per_seconds": per_seconds}
+        self._settings["rate", key] = Setting("", "rate", key, "code", values)
+
+    def resource(self, name: str, amount: int) -> None:
+        """Say how much there is of something that jobs and stages use."""
+        self._settings["resource", name] = Setting("", "resource", name, "code", {"amount": amount})
+
+    @overload
+    def task(self, function: Callable[Concatenate[Context, P], Awaitable[R]], /) -> Task[P, R]: ...
+    @overload
+    def task(self, function: Callable[Concatenate[SyncContext, P], R], /) -> Task[P, R]: ...
+    @overload
+    def task(self, function: Callable[P, Awaitable[R]], /) -> Task[P, R]: ...
+    @overload
+    def task(self, function: Callable[P, R], /) -> Task[P, R]: ...
+    @overload
+    def task(
+        self,
+        *,
+        name: str | None = None,
+        queue: str = "default",
+        lane: Template | None = None,
+        bucket: Template | None = None,
+        dedupe: Template | None = None,
+        limits: Sequence[Template] = (),
+        uses: Mapping[str, int] | None = None,
+        requires: Sequence[Template] = (),
+        retry: Retry | None = None,
+        recover: int = 1,
+        hold_lane: bool = True,
+        isolation: Isolation = "none",
+        timeout_seconds: float | None = None,
+        stall_seconds: float | None = None,
+        grace_seconds: float = GRACE_SECONDS,
+        stages: Sequence[str] = (),
+        outputs: Sequence[Template] = (),
+        on_output: str = "rename",
+        preconditions: Sequence[Precondition] = (),
+    ) -> "Decorator": ...
+
+    def task(self, *function: Callable[..., Any], **options: Any) -> Any:
+        """Register a function as a task.
+
+        Its parameters are checked by their annotations when a job is submitted. A first parameter
+        called `ctx` gets the context. An async function runs on the loop, a plain one in a thread,
+        with `isolation="process"` in a child process that can be killed. `lane`, `dedupe`,
+        `limits`, `requires` and `outputs` are templates over the parameters, such as "{handle}".
+        """
+        if function:
+            return self._register(function[0], {})
+        return lambda decorated: self._register(decorated, options)
+
+    def _register(self, function: Callable[..., Any], options: dict[str, Any]) -> Task[Any, Any]:
+        for_scheduler = {k: v for k, v in options.items() if k in Policies.__struct_fields__}
+        for_worker = {k: v for k, v in options.items() if k not in for_scheduler}
+        for_scheduler["uses"] = for_scheduler.get("uses") or {}
+        definition = Definition(function, **for_worker)
+        if definition.name in self.tasks:
+            raise BadSetting(f'there is already a task "{definition.name}"; give this one a name=…')
+        task: Task[Any, Any] = Task(self, definition, Policies(**for_scheduler))
+        self.tasks[definition.name] = task
+        self._definitions[definition.name] = definition
+        return task
+
+    def schedule(
+        self,
+        name: str,
+        call: Call[Any],
+        *,
+        cron: str | None = None,
+        every_seconds: float | None = None,
+        at: datetime | None = None,
+        timezone: str = "UTC",
+        grace_seconds: float = MISFIRE_SECONDS,
+        coalesce: bool = True,
+        overlap: Literal["skip", "queue", "cancel"] = "skip",
+    ) -> None:
+        """Declare a schedule: by cron expression, interval or a single instant.
+
+        A firing that is late by no more than the grace happens; with `coalesce` once for all that
+        piled up. `overlap` says what happens while the previous firing's job is still alive.
+        """
+        if at is not None:
+            trigger = Trigger.once(at, timezone=timezone)
+        else:
+            trigger = Trigger(cron=cron, every_seconds=every_seconds, timezone=timezone)
+        self._schedules[name] = Schedule(
+            name=name,
+            trigger=trigger,
+            submission=call.submission(),
+            grace_seconds=grace_seconds,
+            coalesce=coalesce,
+            overlap=overlap,
+        )
+
+    def on_end(self, hook: Hook) -> Hook:
+        """Call this with the job whenever one ends, at least once each."""
+        self._hooks.append(hook)
+        return hook
+
+    # running
+
+    async def __aenter__(self) -> Self:
+        await self._lifetime.enter()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._lifetime.leave()
+
+    def start(self) -> None:
+        """Start the engine in a thread of its own, for programs without asyncio. Safe to repeat."""
+        self._lifetime.start()
+
+    def stop(self) -> None:
+        """Stop an engine that `start` started: what runs has its grace, then goes back."""
+        self._lifetime.stop()
+
+    async def _open(self) -> Engine:
+        self._check_names()
+        store = store_at(self.database)
+        await store.open()
+        try:
+            stored = await store.records("schedule")
+            engine = Engine(
+                store,
+                self._definitions,
+                lambda: self._declarations(stored),
+                clock=self.clock,
+                slots=self._slots,
+                recheck_seconds=self._recheck_seconds,
+                hooks=self._hooks,
+                work=self._work,
+            )
+            await engine.start()
+        except BaseException:
+            await store.close()
+            raise
+        return engine
+
+    async def _close(self, engine: Engine) -> None:
+        try:
+            await engine.stop(self._stop_grace_seconds)
+        finally:
+            await engine.store.close()
+
+    def _check_names(self) -> None:
+        """Tell about a task that names what nobody declared, before anything runs."""
+        queues = [name for kind, name in self._settings if kind == "queue"]
+        for task in self.tasks.values():
+            if task.policies.queue not in queues:
+                raise UnknownName("queue", task.policies.queue, queues)
+
+    def _declarations(self, stored: Mapping[str, str]) -> list[Input]:
+        inputs: list[Input] = list(self._settings.values())
+        for name, schedule in self._schedules.items():
+            before = msgspec.json.decode(stored[name], type=Schedule) if name in stored else None
+            same = before is not None and before.trigger == schedule.trigger
+            inputs.append(Record("", "schedule", name, msgspec.structs.replace(
+                schedule,
+                since=before.since if before is not None and same else self.clock.now(),
+                paused=before.paused if before is not None else False,
+            ).text()))  # fmt: skip
+        for task in self.tasks.values():
+            body = msgspec.json.encode(task.definition.parameters.schema()).decode()
+            inputs.append(Record("", "task", task.name, body))
+        return inputs
+
+    # what the client builds on
+
+    @property
+    def _engine(self) -> Engine:
+        return self._lifetime.engine
+
+    @property
+    def _store(self) -> Store:
+        return self._engine.store
+
+    async def _on_loop(self, coroutine: Any) -> Any:
+        return await self._lifetime.run(coroutine)
+
+    def _run_sync(self, coroutine: Any) -> Any:
+        return self._lifetime.run_sync(coroutine)
+
+    def _reserve(self, job: str, path: Path) -> Path:
+        return self._engine.worker.outputs.take_unused(job, path)
+
+
+class Decorator:
+    """What `app.task(...)` with options returns; only its type matters."""
+
+    @overload
+    def __call__(
+        self, function: Callable[Concatenate[Context, P], Awaitable[R]], /
+    ) -> Task[P, R]: ...
+    @overload
+    def __call__(self, function: Callable[Concatenate[SyncContext, P], R], /) -> Task[P, R]: ...
+    @overload
+    def __call__(self, function: Callable[P, Awaitable[R]], /) -> Task[P, R]: ...
+    @overload
+    def __call__(self, function: Callable[P, R], /) -> Task[P, R]: ...
+    def __call__(self, function: Any, /) -> Any: ...

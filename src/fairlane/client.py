@@ -1,0 +1,347 @@
+"""What application code calls while an engine runs: submit, steer, look.
+
+Every call works in every process on the database. Changes go to the leader and come back with its
+answer; reads go straight to the store.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Iterable, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
+
+from fairlane.core.forecast import Forecast, forecast
+from fairlane.core.inputs import (
+    Ask,
+    Command,
+    EditLane,
+    Explain,
+    Pause,
+    Record,
+    Resume,
+    Setting,
+    Submit,
+)
+from fairlane.core.job import JobId
+from fairlane.core.queues import settings_from
+from fairlane.core.scheduler import Scheduler
+from fairlane.engine.schedules import Schedule, fire
+from fairlane.errors import BadSetting, NotFound, UnknownName
+from fairlane.ids import new_id
+from fairlane.jobs import Job
+from fairlane.snapshots import (
+    Snapshot,
+    lane_without_secrets,
+    schedule_without_secrets,
+    snapshot_from,
+)
+from fairlane.store.views import (
+    EventView,
+    FiringView,
+    JobView,
+    LaneView,
+    LogLine,
+    Page,
+    Query,
+)
+from fairlane.tasks import Call, Options, Task
+
+if TYPE_CHECKING:
+    from fairlane.engine.clock import Clock
+    from fairlane.engine.engine import Engine
+    from fairlane.store.protocol import Store
+
+R = TypeVar("R")
+
+_FORECAST_JOBS = 10_000
+_TICK_SECONDS = 1e-5
+
+
+class Client:
+    if TYPE_CHECKING:
+        tasks: dict[str, Task[Any, Any]]
+        clock: Clock
+
+        @property
+        def _engine(self) -> Engine: ...
+        @property
+        def _store(self) -> Store: ...
+        async def _on_loop(self, coroutine: Any) -> Any: ...
+        def _reserve(self, job: str, path: Path) -> Path: ...
+
+    async def call(self, command: Command) -> Any:
+        """Have the leader carry out a command."""
+        return await self._on_loop(self._engine.call(command))
+
+    # submitting
+
+    async def submit(self, call: Call[R]) -> Job[R]:
+        """Submit a call; once this returns the job is on disk."""
+        return (await self.submit_many([call]))[0]
+
+    async def submit_many(self, calls: Sequence[Call[Any]]) -> list[Job[Any]]:
+        """Submit calls in this order, all or none: one conflict refuses all and names it."""
+        if not calls:
+            return []
+        submissions = [call.submission(self._reserve) for call in calls]
+        admitted: set[str] = set()
+        try:
+            answers = await self.call(Submit(new_id(), submissions))
+            admitted.update(answer["id"] for answer in answers)
+        finally:
+            self._release(job.id for job in submissions if job.id not in admitted)
+        return [
+            Job(self, JobId(a["id"]), results=call.task.definition.results, merged=a["merged"])  # type: ignore[arg-type]
+            for call, a in zip(calls, answers, strict=True)
+        ]
+
+    def _release(self, jobs: Iterable[str]) -> None:
+        """Give back the output names of jobs that were not admitted."""
+        for job in jobs:
+            self._engine.worker.outputs.release(job)
+
+    async def submit_by_name(self, task: str, params: dict[str, Any], **options: Any) -> Job[Any]:
+        """Submit a job of a task by the task's name."""
+        return await self.submit(self.task_named(task).options(**options).call(**params))
+
+    def task_named(self, name: str) -> Task[Any, Any]:
+        if name not in self.tasks:
+            raise UnknownName("task", name, self.tasks)
+        return self.tasks[name]
+
+    async def rerun(self, job: str) -> Job[Any]:
+        """Run an ended job's original input again, as a new job."""
+        submission = await self._on_loop(self._store.submission(JobId(job)))
+        if submission is None:
+            raise NotFound(f"job {job} does not exist")
+        submission.id = new_id()
+        answers = await self.call(Submit(new_id(), [submission]))
+        return self.job(answers[0]["id"])
+
+    # jobs
+
+    def job(self, id: str) -> Job[Any]:
+        """Return a handle on a job by its id, without looking whether it exists."""
+        return Job(self, JobId(id))  # type: ignore[arg-type]
+
+    async def show(self, id: str) -> JobView:
+        found = await self._on_loop(self._store.jobs([JobId(id)]))
+        if id not in found:
+            raise NotFound(f"job {id} does not exist")
+        return found[JobId(id)]  # type: ignore[no-any-return]
+
+    async def wait_for(self, id: str) -> JobView:
+        """Return the job once it has ended, however it ended."""
+        return await self._on_loop(self._engine.waits.ended(JobId(id)))  # type: ignore[no-any-return]
+
+    async def explain(self, id: str) -> dict[str, Any]:
+        """Say why a job waits: its place, and every limit, lane, pause or worker in its way."""
+        return await self.call(Explain(new_id(), JobId(id)))  # type: ignore[no-any-return]
+
+    async def log(self, id: str, *, limit: int = 1000) -> list[LogLine]:
+        return await self._on_loop(self._store.log(JobId(id), limit=limit))  # type: ignore[no-any-return]
+
+    async def history(
+        self,
+        *,
+        states: Sequence[str] = (),
+        task: str | None = None,
+        queue: str | None = None,
+        lane: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        limit: int = 50,
+        cursor: str | None = None,
+    ) -> Page:
+        """List ended jobs, the newest end first; `next` of a page is the cursor of the next."""
+        query = Query(
+            states=tuple(states), task=task, queue=queue, lane=lane,
+            since=None if since is None else since.timestamp(),
+            until=None if until is None else until.timestamp(),
+            limit=max(1, min(limit, 1000)), cursor=cursor,
+        )  # fmt: skip
+        return await self._on_loop(self._store.history(query))  # type: ignore[no-any-return]
+
+    # queues and limits
+
+    async def pause(self, queue: str) -> dict[str, Any]:
+        """Start nothing new; what runs goes on."""
+        return await self.call(Pause(new_id(), queue))  # type: ignore[no-any-return]
+
+    async def stop_after_current(self, queue: str) -> dict[str, Any]:
+        """Pause, and let `drain` return when the last running job has ended."""
+        return await self.call(Pause(new_id(), queue, after_current=True))  # type: ignore[no-any-return]
+
+    async def resume(self, queue: str) -> dict[str, Any]:
+        return await self.call(Resume(new_id(), queue))  # type: ignore[no-any-return]
+
+    async def set_queue(self, queue: str, **settings: Any) -> dict[str, Any]:
+        """Change settings while running; None clears a choice, so that the code's counts again."""
+        return await self._set("queue", queue, settings)
+
+    async def set_limit(
+        self, key: str, *, starts: int | None = None, per_seconds: float | None = None
+    ) -> dict[str, Any]:
+        return await self._set("rate", key, {"starts": starts, "per_seconds": per_seconds})
+
+    async def set_resource(self, name: str, amount: int | None) -> dict[str, Any]:
+        return await self._set("resource", name, {"amount": amount})
+
+    async def _set(self, kind: Any, name: str, values: dict[str, Any]) -> dict[str, Any]:
+        return await self.call(Setting(new_id(), kind, name, "operator", values))  # type: ignore[no-any-return]
+
+    async def is_queued(self, dedupe: str) -> bool:
+        """Tell whether a job with this dedupe key waits."""
+        return bool(await self.call(Ask(new_id(), queued=dedupe)))
+
+    async def is_running(self, queue: str, lane: str) -> bool:
+        """Tell whether a job of this lane runs."""
+        return bool(await self.call(Ask(new_id(), lane=(queue, lane))))
+
+    async def drain(self, queue: str | None = None) -> None:
+        """Return when nothing runs and nothing will: all done, or paused and the last one ended."""
+        while not await self._is_drained(queue):  # noqa: ASYNC110 - other processes end jobs too
+            await asyncio.sleep(0.05)
+
+    async def _is_drained(self, queue: str | None) -> bool:
+        records = await self._on_loop(self._store.records("queue"))
+        for name, counts in (await self._on_loop(self._store.counts())).items():
+            if queue in (None, name):
+                paused = msgspec.json.decode(records[name])["paused"] if name in records else None
+                busy = {"running", "interrupted"} if paused else set(counts) - {"scheduled"}
+                if any(counts.get(state) for state in busy):
+                    return False
+        return True
+
+    async def forecast(self, queue: str | None = None, **what_if: Any) -> Forecast:
+        """Say when each waiting job will start; with a queue's settings, what they would change."""
+        if what_if and queue is None:
+            raise BadSetting(f"say which queue would have {', '.join(what_if)}: forecast(queue, …)")
+        image, durations = await asyncio.gather(
+            self._on_loop(self._store.image(queue=queue, limit=_FORECAST_JOBS)),
+            self._on_loop(self._store.durations()),
+        )
+        now = self.clock.now()
+        if queue is not None:
+            known = [name for kind, name in image.records if kind == "queue"]
+            if queue not in known:
+                raise UnknownName("queue", queue, known)
+            settings_from(queue, what_if)
+
+        def run() -> Forecast:
+            scheduler = Scheduler()
+            scheduler.load(
+                jobs=image.jobs, dependencies=image.dependencies, records=image.records,
+                takes=image.takes, grants=image.grants, seq=image.seq, now=now,
+            )  # fmt: skip
+            return forecast(scheduler, now=now, durations=durations, queue=queue, what_if=what_if)
+
+        return await asyncio.to_thread(run)
+
+    # looking on
+
+    async def snapshot(self, *, waiting: int = 200, ended: int = 50) -> Snapshot:
+        """Return the present, true at its `seq`; follow with `events(after=snapshot.seq)`."""
+        picture = await self._on_loop(self._store.picture(waiting=waiting, ended=ended))
+        return snapshot_from(picture)
+
+    async def events(
+        self, *, after: int | None = None, job: str | None = None, queue: str | None = None
+    ) -> AsyncGenerator[EventView, None]:
+        """Give events as they are committed; a `resync` at the end means: take a snapshot again."""
+        wanted = None if job is None else JobId(job)
+        following = self._engine.feed.follow(after, job=wanted, queue=queue)
+
+        async def next_event() -> EventView | None:
+            return await anext(following, None)
+
+        async def close() -> None:
+            await following.aclose()
+
+        try:
+            while (event := await self._on_loop(next_event())) is not None:
+                yield event
+        finally:
+            await self._on_loop(close())
+
+    # lanes
+
+    async def lanes(self, queue: str | None = None) -> list[LaneView]:
+        return [lane_without_secrets(view) for view in await self._lanes(queue)]
+
+    async def _lanes(self, queue: str | None) -> list[LaneView]:
+        return await self._on_loop(self._store.lanes(queue))  # type: ignore[no-any-return]
+
+    async def save_lane(self, queue: str, lane: str, call: Call[Any] | None) -> None:
+        """Save what a lane runs; refused while it has an active job. None forgets it."""
+        body = None
+        if call is not None:
+            params = msgspec.json.decode(call.params)
+            saved = {"task": call.task.name, "params": params}
+            if secrets := call.task.definition.parameters.secrets:
+                saved["secrets"] = secrets
+            body = msgspec.json.encode(saved).decode()
+        await self.call(EditLane(new_id(), queue, lane, body))
+
+    async def start_lane(self, queue: str, lane: str) -> Job[Any]:
+        """Run a lane's saved parameters afresh."""
+        return await self._run_lane(queue, lane, "start")
+
+    async def continue_lane(self, queue: str, lane: str) -> Job[Any]:
+        """Run a lane's saved parameters from where its last job stopped."""
+        return await self._run_lane(queue, lane, "continue")
+
+    async def _run_lane(self, queue: str, lane: str, kind: Any) -> Job[Any]:
+        saved = next((v.params for v in await self._lanes(queue) if v.lane == lane), None)
+        if saved is None:
+            raise NotFound(f'lane "{lane}" of queue "{queue}" has no saved parameters')
+        task = self.task_named(saved["task"])
+        options = Options(kind=kind, queue=queue, lane=lane)
+        values = task.definition.parameters.validate((), saved["params"])
+        return await self.submit(Call(task, values, options))
+
+    # schedules
+
+    async def schedules(self) -> dict[str, Schedule]:
+        known = await self._stored_schedules()
+        return {name: schedule_without_secrets(schedule) for name, schedule in known.items()}
+
+    async def _stored_schedules(self) -> dict[str, Schedule]:
+        stored = await self._on_loop(self._store.records("schedule"))
+        return {name: msgspec.json.decode(body, type=Schedule) for name, body in stored.items()}
+
+    async def firings(self, schedule: str, *, limit: int = 50) -> list[FiringView]:
+        return await self._on_loop(self._store.firings(schedule, limit=limit))  # type: ignore[no-any-return]
+
+    async def pause_schedule(self, name: str) -> None:
+        await self._change_schedule(name, paused=True)
+
+    async def resume_schedule(self, name: str) -> None:
+        """Let a schedule fire again, from now on; what it missed while paused stays missed."""
+        await self._change_schedule(name, paused=False, since=self.clock.now())
+
+    async def _change_schedule(self, name: str, **changes: Any) -> None:
+        changed = msgspec.structs.replace(await self._schedule(name), **changes)
+        await self.call(Record(new_id(), "schedule", name, changed.text()))
+
+    async def delete_schedule(self, name: str) -> None:
+        await self._schedule(name)
+        await self.call(Record(new_id(), "schedule", name, None))
+
+    async def fire(self, name: str) -> Job[Any] | None:
+        """Fire a schedule by hand; None if its policy skipped it, which is recorded."""
+        schedule = await self._schedule(name)
+        # A firing is known by its instant, so two of one instant must be told apart.
+        latest = [firing.fire_at.timestamp() for firing in await self.firings(name, limit=1)]
+        fire_at = max([self.clock.now(), *(at + _TICK_SECONDS for at in latest)])
+        submission = fire(schedule, fire_at, by_hand=True)
+        answers = await self.call(Submit(new_id(), [submission]))
+        return self.job(answers[0]["id"]) if answers and answers[0]["id"] else None
+
+    async def _schedule(self, name: str) -> Schedule:
+        known = await self._stored_schedules()
+        if name not in known:
+            raise UnknownName("schedule", name, known)
+        return known[name]

@@ -1,0 +1,241 @@
+"""Letting jobs in: one atomic act of checking and queueing.
+
+All jobs of a submission are looked at before the first is taken in, each as if those before it were
+already there; one conflict refuses all of them and nothing has changed.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from fairlane.core.board import Board
+from fairlane.core.decisions import Firing
+from fairlane.core.inputs import Submission, Submit
+from fairlane.core.job import Job, JobId, Reason, Terms
+from fairlane.core.lanes import Lane
+from fairlane.core.lifecycle import State
+from fairlane.core.queues import Queue
+from fairlane.errors import Duplicate, FairlaneError, LaneBusy, NotFound, UsageError
+
+
+def submit(board: Board, command: Submit, ended: dict[JobId, Job]) -> list[dict[str, Any]]:
+    """Admit every job of a submission and say which id each one has now."""
+    first = command.jobs[0] if command.jobs else None
+    if first is not None and first.schedule is not None:
+        return _fire(board, first, ended)
+    merged = _check_all(board, command.jobs, ended)
+    answers = []
+    for submission in command.jobs:
+        id = merged.get(submission.id, submission.id)
+        if id == submission.id and id not in board.jobs and id not in ended:
+            admit(board, submission, ended, merged)
+        answers.append({"id": id, "merged": id != submission.id})
+    return answers
+
+
+def _fire(board: Board, submission: Submission, ended: dict[JobId, Job]) -> list[dict[str, Any]]:
+    """Admit a schedule's job; what may not run is recorded as skipped, with why."""
+    name, fire_at = submission.schedule or "", submission.fire_at or board.now
+    if submission.id in board.jobs or submission.id in ended:
+        return [{"id": submission.id, "merged": False}]  # sent twice: already decided
+    if not submission.by_hand:
+        if board.fired.get(name, float("-inf")) >= fire_at:
+            return []
+        board.fired[name] = fire_at
+        board.changes.records["fired", name] = repr(fire_at)
+    if submission.dedupe is None and submission.lane is None:
+        submission.dedupe = f"schedule:{name}"  # the same scheduled job never runs twice at once
+    job: JobId | None = submission.id
+    reason = None
+    try:
+        for twin in _check_all(board, [submission], ended).values():
+            job, reason = None, f"an equal job is active: {twin}"
+    except FairlaneError as error:
+        job, reason = None, error.message
+    board.changes.firings.append(Firing(name, fire_at, job, 1, reason))
+    board.event(
+        "schedule_fired", None, submission.queue,
+        {"schedule": name, "fire_at": fire_at, "job": job, "reason": reason},
+    )  # fmt: skip
+    if job is None:
+        return [{"id": None, "merged": False}]
+    admit(board, submission, ended)
+    return [{"id": job, "merged": False}]
+
+
+def _check_all(
+    board: Board, submissions: list[Submission], ended: dict[JobId, Job]
+) -> dict[JobId, JobId]:
+    """Raise on the first conflict; return which submissions are merged into which job."""
+    merged: dict[JobId, JobId] = {}
+    lanes: dict[tuple[str, str], Submission] = {}
+    dedupes: dict[str, JobId] = {}
+    batch = {submission.id for submission in submissions}
+    seen: set[JobId] = set()
+    for submission in submissions:
+        if submission.id in board.jobs or submission.id in ended or submission.id in seen:
+            continue  # sent twice: already decided
+        seen.add(submission.id)
+        queue = board.queue(submission.queue)
+        check_terms(board, submission.terms)
+        for id in submission.depends_on:
+            if id not in board.jobs and id not in ended and id not in batch:
+                raise NotFound(f"job {id}, which job {submission.id} depends on, does not exist")
+        same = check_lane(board, queue, submission.lane, submission.digest)
+        if submission.lane is not None and same is None:
+            earlier = lanes.setdefault((queue.name, submission.lane), submission)
+            if earlier is not submission:
+                same = _check_within(queue, submission, earlier)
+        if same is not None:
+            merged[submission.id] = same
+            continue
+        if submission.dedupe is not None:
+            holder = dedupes.setdefault(submission.dedupe, submission.id)
+            if holder != submission.id:
+                raise Duplicate(submission.dedupe, holder, "part of this submission")
+            check_dedupe(board, submission.dedupe)
+    _check_circles(submissions)
+    return merged
+
+
+def _check_circles(submissions: list[Submission]) -> None:
+    """Raise if jobs of one submission wait for each other; only there can that happen."""
+    if not any(submission.depends_on for submission in submissions):
+        return
+    batch = {submission.id for submission in submissions}
+    waits = {s.id: batch.intersection(s.depends_on) for s in submissions}
+    dependents: dict[JobId, list[JobId]] = {}
+    for id, on in waits.items():
+        for other in on:
+            dependents.setdefault(other, []).append(id)
+    free = [id for id, on in waits.items() if not on]
+    while free:
+        done = free.pop()
+        del waits[done]
+        for id in dependents.get(done, ()):
+            waits[id].discard(done)
+            if not waits[id]:
+                free.append(id)
+    if waits:
+        shown = ", ".join(sorted(waits)[:5])
+        raise UsageError(f"jobs depend on each other in a circle, so none could ever run: {shown}")
+
+
+def _check_within(queue: Queue, submission: Submission, earlier: Submission) -> JobId | None:
+    policy = queue.settings.on_conflict
+    same = submission.digest is not None and submission.digest == earlier.digest
+    if policy == "merge" and same:
+        return earlier.id
+    if policy in ("merge", "reject"):
+        raise LaneBusy(queue.name, submission.lane or "", earlier.id, "part of this submission")
+    return None
+
+
+def check_terms(board: Board, terms: Terms) -> None:
+    """Raise if a limit or resource that a job names is not known."""
+    for key in terms.limits:
+        board.rate(key)
+    for name, _ in terms.uses:
+        board.resource(name)
+
+
+def check_lane(
+    board: Board, queue: Queue, lane_name: str | None, digest: str | None
+) -> JobId | None:
+    """Raise if the lane takes nobody now; return the job to merge into, if there is one."""
+    lane = None if lane_name is None else board.lanes.get((queue.name, lane_name))
+    if lane is None:
+        return None
+    policy = queue.settings.on_conflict
+    if policy == "merge":
+        for id in lane.live:
+            if digest is not None and board.jobs[id].digest == digest:
+                return id
+    if policy in ("merge", "reject") or (policy == "reject_running" and lane.holder is not None):
+        active = active_in(board, lane)
+        raise LaneBusy(queue.name, lane.name, active.id, active.state.value)
+    return None
+
+
+def check_dedupe(board: Board, dedupe: str | None) -> None:
+    holder = board.dedupe.get(dedupe) if dedupe is not None else None
+    if dedupe is not None and holder is not None:
+        raise Duplicate(dedupe, holder, board.jobs[holder].state.value)
+
+
+def active_in(board: Board, lane: Lane) -> Job:
+    """Return the job that stands for its lane: its holder, or else the oldest."""
+    return lane.holder if lane.holder is not None else board.jobs[next(iter(lane.live))]
+
+
+def is_exclusive(queue: Queue, lane: str | None) -> bool:
+    return lane is not None and queue.settings.on_conflict in ("reject", "merge")
+
+
+def admit(
+    board: Board,
+    submission: Submission,
+    ended: dict[JobId, Job],
+    merged: Mapping[JobId, JobId] = MappingProxyType({}),
+) -> None:
+    """Take in a job that was found to fit; who depends on a merged job waits for its twin."""
+    queue = board.queue(submission.queue)
+    depends_on = [merged.get(id, id) for id in submission.depends_on]
+    waits, failed = _dependencies(board, submission.terms, depends_on, ended)
+    if submission.skip_reason is not None:
+        waits, failed = [], Reason("output_exists", submission.skip_reason)
+    job = Job(
+        id=submission.id,
+        task=submission.task,
+        queue=submission.queue,
+        lane=submission.lane,
+        kind=submission.kind,
+        band=submission.priority,
+        position="" if waits else queue.tail(),
+        state=State.CREATED,
+        terms=submission.terms,
+        dedupe=submission.dedupe,
+        exclusive=is_exclusive(queue, submission.lane),
+        digest=submission.digest,
+        bucket=submission.bucket if submission.bucket is not None else submission.lane,
+        attempt=0,
+        failures=0,
+        crashes=0,
+        fence=0,
+        holds_lane=False,
+        worker=None,
+        due_at=submission.run_at if waits or (submission.run_at or 0.0) > board.now else None,
+        reason=None,
+        stopping=None,
+        created_at=board.now,
+        started_at=None,
+    )
+    board.changes.submitted.append(submission)
+    board.changes.entered[job.id] = job
+    board.enter(job)
+    if failed is not None:
+        board.end(job, State.SKIPPED, reason=failed)
+    elif waits:
+        board.waits_on[job.id] = set(waits)
+        for id in waits:
+            board.dependents.setdefault(id, []).append(job.id)
+            board.changes.dependencies.append((job.id, id))
+        job.reason = Reason("dependencies", f"waits for {len(waits)} other jobs to complete")
+        board.transition(job, State.BLOCKED, reason=job.reason.message)
+    elif job.due_at is not None:
+        board.transition(job, State.SCHEDULED, due_at=job.due_at)
+    else:
+        board.transition(job, State.QUEUED)
+
+
+def _dependencies(
+    board: Board, terms: Terms, depends_on: list[JobId], ended: dict[JobId, Job]
+) -> tuple[list[JobId], Reason | None]:
+    waits: dict[JobId, None] = {}
+    for id in depends_on:
+        gone = ended.get(id)
+        if id in board.jobs or gone is None:
+            waits[id] = None
+        elif gone.state is not State.COMPLETED and not terms.run_anyway:
+            return [], Reason("dependency", f"it depends on job {id}, which ended as {gone.state}")
+    return list(waits), None

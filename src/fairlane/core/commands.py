@@ -1,0 +1,342 @@
+"""What people ask of jobs and queues that are already there."""
+
+import copy
+from typing import Any
+
+import msgspec
+from msgspec import UNSET
+
+from fairlane.core.admission import (
+    active_in,
+    check_dedupe,
+    check_lane,
+    check_terms,
+    is_exclusive,
+)
+from fairlane.core.board import Board
+from fairlane.core.decisions import Changes, Firing, LaneChange, Stop
+from fairlane.core.inputs import (
+    Ask,
+    Cancel,
+    EditLane,
+    Move,
+    Pause,
+    Prioritize,
+    Record,
+    Resume,
+    RetryJob,
+    Setting,
+    Skip,
+    Skipped,
+)
+from fairlane.core.job import Job, JobId, Reason
+from fairlane.core.lifecycle import TRANSITIONS, State
+from fairlane.core.limits import Rate, Resource
+from fairlane.core.position import between
+from fairlane.core.queues import Queue, settings_from
+from fairlane.errors import BadSetting, Conflict, IllegalTransition, LaneBusy, LaneLocked, NotFound
+
+_UNSTARTED = frozenset({State.QUEUED, State.BLOCKED, State.SCHEDULED, State.RETRYING})
+
+
+def live(board: Board, id: JobId, ended: dict[JobId, Job], wanted: State) -> Job:
+    """Return a live job, or say why there is none that could become what is wanted."""
+    job = board.jobs.get(id)
+    if job is not None:
+        return job
+    if id in ended:
+        raise _illegal(ended[id], wanted)
+    raise NotFound(f"job {id} does not exist")
+
+
+def _illegal(job: Job, wanted: State) -> IllegalTransition:
+    legal = sorted(state.value for state in TRANSITIONS[job.state])
+    return IllegalTransition(job.id, job.state.value, wanted.value, legal)
+
+
+def cancel(board: Board, command: Cancel, ended: dict[JobId, Job]) -> dict[str, Any]:
+    job = live(board, command.job, ended, State.CANCELLED)
+    if job.state is not State.RUNNING:
+        job.stopping = command.outputs if job.attempt else None
+        board.end(job, State.CANCELLED)
+        return {"state": State.CANCELLED.value, "stopping": False}
+    job.stopping = command.outputs
+    board.touch(job)
+    board.event(
+        "job_stopping", job, job.queue, {"outputs": command.outputs, "force": command.force}
+    )
+    assert job.worker is not None
+    board.out.stops.append(Stop(job.id, job.worker, job.fence, command.outputs, command.force))
+    return {"state": State.RUNNING.value, "stopping": True}
+
+
+def skip(board: Board, command: Skip, ended: dict[JobId, Job]) -> dict[str, Any]:
+    job = live(board, command.job, ended, State.SKIPPED)
+    if job.state not in _UNSTARTED:
+        raise _illegal(job, State.SKIPPED)
+    board.end(job, State.SKIPPED, reason=Reason("skipped", "taken out of the queue by hand"))
+    return {"state": State.SKIPPED.value}
+
+
+def retry(board: Board, command: RetryJob, ended: dict[JobId, Job]) -> dict[str, Any]:
+    """Run an ended job once more as itself: an admission like any other."""
+    if command.job in board.jobs:
+        raise _illegal(board.jobs[command.job], State.QUEUED)
+    if command.job not in ended:
+        raise NotFound(f"job {command.job} does not exist")
+    job = copy.copy(ended[command.job])
+    if State.QUEUED not in TRANSITIONS[job.state]:
+        raise _illegal(job, State.QUEUED)
+    queue = board.queue(job.queue)
+    twin = check_lane(board, queue, job.lane, job.digest)
+    if twin is not None:
+        raise LaneBusy(queue.name, job.lane or "", twin, board.jobs[twin].state.value)
+    check_dedupe(board, job.dedupe)
+    check_terms(board, job.terms)
+    job.position = queue.head() if command.place == "head" else queue.tail()
+    job.exclusive = is_exclusive(queue, job.lane)
+    job.failures = job.crashes = 0
+    job.reason = job.worker = job.due_at = None
+    del ended[job.id]
+    _revive(board.changes, job)
+    board.enter(job)
+    board.transition(job, State.QUEUED, retried=True)
+    return {"state": State.QUEUED.value}
+
+
+def _revive(changes: Changes, job: Job) -> None:
+    """Bring a row back; one that has ended in this very batch has never gone."""
+    if changes.ended.pop(job.id, None) is None:
+        changes.revived.append(job.id)
+        changes.entered[job.id] = job
+        return
+    if job.id in changes.left:
+        changes.left.remove(job.id)
+        changes.changed[job.id] = job
+    else:
+        changes.entered[job.id] = job
+    lane = changes.lanes.get((job.queue, job.lane or ""))
+    if lane is not None and lane.adopt == job.id:
+        lane.adopt = UNSET
+
+
+def move(board: Board, command: Move, ended: dict[JobId, Job]) -> dict[str, Any]:
+    job = live(board, command.job, ended, State.QUEUED)
+    if job.state not in _UNSTARTED or not job.position:
+        raise Conflict(f"job {job.id} is {job.state} and stands in no order, so it cannot be moved")
+    if [command.to, command.before, command.after].count(None) != 2:
+        raise BadSetting("say exactly one of: to head or tail, before a job, after a job")
+    queue = board.queue(job.queue)
+    if command.to is not None:
+        job.position = queue.head() if command.to == "head" else queue.tail()
+    else:
+        target = live(board, command.before or command.after or job.id, ended, State.QUEUED)
+        if target.queue != job.queue or target.state not in _UNSTARTED or not target.position:
+            raise Conflict(
+                f"job {target.id} does not wait in queue {job.queue}: name one that does"
+            )
+        if target is not job:
+            board.change_band(job, target.band)
+            job.position = _beside(board, queue, job, target, before=command.before is not None)
+    _replace(board, job)
+    return {"state": job.state.value, "position": job.position}
+
+
+def _beside(board: Board, queue: Queue, job: Job, target: Job, *, before: bool) -> str:
+    """Return a position next to the target; a drag may look at the whole queue once.
+
+    Jobs of other bands and running ones count as neighbours too: they may come back into this
+    order, and where they then stand must not depend on how positions happened to be numbered.
+    """
+    others = (board.jobs[id] for id in (*queue.waiting, *queue.running) if id != job.id)
+    places = [other.position for other in others if other.position]
+    if before:
+        lower = max((place for place in places if place < target.position), default=None)
+        return queue.head() if lower is None else between(lower, target.position)
+    upper = min((place for place in places if place > target.position), default=None)
+    return queue.tail() if upper is None else between(target.position, upper)
+
+
+def prioritize(board: Board, command: Prioritize, ended: dict[JobId, Job]) -> dict[str, Any]:
+    job = live(board, command.job, ended, State.QUEUED)
+    if job.state not in _UNSTARTED:
+        raise Conflict(f"job {job.id} is {job.state}: only a waiting job has a priority to change")
+    board.change_band(job, command.priority)
+    _replace(board, job)
+    return {"state": job.state.value, "priority": job.band.name.lower()}
+
+
+def _replace(board: Board, job: Job) -> None:
+    """File a job anew at its changed place, and whoever was behind it in its lane."""
+    board.touch(job)
+    board.event("job_moved", job, job.queue, {"position": job.position, "priority": int(job.band)})
+    if job.state in (State.QUEUED, State.BLOCKED) or board.queues[job.queue].is_strict:
+        board.place(job)
+    lane = board.lane_of(job)
+    if lane is not None and not board.queues[job.queue].is_strict:
+        board.file_heads(lane)
+
+
+def pause(board: Board, command: Pause) -> dict[str, Any]:
+    queue = board.queue(command.queue)
+    queue.paused = "after_current" if command.after_current else "paused"
+    return _changed(board, queue)
+
+
+def resume(board: Board, command: Resume) -> dict[str, Any]:
+    queue = board.queue(command.queue)
+    queue.paused = None
+    return _changed(board, queue)
+
+
+def _changed(board: Board, queue: Queue) -> dict[str, Any]:
+    board.dirty[queue.name] = None
+    board.changes.records["queue", queue.name] = queue.record()
+    data = _shown(queue)
+    board.event("queue_changed", None, queue.name, data)
+    return data
+
+
+def _shown(queue: Queue) -> dict[str, Any]:
+    settings = msgspec.to_builtins(queue.settings)
+    return {"name": queue.name, "paused": queue.paused, "settings": settings}
+
+
+def setting(board: Board, command: Setting) -> dict[str, Any]:
+    if command.kind == "queue":
+        return _set_queue(board, command)
+    stored = board.declared.get((command.kind, command.name))
+    if stored is None:
+        if command.by == "operator" and command.kind == "resource":
+            board.resource(command.name)
+        stored = {"code": {}, "operator": {}}
+    merged = {**stored, command.by: _merge(stored[command.by], command)}
+    values = {**merged["code"], **merged["operator"]}
+    if not values and stored["operator"] and ":" in command.name:
+        return _clear(board, command.name)
+    _check_amounts(command, values)
+    if merged == board.declared.get((command.kind, command.name)):
+        return values
+    board.declared[command.kind, command.name] = merged
+    board.changes.records[command.kind, command.name] = msgspec.json.encode(merged).decode()
+    board.event("limit_changed", None, None, {"name": command.name, **values})
+    apply_setting(board, command.kind, command.name)
+    return values
+
+
+def _clear(board: Board, key: str) -> dict[str, Any]:
+    """Let a key that an operator had set apart follow what is set for its family again."""
+    family = board.setting("rate", key.split(":", 1)[0])
+    if family is None:
+        raise BadSetting(f'limit "{key}" was only set by hand and nothing else is set for it')
+    del board.declared["rate", key]
+    board.changes.records["rate", key] = None
+    board.event("limit_changed", None, None, {"name": key, **family})
+    apply_setting(board, "rate", key.split(":", 1)[0])
+    return family
+
+
+def _merge(present: dict[str, Any], command: Setting) -> dict[str, Any]:
+    if command.by == "code":
+        return dict(command.values)
+    merged = {**present, **command.values}
+    return {name: value for name, value in merged.items() if value is not None}
+
+
+def _check_amounts(command: Setting, values: dict[str, Any]) -> None:
+    wanted = {"starts", "per_seconds"} if command.kind == "rate" else {"amount"}
+    if set(values) != wanted:
+        raise BadSetting(
+            f'limit "{command.name}" needs {" and ".join(sorted(wanted))}, got '
+            f"{', '.join(sorted(values)) or 'nothing'}"
+        )
+    for name, value in values.items():
+        fits = value > 0 if name == "per_seconds" and _is_number(value) else _is_count(value)
+        if not fits:
+            wanted_value = "above zero" if name == "per_seconds" else "a whole number, 0 or more"
+            raise BadSetting(
+                f'{name} of limit "{command.name}" is {value!r}; it must be {wanted_value}'
+            )
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def apply_setting(board: Board, kind: str, name: str) -> None:
+    """Bring rates and resources in line with what is stored for them."""
+    values = board.setting(kind, name) or {}
+    if kind == "resource":
+        resource = board.resources.setdefault(name, Resource(name, 0))
+        resource.total = int(values["amount"])
+        board.resource_has_room(resource)
+        return
+    board.rates.setdefault(name, Rate(name, 0, 1))
+    for key, rate in list(board.rates.items()):
+        if key == name or (key.split(":", 1)[0] == name and ("rate", key) not in board.declared):
+            rate.starts, rate.per_seconds = int(values["starts"]), float(values["per_seconds"])
+            board.wake(rate)
+
+
+def _set_queue(board: Board, command: Setting) -> dict[str, Any]:
+    name = command.name
+    if command.by == "operator":
+        board.queue(name)
+    queue = board.queues.get(name) or Queue(name)
+    merged = _merge(queue.code if command.by == "code" else queue.operator, command)
+    code, operator = (merged, queue.operator) if command.by == "code" else (queue.code, merged)
+    settings = settings_from(name, {**code, **operator})
+    if name in board.queues and (code, operator) == (queue.code, queue.operator):
+        return _shown(queue)
+    before = queue.settings
+    queue.code, queue.operator, queue.settings = code, operator, settings
+    board.queues[name] = queue
+    if settings.order != before.order:
+        board.refile(queue)
+    if settings.devices != before.devices:
+        board.hands_changed(name)
+    return _changed(board, queue)
+
+
+def record(board: Board, command: Record) -> dict[str, Any]:
+    board.changes.records[command.kind, command.name] = command.body
+    if command.kind == "schedule":
+        board.event("schedule_changed", None, None, {"name": command.name})
+    return {}
+
+
+def edit_lane(board: Board, command: EditLane) -> dict[str, Any]:
+    queue = board.queue(command.queue)
+    lane = board.lanes.get((queue.name, command.lane))
+    if lane is not None:
+        raise LaneLocked(queue.name, lane.name, active_in(board, lane).id)
+    change = board.changes.lanes.setdefault((queue.name, command.lane), LaneChange())
+    change.params = command.params
+    board.event("lane_changed", None, queue.name, {"lane": command.lane})
+    return {}
+
+
+def ask(board: Board, command: Ask) -> bool:
+    if command.queued is not None:
+        holder = board.dedupe.get(command.queued)
+        return holder is not None and board.jobs[holder].state is not State.RUNNING
+    assert command.lane is not None
+    lane = board.lanes.get(command.lane)
+    return lane is not None and any(board.jobs[id].state is State.RUNNING for id in lane.live)
+
+
+def skip_firing(board: Board, command: Skipped) -> dict[str, Any]:
+    if board.fired.get(command.schedule, float("-inf")) < command.fire_at:
+        board.fired[command.schedule] = command.fire_at
+        board.changes.records["fired", command.schedule] = repr(command.fire_at)
+        board.changes.firings.append(
+            Firing(command.schedule, command.fire_at, None, command.count, command.reason)
+        )
+        board.event("schedule_fired", None, None, {
+            "schedule": command.schedule, "fire_at": command.fire_at, "job": None,
+            "reason": command.reason, "count": command.count})  # fmt: skip
+    return {}

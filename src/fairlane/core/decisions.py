@@ -1,0 +1,126 @@
+"""What the scheduler decided: first what must be durable, then what may happen.
+
+`Changes` is handed to the store whole and becomes one transaction; `Decisions` adds the effects
+that the engine performs once that transaction is on disk.
+"""
+
+from typing import Any
+
+from msgspec import UNSET, Struct, UnsetType, field
+
+from fairlane.core.inputs import Submission
+from fairlane.core.job import Job, JobId, WorkerId
+from fairlane.errors import FairlaneError
+
+
+class Event(Struct, gc=False):
+    seq: int
+    at: float
+    type: str
+    job: JobId | None
+    queue: str | None
+    data: dict[str, Any]
+
+
+class Ended(Struct, gc=False):
+    """The final facts of a job; its row leaves the hot table. `report` None keeps the last one."""
+
+    job: Job
+    ended_at: float
+    result: str | None = None
+    error: dict[str, Any] | None = None
+    report: str | None = None
+
+
+class LaneChange(Struct):
+    """What becomes of a lane; a field that is UNSET stays as it was."""
+
+    status: str | UnsetType = UNSET
+    job: JobId | UnsetType = UNSET
+    adopt: JobId | UnsetType = UNSET  # the checkpoint in this job's last report becomes the lane's
+    params: str | None | UnsetType = UNSET
+
+
+class Firing(Struct):
+    schedule: str
+    fire_at: float
+    job: JobId | None
+    count: int
+    reason: str | None
+
+
+class Changes(Struct):
+    """Everything one commit writes. Jobs are read at commit time, each once, as they then are.
+
+    Order matters to the unique indexes: rows that leave (`left`, then `changed` to any state but
+    running) are written before rows that enter.
+    """
+
+    submitted: list[Submission] = field(default_factory=list)
+    entered: dict[JobId, Job] = field(default_factory=dict)
+    changed: dict[JobId, Job] = field(default_factory=dict)
+    left: list[JobId] = field(default_factory=list)
+    ended: dict[JobId, Ended] = field(default_factory=dict)
+    revived: list[JobId] = field(default_factory=list)
+    dependencies: list[tuple[JobId, JobId]] = field(default_factory=list)
+    settled: list[JobId] = field(default_factory=list)
+    reports: dict[JobId, str] = field(default_factory=dict)
+    kept: list[tuple[JobId, str, str | None]] = field(default_factory=list)  # None forgets
+    logs: list[tuple[JobId, float, str, str]] = field(default_factory=list)
+    takes: list[tuple[str, float, JobId]] = field(default_factory=list)
+    untakes: list[tuple[str, float, JobId]] = field(default_factory=list)
+    grants: list[tuple[JobId, str, str]] = field(default_factory=list)
+    releases: list[tuple[JobId, str]] = field(default_factory=list)
+    lanes: dict[tuple[str, str], LaneChange] = field(default_factory=dict)
+    records: dict[tuple[str, str], str | None] = field(default_factory=dict)
+    firings: list[Firing] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+    answers: dict[str, str] = field(default_factory=dict)  # only those for other processes
+    consumed: list[int] = field(default_factory=list)  # inbox rows
+    set_aside: list[tuple[str, str, float]] = field(default_factory=list)  # input, error, at
+
+    def __bool__(self) -> bool:
+        return any(getattr(self, name) for name in self.__struct_fields__)
+
+
+class Start(Struct, gc=False):
+    """Run this job on this worker."""
+
+    job: JobId
+    task: str
+    worker: WorkerId
+    fence: int
+    attempt: int
+    first: bool
+    kind: str
+    queue: str
+    lane: str | None
+
+
+def last_start(job: Job) -> Start:
+    """Return the assignment that a job had last."""
+    worker = job.worker or WorkerId("")
+    return Start(
+        job.id, job.task, worker, job.fence, job.attempt, False, job.kind, job.queue, job.lane
+    )
+
+
+class Stop(Struct):
+    job: JobId
+    worker: WorkerId
+    fence: int
+    outputs: str
+    force: bool
+
+
+class Decisions(Struct):
+    changes: Changes = field(default_factory=Changes)
+    starts: list[Start] = field(default_factory=list)
+    stops: list[Stop] = field(default_factory=list)
+    discards: list[Start] = field(default_factory=list)  # nobody runs these: delete their outputs
+    granted: list[str] = field(default_factory=list)  # stage tokens
+    denied: list[tuple[str, FairlaneError]] = field(default_factory=list)
+    durable: list[str] = field(default_factory=list)  # tokens of what is now kept
+    unblock: list[JobId] = field(default_factory=list)  # no longer watch these preconditions
+    answers: list[tuple[str, Any]] = field(default_factory=list)  # key and value or FairlaneError
+    wake_at: float | None = None

@@ -1,0 +1,110 @@
+"""Why is this job waiting? Everything in its way, read from the structures that decide."""
+
+from typing import Any
+
+from fairlane.core.board import Board
+from fairlane.core.commands import live
+from fairlane.core.inputs import Explain
+from fairlane.core.job import Job, JobId, Reason
+from fairlane.core.lifecycle import State
+
+
+def explain(board: Board, command: Explain, ended: dict[JobId, Job]) -> dict[str, Any]:
+    """Return a job's place and every limit, lane, pause, worker or precondition in its way."""
+    if command.job not in board.jobs and command.job in ended:
+        job = ended[command.job]
+        reasons = [Reason(job.state.value, f"it has ended: {job.state}")]
+        return _shown(job, None, reasons)
+    job = live(board, command.job, ended, State.QUEUED)
+    if job.state is State.RUNNING:
+        stopping = "; it was asked to stop" if job.stopping else ""
+        return _shown(job, None, [Reason("running", f"it runs, attempt {job.attempt}{stopping}")])
+    ahead = _ahead(board, job) if job.position else None
+    reasons = [*_own(board, job), *_queue(board, job), *_lane(board, job), *_things(board, job)]
+    if ahead:
+        reasons.append(Reason("turn", f"{ahead} waiting jobs stand before it"))
+    if not reasons:
+        reasons.append(Reason("next", "nothing is in its way: it starts with the next decision"))
+    return _shown(job, None if ahead is None else ahead + 1, reasons)
+
+
+def _shown(job: Job, place: int | None, reasons: list[Reason]) -> dict[str, Any]:
+    return {
+        "job": job.id,
+        "state": job.state.value,
+        "place": place,
+        "reasons": [{"code": reason.code, "message": reason.message} for reason in reasons],
+    }
+
+
+def _ahead(board: Board, job: Job) -> int:
+    queue = board.queues[job.queue]
+    mine = (0 if queue.is_strict else job.band, job.position)
+    count = 0
+    for id in queue.waiting:
+        other = board.jobs[id]
+        if other.position and other.state is not State.SCHEDULED:
+            count += (0 if queue.is_strict else other.band, other.position) < mine
+    return count
+
+
+def _own(board: Board, job: Job) -> list[Reason]:
+    if job.state in (State.SCHEDULED, State.RETRYING):
+        wait = max(0.0, (job.due_at or board.now) - board.now)
+        what = "it is not due yet" if job.state is State.SCHEDULED else "it waits out a backoff"
+        cause = f" after: {job.reason.message}" if job.reason else ""
+        return [Reason("due", f"{what}: {wait:.0f} s to go{cause}")]
+    if job.id in board.waits_on:
+        names = sorted(board.waits_on[job.id])
+        more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+        return [Reason("dependencies", f"it waits for jobs {', '.join(names[:5])}{more}")]
+    return [job.reason] if job.reason is not None else []
+
+
+def _queue(board: Board, job: Job) -> list[Reason]:
+    queue = board.queues[job.queue]
+    reasons = []
+    if queue.paused is not None:
+        how = "paused" if queue.paused == "paused" else "stopping after what runs now"
+        reasons.append(Reason("paused", f'queue "{queue.name}" is {how}'))
+    if queue.is_full:
+        most = queue.settings.max_concurrent
+        reasons.append(
+            Reason("max_concurrent", f'queue "{queue.name}" runs {len(queue.running)} of {most}')
+        )
+    if queue.is_strict:
+        head = queue.strict_line.first(board.jobs, None)
+        if head is not None and head is not job:
+            reasons.append(
+                Reason(
+                    "strict", f"the queue is strict and its head, job {head.id}, is {head.state}"
+                )
+            )
+    return reasons
+
+
+def _lane(board: Board, job: Job) -> list[Reason]:
+    lane = board.lane_of(job)
+    if lane is None:
+        return []
+    if lane.holder is not None and lane.holder is not job:
+        return [
+            Reason(
+                "lane", f'lane "{lane.name}" is held by job {lane.holder.id}: {lane.holder.state}'
+            )
+        ]
+    first = lane.line(job.band).first(board.jobs, job.band)
+    if first is not None and first is not job and job.state is State.QUEUED:
+        return [Reason("lane", f'job {first.id} stands before it in lane "{lane.name}"')]
+    return []
+
+
+def _things(board: Board, job: Job) -> list[Reason]:
+    queue = board.queues[job.queue]
+    terms = job.terms
+    things = [
+        *(board.rate(key) for key in terms.limits),
+        *(board.resource(name).share(amount) for name, amount in terms.uses),
+        board.hands_for(queue.name, job.task, terms.requires),
+    ]
+    return [thing.reason(board.now) for thing in things if not thing.has_room(board.now)]

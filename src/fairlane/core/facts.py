@@ -1,0 +1,88 @@
+"""What the leader knows: jobs, queues, lanes, limits and workers, and the batch being decided."""
+
+from typing import Any
+
+from fairlane.core.decisions import Changes, Decisions, Event
+from fairlane.core.inputs import EnterStage
+from fairlane.core.job import Job, JobId
+from fairlane.core.lanes import Lane
+from fairlane.core.limits import Hands, Rate, Resource
+from fairlane.core.queues import Queue, settings_from
+from fairlane.core.workers import Workers
+from fairlane.errors import UnknownName
+
+
+class Facts:
+    def __init__(self) -> None:
+        self.begin(now=0.0, ended={})
+        self.seq = 0
+        self.jobs: dict[JobId, Job] = {}
+        self.queues: dict[str, Queue] = {}
+        self.lanes: dict[tuple[str, str], Lane] = {}
+        self.dedupe: dict[str, JobId] = {}
+        self.rates: dict[str, Rate] = {}
+        self.resources: dict[str, Resource] = {}
+        self.declared: dict[tuple[str, str], dict[str, dict[str, Any]]] = {}
+        self.hands: dict[tuple[str, str, tuple[str, ...]], Hands] = {}
+        self.workers = Workers()
+        self.waits_on: dict[JobId, set[JobId]] = {}
+        self.dependents: dict[JobId, list[JobId]] = {}
+        self.sleepers: list[tuple[float, JobId]] = []
+        self.alarms: list[tuple[float, str]] = []  # when a rate has room again
+        self.grants: dict[JobId, dict[str, EnterStage]] = {}
+        self.waiting_stages: dict[str, EnterStage] = {}
+        self.fired: dict[str, float] = {}
+        self.dirty: dict[str, None] = {}  # queues where something may start
+        self.starts = 0  # counts them, so that queues can take turns
+
+    def begin(self, now: float, ended: dict[JobId, Job]) -> None:
+        """Start a new batch: what is decided from now on is collected in a fresh `out`.
+
+        `ended` holds the final jobs that inputs may name; those that end in this batch join them.
+        """
+        self.now = now
+        self.out = Decisions()
+        self.changes: Changes = self.out.changes
+        self.ended = ended
+
+    def queue(self, name: str) -> Queue:
+        if name not in self.queues:
+            raise UnknownName("queue", name, self.queues)
+        return self.queues[name]
+
+    def rate(self, key: str) -> Rate:
+        """Return the window of a key; `host:a` and `host:b` follow what is set for `host`."""
+        rate = self.rates.get(key)
+        if rate is None:
+            values = self.setting("rate", key) or self.setting("rate", key.split(":", 1)[0])
+            if values is None:
+                raise UnknownName("limit", key, [n for kind, n in self.declared if kind == "rate"])
+            rate = self.rates[key] = Rate(key, values["starts"], values["per_seconds"])
+        return rate
+
+    def resource(self, name: str) -> Resource:
+        if name not in self.resources:
+            raise UnknownName("resource", name, self.resources)
+        return self.resources[name]
+
+    def setting(self, kind: str, name: str) -> dict[str, Any] | None:
+        """Return what is in force: the operator's choice over the code's."""
+        stored = self.declared.get((kind, name))
+        return None if stored is None else {**stored["code"], **stored["operator"]}
+
+    def lane_of(self, job: Job) -> Lane | None:
+        return None if job.lane is None else self.lanes[job.queue, job.lane]
+
+    def event(self, type: str, job: Job | None, queue: str | None, data: dict[str, Any]) -> None:
+        self.seq += 1
+        self.changes.events.append(
+            Event(self.seq, self.now, type, job.id if job else None, queue, data)
+        )
+
+    def touch(self, job: Job) -> None:
+        if job.id not in self.changes.entered:
+            self.changes.changed[job.id] = job
+
+    def apply_queue(self, queue: Queue) -> None:
+        queue.settings = settings_from(queue.name, {**queue.code, **queue.operator})
+        self.dirty[queue.name] = None

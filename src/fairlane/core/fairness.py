@@ -1,0 +1,83 @@
+"""No band starves: after enough picks that passed it by, or enough time, a lower band has a turn.
+
+For each band below the highest: how many picks in a row came from higher bands while this one could
+have started something, and since when. Both are stored, so a restart forgets neither. A turn is had
+only by starting: what a band was owed comes back when the worker refuses the job that took the
+turn.
+"""
+
+import msgspec
+from msgspec import Struct, field
+
+from fairlane.core.job import JobId
+from fairlane.core.lifecycle import Priority
+
+
+class Turn(Struct, array_like=True):
+    """What a band was owed when this job took its turn."""
+
+    job: JobId
+    passed: int
+    since: float
+
+
+class Stored(Struct, omit_defaults=True):
+    passed: dict[Priority, int] = field(default_factory=dict)
+    since: dict[Priority, float] = field(default_factory=dict)
+    turns: dict[Priority, Turn] = field(default_factory=dict)
+
+
+class Fairness:
+    def __init__(self) -> None:
+        self.passed: dict[Priority, int] = {}
+        self.since: dict[Priority, float] = {}
+        self.turns: dict[Priority, Turn] = {}  # the last one of each band
+
+    def choose(self, able: list[Priority], now: float, *, picks: int, seconds: float) -> Priority:
+        """Choose among bands that could start something now, highest first in `able`."""
+        starving = [
+            band
+            for band in able[1:]
+            if self.passed.get(band, 0) >= picks
+            or (band in self.since and now - self.since[band] >= seconds)
+        ]
+        # The one that was passed by most often waits longest; of two equals the lower band does.
+        return max(starving, key=lambda band: (self.passed.get(band, 0), band), default=able[0])
+
+    def picked(self, job: JobId, band: Priority, able: list[Priority], now: float) -> bool:
+        """Count a pick; return whether anything changed that must be stored."""
+        passed = self.passed.pop(band, None)
+        changed = passed is not None
+        if passed is not None:
+            self.turns[band] = Turn(job, passed, self.since.pop(band, now))
+        for lower in able:
+            if lower > band:
+                self.passed[lower] = self.passed.get(lower, 0) + 1
+                self.since.setdefault(lower, now)
+                changed = True
+        return changed
+
+    def refused(self, job: JobId, band: Priority) -> bool:
+        """Give a band back what it was owed, if this job had its turn; return whether it had."""
+        turn = self.turns.get(band)
+        if turn is None or turn.job != job:
+            return False
+        del self.turns[band]
+        self.passed[band] = self.passed.get(band, 0) + turn.passed
+        self.since[band] = min(turn.since, self.since.get(band, turn.since))
+        return True
+
+    def forget(self, band: Priority) -> bool:
+        """Owe nothing to a band where nobody waits any more; return whether anything changed."""
+        self.since.pop(band, None)
+        return self.passed.pop(band, None) is not None
+
+    def shift(self, seconds: float) -> None:
+        self.since = {band: at - seconds for band, at in self.since.items()}
+
+    def record(self) -> str:
+        return msgspec.json.encode(Stored(self.passed, self.since, self.turns)).decode()
+
+    def restore(self, text: str) -> None:
+        stored = msgspec.json.decode(text, type=Stored)
+        self.passed, self.since, self.turns = stored.passed, stored.since, stored.turns

@@ -1,0 +1,95 @@
+"""When will it run? The scheduler itself, run ahead on simulated time.
+
+Jobs take as long as their task usually does. A task that never completed anything is taken to run
+for ever: what waits for it has no forecast, rather than a wrong one.
+"""
+
+from collections.abc import Mapping, Sequence
+from heapq import heappop, heappush
+
+from msgspec import Struct
+
+from fairlane.core.inputs import Input, Outcome, Setting, WorkerJoined
+from fairlane.core.job import JobId, WorkerId
+from fairlane.core.lifecycle import State
+from fairlane.core.scheduler import Scheduler
+
+_MOST_STEPS = 50_000
+
+
+class Forecast(Struct):
+    """When each waiting job is expected to start, and when the last of them ends; None: unknown."""
+
+    starts_at: dict[JobId, float | None]
+    empty_at: float | None
+
+
+def forecast(
+    scheduler: Scheduler,
+    *,
+    now: float,
+    durations: Mapping[str, float],
+    queue: str | None = None,
+    what_if: Mapping[str, object] | None = None,
+) -> Forecast:
+    """Run a scheduler of its own, freshly loaded, until nothing more can be foreseen."""
+    board = scheduler.board
+    tasks = {job.id: job.task for job in board.jobs.values()}
+    waiting = [
+        job.id
+        for job in board.jobs.values()
+        if job.state is not State.RUNNING and queue in (None, job.queue)
+    ]
+    starts: dict[JobId, float | None] = dict.fromkeys(waiting)
+    ends: list[tuple[float, JobId, WorkerId, int]] = []
+    last_end: dict[JobId, float] = {}
+
+    def will_end(job: JobId, worker: WorkerId, fence: int, started_at: float) -> None:
+        if tasks[job] in durations:
+            end = max(now, started_at + durations[tasks[job]])
+            last_end[job] = end
+            heappush(ends, (end, job, worker, fence))
+
+    for job in board.jobs.values():
+        if job.state is State.RUNNING and job.worker is not None:
+            will_end(job.id, job.worker, job.fence, job.started_at or now)
+
+    inputs: Sequence[Input] = [*_hands(scheduler), *_settings(queue, what_if)]
+    at = now
+    for _ in range(_MOST_STEPS):
+        decisions = scheduler.apply(inputs, at)
+        for start in decisions.starts:
+            if start.job in starts and starts[start.job] is None:
+                starts[start.job] = at
+            will_end(start.job, start.worker, start.fence, at)
+        times = [t for t in (ends[0][0] if ends else None, decisions.wake_at) if t is not None]
+        if not times:
+            break
+        at = max(at, min(times))
+        inputs = _completed(ends, at)
+    known = all(time is not None for time in starts.values()) and all(
+        id in last_end for id in waiting
+    )
+    return Forecast(starts, max((last_end[id] for id in waiting), default=now) if known else None)
+
+
+def _completed(ends: list[tuple[float, JobId, WorkerId, int]], at: float) -> list[Input]:
+    done: list[Input] = []
+    while ends and ends[0][0] <= at:
+        _, job, worker, fence = heappop(ends)
+        done.append(Outcome(job, worker, fence, "completed", value="null"))
+    return done
+
+
+def _hands(scheduler: Scheduler) -> list[Input]:
+    """Take every known worker as present; a freshly loaded board trusts none until it is seen."""
+    joined = [worker.joined for worker in scheduler.board.workers.all.values()]
+    return [
+        WorkerJoined(w.id, w.name, w.slots, w.tasks, w.queues, w.labels, w.device) for w in joined
+    ]
+
+
+def _settings(queue: str | None, what_if: Mapping[str, object] | None) -> list[Input]:
+    if not what_if or queue is None:
+        return []
+    return [Setting("", "queue", queue, "operator", dict(what_if))]

@@ -1,0 +1,276 @@
+"""Everything that can happen to the scheduler, as plain data.
+
+The same structs travel through the in-memory inbox and, as JSON, through the inbox table of other
+processes. A `key` names who waits for the answer; it is empty where nobody does.
+"""
+
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from fairlane.core.job import JobId, Terms, WorkerId
+from fairlane.core.lifecycle import Priority
+
+Text = str  # JSON, already encoded: the core never looks inside
+
+
+class Submission(Struct, kw_only=True, gc=False):
+    """One job as its submitter wants it. `params`, `meta` and `options` are for the worker."""
+
+    id: JobId
+    task: str
+    queue: str = "default"
+    lane: str | None = None
+    kind: str = "start"
+    priority: Priority = Priority.NORMAL
+    run_at: float | None = None
+    dedupe: str | None = None
+    digest: str | None = None
+    bucket: str | None = None
+    depends_on: tuple[JobId, ...] = ()
+    terms: Terms = Terms()
+    params: Text = "{}"
+    meta: Text = "{}"
+    options: Text = "{}"
+    schedule: str | None = None
+    fire_at: float | None = None
+    by_hand: bool = False
+    skip_reason: str | None = None
+
+
+class Submit(Struct, tag="submit"):
+    """Admit all of these in this order, or none."""
+
+    key: str
+    jobs: list[Submission]
+
+
+class Cancel(Struct, tag="cancel"):
+    """End a job; `outputs` says what becomes of finished files, `force` kills what does not
+    stop."""
+
+    key: str
+    job: JobId
+    outputs: Literal["keep", "delete"] = "keep"
+    force: bool = False
+
+
+class RetryJob(Struct, tag="retry"):
+    key: str
+    job: JobId
+    place: Literal["head", "tail"] = "head"
+
+
+class Skip(Struct, tag="skip"):
+    key: str
+    job: JobId
+
+
+class Move(Struct, tag="move"):
+    """Put a waiting job elsewhere in its band: to an end, or beside another job (in its band)."""
+
+    key: str
+    job: JobId
+    to: Literal["head", "tail"] | None = None
+    before: JobId | None = None
+    after: JobId | None = None
+
+
+class Prioritize(Struct, tag="priority"):
+    key: str
+    job: JobId
+    priority: Priority
+
+
+class Pause(Struct, tag="pause"):
+    key: str
+    queue: str
+    after_current: bool = False
+
+
+class Resume(Struct, tag="resume"):
+    key: str
+    queue: str
+
+
+class Setting(Struct, tag="setting"):
+    """Change what a queue, rate or resource is set to.
+
+    `by` tells the code's own declaration from an operator's choice, which outlives it; an
+    operator's None clears that choice.
+    """
+
+    key: str
+    kind: Literal["queue", "rate", "resource"]
+    name: str
+    by: Literal["code", "operator"]
+    values: dict[str, Any]
+
+
+class Record(Struct, tag="record"):
+    """Keep a document that the core does not decide by (a schedule, a task's schema)."""
+
+    key: str
+    kind: str
+    name: str
+    body: Text | None
+
+
+class EditLane(Struct, tag="edit_lane"):
+    """Save a lane's parameters, unless it has an active job; None forgets them."""
+
+    key: str
+    queue: str
+    lane: str
+    params: Text | None
+
+
+class Explain(Struct, tag="explain"):
+    key: str
+    job: JobId
+
+
+class Ask(Struct, tag="ask"):
+    """Ask that a question about lanes and dedupe keys be answered from memory."""
+
+    key: str
+    queued: str | None = None
+    lane: tuple[str, str] | None = None
+
+
+class Skipped(Struct, tag="fire_skipped"):
+    """Record firings that created no job, and why."""
+
+    key: str
+    schedule: str
+    fire_at: float
+    count: int
+    reason: str
+
+
+class WorkerJoined(Struct, tag="worker_joined"):
+    """A worker offers its slots. `queues` narrows it; a device names its queues and has one
+    slot."""
+
+    id: WorkerId
+    name: str
+    slots: int
+    tasks: tuple[str, ...] | None = None
+    queues: tuple[str, ...] | None = None
+    labels: tuple[str, ...] = ()
+    device: bool = False
+    accepting: bool = True
+    host: str = ""
+    pid: int = 0
+
+
+class WorkerGone(Struct, tag="worker_gone"):
+    """A worker is dead: what it ran is interrupted."""
+
+    id: WorkerId
+
+
+class Report(Struct, tag="report"):
+    """The newest progress, stages, statistics, artifacts and checkpoint of a running job."""
+
+    job: JobId
+    worker: WorkerId
+    fence: int
+    body: Text
+    stage: str | None = None
+
+
+class Log(Struct, tag="log"):
+    job: JobId
+    worker: WorkerId
+    fence: int
+    lines: list[tuple[float, str, str]]
+
+
+class EnterStage(Struct, tag="enter_stage"):
+    """A running job asks for the limits and resources of a stage; the grant names the token."""
+
+    job: JobId
+    worker: WorkerId
+    fence: int
+    token: str
+    limits: tuple[str, ...] = ()
+    uses: tuple[tuple[str, int], ...] = ()
+
+
+class LeaveStage(Struct, tag="leave_stage"):
+    job: JobId
+    worker: WorkerId
+    fence: int
+    token: str
+
+
+class Keep(Struct, tag="keep"):
+    """Keep something of a job durably (`stage:…`, `output:…`); the acknowledgement names the
+    token."""
+
+    job: JobId
+    worker: WorkerId
+    fence: int
+    token: str
+    name: str
+    body: Text | None
+
+
+class Failure(Struct):
+    code: str
+    message: str
+    retryable: bool
+    names: tuple[str, ...] = ()
+    traceback: str = ""
+    after_seconds: float | None = None
+
+
+class Outcome(Struct, tag="outcome", gc=False):
+    """How an attempt ended.
+
+    `refused` means it never began (with `blocked` as the reason where a precondition does not
+    hold); `returned` that a stopping worker hands it back; `skipped` that an output policy says so.
+    """
+
+    job: JobId
+    worker: WorkerId
+    fence: int
+    result: Literal["completed", "failed", "cancelled", "refused", "returned", "skipped"]
+    value: Text | None = None
+    failure: Failure | None = None
+    blocked: tuple[str, str] | None = None
+    report: Text | None = None
+
+
+class Unblocked(Struct, tag="unblocked"):
+    """The worker that refused a job over a precondition sees that it holds now."""
+
+    job: JobId
+    fence: int
+
+
+class Stuck(Struct, tag="stuck"):
+    """A cancelled job did not stop within its grace time."""
+
+    job: JobId
+    worker: WorkerId
+    fence: int
+    message: str
+
+
+class Jumped(Struct, tag="jumped"):
+    """The wall clock was set back by so many seconds: waits that are durations move with it."""
+
+    seconds: float
+
+
+Command = (
+    Submit | Cancel | RetryJob | Skip | Move | Prioritize | Pause | Resume | Setting | Record
+    | EditLane | Explain | Ask | Skipped
+)  # fmt: skip
+FromWorker = (
+    WorkerJoined | WorkerGone | Report | Log | EnterStage | LeaveStage | Keep | Outcome
+    | Unblocked | Stuck | Jumped
+)  # fmt: skip
+Input = Command | FromWorker

@@ -1,0 +1,104 @@
+"""What the scheduler keeps in memory of a job: what it decides by, never the payload.
+
+Structs of which there can be millions are hidden from the garbage collector (`gc=False`): they are
+never part of a cycle, and looking through them again and again would cost more than deciding.
+"""
+
+from typing import Final, NewType
+
+import msgspec
+from msgspec import Struct
+
+from fairlane.core.lifecycle import Priority, State
+from fairlane.core.retry import Retry
+
+JobId = NewType("JobId", str)
+WorkerId = NewType("WorkerId", str)
+
+
+class Terms(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+    """What a task asks of the scheduler; jobs with equal terms share one object.
+
+    `limits` are rate keys taken at each start, `uses` amounts of resources held while running,
+    `requires` labels a worker must have. `recover` is how many crashes of its worker a job
+    survives, `hold_lane` whether it keeps its lane between attempts, `run_anyway` whether it
+    runs though something it depends on did not complete.
+    """
+
+    limits: tuple[str, ...] = ()
+    uses: tuple[tuple[str, int], ...] = ()
+    requires: tuple[str, ...] = ()
+    retry: Retry | None = None
+    recover: int = 1
+    hold_lane: bool = True
+    run_anyway: bool = False
+
+
+class Reason(Struct, frozen=True, gc=False):
+    """Why a job waits or ended as it did, for a program and for a person."""
+
+    code: str
+    message: str
+
+
+class Job(Struct, gc=False):
+    """One live job. The field order is the column order of the hot table.
+
+    `attempt` counts what the user would call attempts; `fence` counts assignments, so that what a
+    refused or lost assignment still says can be told from the present one. `holds_lane` is true
+    from a start until the end, also between attempts, unless the terms say otherwise.
+    """
+
+    id: JobId
+    task: str
+    queue: str
+    lane: str | None
+    kind: str
+    band: Priority
+    position: str
+    state: State
+    terms: Terms
+    dedupe: str | None
+    exclusive: bool
+    digest: str | None
+    bucket: str | None
+    attempt: int
+    failures: int
+    crashes: int
+    fence: int
+    holds_lane: bool
+    worker: WorkerId | None
+    due_at: float | None
+    reason: Reason | None
+    stopping: str | None
+    created_at: float
+    started_at: float | None
+
+    @property
+    def is_final(self) -> bool:
+        return self.state in _FINAL
+
+
+_FINAL: Final = frozenset({State.COMPLETED, State.FAILED, State.CANCELLED, State.SKIPPED})
+
+_terms: dict[str, Terms] = {}
+_texts: dict[Terms, str] = {}
+
+
+def terms_from_text(text: str) -> Terms:
+    """Decode terms, giving equal texts the same object: a million jobs share a handful."""
+    terms = _terms.get(text)
+    if terms is None:
+        if len(_terms) > 100_000:  # templates can make endless variants
+            _terms.clear()
+        terms = _terms[text] = msgspec.json.decode(text, type=Terms)
+    return terms
+
+
+def terms_to_text(terms: Terms) -> str:
+    text = _texts.get(terms)
+    if text is None:
+        if len(_texts) > 100_000:
+            _texts.clear()
+        text = _texts[terms] = msgspec.json.encode(terms).decode()
+    return text

@@ -1,0 +1,180 @@
+"""Things that can run short: starts per window, amounts of a resource, free hands.
+
+Whoever cannot go on is filed under the one thing it lacks, and looked at again only when that thing
+has room. Two kinds wait: stages of running jobs (`asks`, first come first served, before anybody
+new) and demands of queues (`parked`, the best of each band of each queue first: a lower band must
+be seen to be able to start, or its starvation turn would never come).
+"""
+
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING, Any
+
+from fairlane.core.job import JobId, Reason
+from fairlane.core.lifecycle import Priority
+
+if TYPE_CHECKING:
+    from fairlane.core.inputs import EnterStage
+    from fairlane.core.queues import Demand
+
+
+class Thing(ABC):
+    """What can run short, and who waits for it."""
+
+    def __init__(self) -> None:
+        self.asks: deque[EnterStage] = deque()
+        self.parked: dict[tuple[str, Priority], list[tuple[int, str, int, Demand]]] = {}
+        self._serial = 0
+
+    @abstractmethod
+    def has_room(self, now: float) -> bool: ...
+
+    @abstractmethod
+    def reason(self, now: float) -> Reason:
+        """Say what is short, to whoever waits for it."""
+
+    def park(self, demand: "Demand", turn: int, position: str) -> None:
+        self._serial += 1
+        heap = self.parked.setdefault((demand.queue, demand.band), [])
+        heappush(heap, (turn, position, self._serial, demand))
+        demand.parked_on = self
+
+    def unpark_best(self, queue: str, band: Priority) -> "tuple[int, str, Demand] | None":
+        """Take out the best demand, with the place it was filed at: its head may be a later one."""
+        heap = self.parked.get((queue, band), [])
+        while heap:
+            turn, position, _, demand = heappop(heap)
+            if demand.parked_on is self:
+                demand.parked_on = None
+                return turn, position, demand
+        self.parked.pop((queue, band), None)
+        return None
+
+    @property
+    def is_idle(self) -> bool:
+        return not self.asks and not self.parked
+
+
+class Rate(Thing):
+    """At most `starts` in every window of `per_seconds`."""
+
+    def __init__(self, key: str, starts: int, per_seconds: float) -> None:
+        super().__init__()
+        self.key = key
+        self.starts = starts
+        self.per_seconds = per_seconds
+        self.taken: deque[float] = deque()
+        self.alarm_at: float | None = None  # when it will be looked at again, if that is set
+
+    def _forget(self, now: float) -> None:
+        # The same sum as in `free_at`: a difference could round the other way, and an alarm at that
+        # very time would find no room.
+        while self.taken and self.taken[0] + self.per_seconds <= now:
+            self.taken.popleft()
+
+    def has_room(self, now: float) -> bool:
+        self._forget(now)
+        return len(self.taken) < self.starts
+
+    def free_at(self, now: float) -> float | None:
+        """Return when the next start may be; None if the limit is zero."""
+        self._forget(now)
+        if len(self.taken) < self.starts:
+            return now
+        if self.starts <= 0:
+            return None
+        return self.taken[len(self.taken) - self.starts] + self.per_seconds
+
+    def take(self, now: float) -> None:
+        self.taken.append(now)
+
+    def give_back(self, at: float) -> None:
+        if at in self.taken:
+            self.taken.remove(at)
+
+    def shift(self, seconds: float) -> None:
+        self.taken = deque(at - seconds for at in self.taken)
+
+    def reason(self, now: float) -> Reason:
+        free_at = self.free_at(now)
+        wait = f"next start in {free_at - now:.0f} s" if free_at is not None else "no start allowed"
+        return Reason(
+            "rate_limit",
+            f'limit "{self.key}" allows {self.starts} starts per {self.per_seconds:g} s: {wait}',
+        )
+
+
+class Resource:
+    """An amount that running jobs and stages hold parts of."""
+
+    def __init__(self, name: str, total: int) -> None:
+        self.name = name
+        self.total = total
+        self.held: dict[tuple[JobId, str], int] = {}
+        self.used = 0
+        self.shares: dict[int, Share] = {}
+
+    def hold(self, job: JobId, token: str, amount: int) -> None:
+        self.release(job, token)
+        self.held[job, token] = amount
+        self.used += amount
+
+    def release(self, job: JobId, token: str) -> bool:
+        amount = self.held.pop((job, token), 0)
+        self.used -= amount
+        return amount > 0
+
+    def share(self, amount: int) -> "Share":
+        """Return what those wait for who need just this much."""
+        if amount not in self.shares:
+            self.shares[amount] = Share(self, amount)
+        return self.shares[amount]
+
+    def waited_for(self) -> "list[Share]":
+        """Return the shares that fit now and that somebody waits for; forget those nobody does."""
+        free = self.total - self.used
+        fitting = [share for amount, share in self.shares.items() if amount <= free]
+        for share in fitting:
+            if share.is_idle:
+                del self.shares[share.amount]
+        return [share for share in fitting if not share.is_idle]
+
+
+class Share(Thing):
+    def __init__(self, resource: Resource, amount: int) -> None:
+        super().__init__()
+        self.resource = resource
+        self.amount = amount
+
+    def has_room(self, now: float) -> bool:  # noqa: ARG002  # one signature for all things
+        return self.resource.used + self.amount <= self.resource.total
+
+    def reason(self, now: float) -> Reason:  # noqa: ARG002
+        resource = self.resource
+        if self.amount > resource.total:
+            return Reason(
+                "resource",
+                f'needs {self.amount} of "{resource.name}" and there are only {resource.total} '
+                "in all: raise the amount or lower the need",
+            )
+        return Reason(
+            "resource",
+            f'needs {self.amount} of "{resource.name}": {resource.used} of {resource.total} in use',
+        )
+
+
+class Hands(Thing):
+    """A free slot on a worker that may run this kind of job."""
+
+    def __init__(self, describe: Callable[[], Reason], free: Callable[[], Any]) -> None:
+        super().__init__()
+        self._describe = describe
+        self._free = free
+
+    def has_room(self, now: float) -> bool:  # noqa: ARG002
+        return self._free() is not None
+
+    def reason(self, now: float) -> Reason:  # noqa: ARG002
+        return self._describe()

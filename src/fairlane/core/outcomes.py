@@ -1,0 +1,223 @@
+"""What workers report: how attempts end, and everything in between.
+
+An input is believed only if it names the worker and the fence of the present assignment; anything
+else is stale and changes nothing.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from fairlane.core.board import Board
+from fairlane.core.inputs import (
+    EnterStage,
+    Failure,
+    Keep,
+    LeaveStage,
+    Log,
+    Outcome,
+    Report,
+    Stuck,
+    Unblocked,
+    WorkerGone,
+    WorkerJoined,
+)
+from fairlane.core.job import Job, JobId, Reason, WorkerId
+from fairlane.core.lifecycle import State
+
+
+def present(board: Board, job: JobId, worker: WorkerId, fence: int) -> Job | None:
+    """Return the job if this is its present assignment."""
+    found = board.jobs.get(job)
+    if found is None or found.state is not State.RUNNING:
+        return None
+    return found if found.worker == worker and found.fence == fence else None
+
+
+def outcome(board: Board, said: Outcome) -> None:
+    job = present(board, said.job, said.worker, said.fence)
+    board.out.durable.append(f"{said.job}:{said.fence}")
+    if job is None:
+        return
+    if said.report is not None:
+        board.changes.reports[job.id] = said.report
+    match said.result:
+        case "completed":
+            board.end(job, State.COMPLETED, result=said.value, report=said.report)
+        case "failed":
+            assert said.failure is not None
+            _failed(board, job, said.failure, said.report)
+        case "cancelled":
+            board.end(job, State.CANCELLED, report=said.report)
+        case "skipped":
+            code, message = said.blocked or ("skipped", "skipped")
+            job.attempt -= 1
+            board.end(job, State.SKIPPED, reason=Reason(code, message), report=said.report)
+        case "returned":
+            job.holds_lane = job.terms.hold_lane and job.lane is not None
+            _again_or_cancelled(board, job)
+        case "refused":
+            _refused(board, job, said)
+
+
+def _failed(board: Board, job: Job, failure: Failure, report: str | None) -> None:
+    error = msgspec.to_builtins(failure)
+    if job.stopping is not None:
+        board.end(job, State.CANCELLED, error=error, report=report)
+        return
+    retry = job.terms.retry
+    job.failures += 1
+    covered = retry is not None and retry.covers(
+        (failure.code, *failure.names), retryable=failure.retryable
+    )
+    if retry is None or not covered or job.failures > retry.times:
+        board.end(job, State.FAILED, error=error, report=report)
+        return
+    wait = max(retry.backoff_seconds(job.failures), failure.after_seconds or 0.0)
+    job.due_at = board.now + wait
+    job.reason = Reason(failure.code, failure.message)
+    job.holds_lane = job.terms.hold_lane and job.lane is not None
+    board.transition(
+        job,
+        State.RETRYING,
+        due_at=job.due_at,
+        error={"code": failure.code, "message": failure.message},
+    )
+
+
+def _refused(board: Board, job: Job, said: Outcome) -> None:
+    """Put a job that never began back at its position; it costs no attempt and no token."""
+    job.attempt -= 1
+    job.holds_lane = job.attempt > 0 and job.terms.hold_lane and job.lane is not None
+    board.untake_rates(job, job.terms.limits)
+    if job.attempt == 0:
+        job.started_at = None
+    queue = board.queues[job.queue]
+    if queue.fairness.refused(job.id, job.band):
+        board.changes.records["fairness", queue.name] = queue.fairness.record()
+    worker = board.workers.all.get(said.worker)
+    if said.blocked is None:
+        if worker is not None:
+            worker.accepting = False  # until it says otherwise: the next one gets the job
+        _again_or_cancelled(board, job)
+        return
+    if job.stopping is not None:
+        board.end(job, State.CANCELLED)
+        return
+    job.reason = Reason(*said.blocked)
+    if worker is not None:
+        worker.watching.add(job.id)
+    board.transition(job, State.BLOCKED, reason=job.reason.message)
+
+
+def _again_or_cancelled(board: Board, job: Job) -> None:
+    if job.stopping is not None:
+        board.end(job, State.CANCELLED)
+    else:
+        board.transition(job, State.QUEUED)
+        job.worker = None
+
+
+def unblocked(board: Board, said: Unblocked) -> None:
+    job = board.jobs.get(said.job)
+    if job is None or job.id in board.waits_on:
+        return
+    if job.state is State.BLOCKED and job.fence == said.fence:
+        job.reason = None
+        board.transition(job, State.QUEUED)
+
+
+def worker_joined(board: Board, joined: WorkerJoined) -> None:
+    worker = board.workers.join(joined)
+    board.changes.records["worker", joined.id] = msgspec.json.encode(joined).decode()
+    board.event("worker_changed", None, None, {
+        "worker": joined.id, "name": joined.name, "accepting": joined.accepting})  # fmt: skip
+    board.worker_has_room(worker)
+
+
+def workers_gone(board: Board, gone: Sequence[WorkerGone]) -> None:
+    """Interrupt what dead workers ran; what they had blocked is looked at again.
+
+    Workers that are gone together are handled together: what they ran keeps its order at the front.
+    """
+    ids = {worker.id for worker in gone}
+    for id in ids:
+        board.workers.all.pop(id, None)
+        board.changes.records["worker", id] = None
+        board.event("worker_changed", None, None, {"worker": id, "gone": True})
+    theirs = [job for job in board.jobs.values() if job.worker in ids]
+    # The one that was first must end up first, so the last goes to the front first.
+    for job in sorted(theirs, key=lambda job: (job.band, job.position), reverse=True):
+        if job.state is State.RUNNING:
+            _interrupted(board, job)
+        elif job.state is State.BLOCKED:
+            job.reason = None
+            board.transition(job, State.QUEUED)
+        else:
+            continue  # it waits out a backoff, and only remembers where it ran
+        job.worker = None
+
+
+def _interrupted(board: Board, job: Job) -> None:
+    job.crashes += 1
+    stopping = job.stopping
+    job.holds_lane = job.terms.hold_lane and job.lane is not None
+    board.transition(job, State.INTERRUPTED, crashes=job.crashes)
+    if stopping is not None:
+        job.stopping = stopping
+        board.end(job, State.CANCELLED)
+    elif job.crashes <= job.terms.recover:
+        job.position = board.queues[job.queue].head()
+        board.transition(job, State.QUEUED, recovered=True)
+    else:
+        board.end(job, State.FAILED, error={
+            "code": "crash_loop", "retryable": False, "traceback": "",
+            "message": f"its worker died while it ran, {job.crashes} times; retry it by hand if "
+                       "that was not its own doing"})  # fmt: skip
+
+
+def report(board: Board, said: Report) -> None:
+    job = present(board, said.job, said.worker, said.fence)
+    if job is None:
+        return
+    board.changes.reports[job.id] = said.body
+    body: dict[str, Any] = msgspec.json.decode(said.body)
+    data: dict[str, Any] = {"stage": said.stage}
+    for name in ("progress", "statistics", "stages"):
+        if name in body:
+            data[name] = body[name]
+    board.event("job_progress", job, job.queue, data)
+
+
+def log(board: Board, said: Log) -> None:
+    job = present(board, said.job, said.worker, said.fence)
+    if job is None:
+        return
+    for at, level, message in said.lines:
+        board.changes.logs.append((job.id, at, level, message))
+        board.event("job_log", job, job.queue, {"at": at, "level": level, "message": message})
+
+
+def enter_stage(board: Board, said: EnterStage) -> None:
+    if present(board, said.job, said.worker, said.fence) is not None:
+        board.enter_stage(said)
+
+
+def leave_stage(board: Board, said: LeaveStage) -> None:
+    if present(board, said.job, said.worker, said.fence) is not None:
+        board.give_back(said.job, said.token)
+
+
+def keep(board: Board, said: Keep) -> None:
+    if present(board, said.job, said.worker, said.fence) is not None:
+        board.changes.kept.append((said.job, said.name, said.body))
+        board.out.durable.append(said.token)
+
+
+def stuck(board: Board, said: Stuck) -> None:
+    job = present(board, said.job, said.worker, said.fence)
+    if job is not None:
+        job.reason = Reason("stuck", said.message)
+        board.touch(job)
+        board.event("job_stuck", job, job.queue, {"message": said.message})

@@ -1,0 +1,172 @@
+"""Who starts next.
+
+`start_ready` goes round the queues where something may have become possible and starts one job of
+each in turn, until nobody can start any more; the queue that has waited longest for a start is
+asked first, so that no queue takes every hand that comes free. Each look at a band costs O(log n):
+a demand that lacks something is parked under it and not seen again until it has room.
+"""
+
+from heapq import heappop
+from typing import Final
+
+from fairlane.core.board import Board
+from fairlane.core.decisions import Start
+from fairlane.core.job import Job, WorkerId
+from fairlane.core.lifecycle import Priority, State
+from fairlane.core.queues import Demand, Queue
+from fairlane.core.workers import Worker
+
+_BANDS: Final = tuple(Priority)  # going through an enum each time costs more than a look at a band
+
+
+def start_ready(board: Board) -> None:
+    for queue in board.queues.values():
+        if queue.is_strict:
+            board.dirty[queue.name] = None
+    while board.dirty:
+        names = list(board.dirty)
+        board.dirty.clear()
+        able = [board.queues[name] for name in names if name in board.queues]
+        able.sort(key=lambda queue: queue.last_start)
+        while able:
+            able = [queue for queue in able if _start_one(board, queue)]
+
+
+def _start_one(board: Board, queue: Queue) -> bool:
+    if queue.paused is not None or queue.is_full:
+        return False
+    return _start_strict(board, queue) if queue.is_strict else _start_best(board, queue)
+
+
+def _start_strict(board: Board, queue: Queue) -> bool:
+    job = queue.strict_line.first(board.jobs, None)
+    if job is None or job.state is not State.QUEUED:
+        return False
+    lane = board.lane_of(job)
+    if lane is not None and lane.holder is not None and lane.holder is not job:
+        return False
+    terms = job.terms
+    thing, worker = board.obstacle(queue, job.task, terms.limits, terms.uses, terms.requires)
+    if thing is not None:
+        board.set_alarm(thing)
+    if worker is None:
+        return False
+    start(board, job, worker)
+    return True
+
+
+def _start_best(board: Board, queue: Queue) -> bool:
+    tops: dict[Priority, tuple[Demand, Job, Worker]] = {}
+    for band in _BANDS:
+        top = _top(board, queue, band)
+        if top is not None:
+            tops[band] = top
+            if not queue.settings.anti_starvation:
+                break
+    if not tops:
+        return False
+    able = list(tops)
+    settings = queue.settings
+    band = able[0]
+    fairness = queue.fairness
+    if settings.anti_starvation and (len(able) > 1 or fairness.passed):
+        band = fairness.choose(
+            able, board.now, picks=settings.starvation_picks, seconds=settings.starvation_seconds
+        )
+        if fairness.picked(tops[band][1].id, band, able, board.now):
+            board.changes.records["fairness", queue.name] = fairness.record()
+    demand, job, worker = tops[band]
+    start(board, job, worker)
+    if queue.is_round_robin:
+        board.served(queue, job.bucket or "")
+    _relist(board, queue, demand)
+    return True
+
+
+def _top(board: Board, queue: Queue, band: Priority) -> tuple[Demand, Job, Worker] | None:
+    """Return the band's best job that can start now; park what cannot on the way."""
+    heap = queue.bands[band].heap
+    while heap:
+        turn, position, _, demand = heap[0]
+        if demand.listed != (turn, position) or demand.parked_on is not None:
+            heappop(heap)
+            continue
+        head = board.head_of(demand)
+        if head is None:
+            heappop(heap)
+            demand.listed = None
+            _pass_on(board, demand)
+            queue.forget(demand)
+            continue
+        if (head[0], head[1]) != demand.listed:
+            heappop(heap)
+            demand.listed = None
+            queue.bands[band].list(demand, head[0], head[1])
+            _pass_on(board, demand)  # what it was woken for may now be another's turn
+            continue
+        thing, worker = board.obstacle(
+            queue, demand.task, demand.limits, demand.uses, demand.requires
+        )
+        if thing is None and worker is not None:
+            return demand, head[2], worker
+        if thing is not None:
+            heappop(heap)
+            demand.listed = None
+            thing.park(demand, head[0], head[1])
+            board.set_alarm(thing)
+            _pass_on(board, demand)
+    return None
+
+
+def _pass_on(board: Board, demand: Demand) -> None:
+    """A woken demand is done with its chance: let the next one have what still has room."""
+    thing, demand.woken_by = demand.woken_by, None
+    if thing is not None and thing is not demand.parked_on:
+        board.wake_one(thing, demand.queue, demand.band)
+
+
+def _relist(board: Board, queue: Queue, demand: Demand) -> None:
+    """The demand's first head has started; list it by the next one."""
+    _pass_on(board, demand)
+    demand.listed = None
+    head = board.head_of(demand)
+    if head is not None:
+        queue.bands[demand.band].list(demand, head[0], head[1])
+    elif demand.parked_on is None:
+        queue.forget(demand)
+
+
+def start(board: Board, job: Job, worker: Worker) -> None:
+    first = job.fence == 0
+    job.fence += 1
+    job.attempt += 1
+    job.worker = WorkerId(worker.id)
+    job.started_at = board.now
+    job.due_at = None
+    job.reason = None
+    lane = board.lane_of(job)
+    if lane is not None:
+        job.holds_lane = True
+        lane.holder = job
+    worker.running[job.id] = None
+    board.workers.served(worker)
+    terms = job.terms
+    board.take_rates(job, terms.limits)
+    for name, amount in terms.uses:
+        board.resource(name).hold(job.id, "", amount)
+    board.starts += 1
+    board.queues[job.queue].last_start = board.starts
+    board.transition(job, State.RUNNING, attempt=job.attempt, worker=worker.joined.name)
+    board.out.starts.append(
+        Start(
+            job.id,
+            job.task,
+            worker.id,
+            job.fence,
+            job.attempt,
+            first,
+            job.kind,
+            job.queue,
+            job.lane,
+        )
+    )

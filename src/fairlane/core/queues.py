@@ -1,0 +1,182 @@
+"""A queue: its settings, its order, and how its waiting heads are filed.
+
+Three bands, and in each band *demands*: heads that need the same things (task, limits, resources,
+labels) are in the same boat, so the boat is moved, not its passengers. A demand is either listed in
+its band, by the place of its best head, or parked under the one thing it lacks. A hundred thousand
+jobs that wait for the same rate limit cost one look.
+
+`round_robin` puts the turn of a head's bucket before its position, and a demand shows only the best
+head of each bucket: a bucket that was served is put right in one step, whatever stands in it. Turns
+only grow, so what is shown with an old turn is at worst too early and is put right at the front.
+"""
+
+from heapq import heappush
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from fairlane.core.fairness import Fairness
+from fairlane.core.job import JobId
+from fairlane.core.lanes import Line
+from fairlane.core.lifecycle import Priority, State
+from fairlane.core.limits import Thing
+from fairlane.core.position import MIDDLE, number, numbered
+from fairlane.errors import BadSetting
+
+STRICT_STATES = frozenset({State.QUEUED, State.BLOCKED, State.RETRYING, State.INTERRUPTED})
+
+
+class QueueSettings(Struct, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """How a queue behaves. Everything can be changed while it runs."""
+
+    max_concurrent: int | None = None
+    order: Literal["fifo", "strict", "round_robin"] = "fifo"
+    on_conflict: Literal["queue", "reject", "merge", "reject_running"] = "queue"
+    devices: bool = False
+    anti_starvation: bool = True
+    starvation_picks: int = 10
+    starvation_seconds: float = 600.0
+
+
+def settings_from(queue: str, values: dict[str, Any]) -> QueueSettings:
+    try:
+        settings = msgspec.convert(values, QueueSettings)
+    except msgspec.ValidationError as error:
+        known = ", ".join(QueueSettings.__struct_fields__)
+        raise BadSetting(f'queue "{queue}" cannot be set so: {error} (settings: {known})') from None
+    if settings.max_concurrent is not None and settings.max_concurrent < 0:
+        raise BadSetting(
+            f'max_concurrent of queue "{queue}" is {settings.max_concurrent}; '
+            "it must be 0 or more, or None for no limit"
+        )
+    if settings.starvation_picks < 1 or settings.starvation_seconds <= 0:
+        raise BadSetting(f'starvation settings of queue "{queue}" must be above zero')
+    return settings
+
+
+class Demand:
+    """Heads of one band that need the same things."""
+
+    __slots__ = ("band", "buckets", "heads", "limits", "listed", "parked_on", "queue", "requires",
+                 "shown", "task", "uses", "woken_by")  # fmt: skip
+
+    def __init__(
+        self,
+        queue: str,
+        band: Priority,
+        task: str,
+        limits: tuple[str, ...],
+        uses: tuple[tuple[str, int], ...],
+        requires: tuple[str, ...],
+    ) -> None:
+        self.queue = queue
+        self.band = band
+        self.task = task
+        self.limits = limits
+        self.uses = uses
+        self.requires = requires
+        # Without turns every head lies in `heads`. With them `heads` names the best of each bucket.
+        self.heads: list[tuple[int, str, str]] = []
+        self.buckets: dict[str, list[tuple[str, JobId]]] = {}
+        self.shown: dict[str, tuple[int, str]] = {}
+        self.listed: tuple[int, str] | None = None
+        self.parked_on: Thing | None = None
+        self.woken_by: Thing | None = None
+
+    def show(self, bucket: str, turn: int, position: str) -> None:
+        """Name the place of a bucket's best head, unless a better one is named."""
+        shown = self.shown.get(bucket)
+        if shown is None or (turn, position) < shown:
+            self.shown[bucket] = (turn, position)
+            heappush(self.heads, (turn, position, bucket))
+
+
+class Band:
+    def __init__(self) -> None:
+        self.heap: list[tuple[int, str, int, Demand]] = []
+        self._serial = 0
+
+    def list(self, demand: Demand, turn: int, position: str) -> None:
+        """List a demand by its best head, unless it lies there at least as well."""
+        if demand.listed is None or (turn, position) < demand.listed:
+            self._serial += 1
+            demand.listed = (turn, position)
+            heappush(self.heap, (turn, position, self._serial, demand))
+
+
+class Queue:
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.code: dict[str, Any] = {}
+        self.operator: dict[str, Any] = {}
+        self.paused: str | None = None  # "paused" or "after_current"
+        self.settings = QueueSettings()
+        self.running: dict[JobId, None] = {}
+        self.waiting: dict[JobId, None] = {}  # every live job that is not running
+        self.waiting_in = dict.fromkeys(Priority, 0)  # how many of them are in each band
+        self.clear_order()
+        self.fairness = Fairness()
+        self.turns: dict[str, int] = {}
+        self.turn = 0
+        self.last_start = 0
+        self.last_tail = MIDDLE - 1
+        self.last_head = MIDDLE
+
+    def clear_order(self) -> None:
+        self.bands = {band: Band() for band in Priority}
+        self.demands: dict[tuple[Any, ...], Demand] = {}
+        self.strict_line = Line(STRICT_STATES)
+        self.bucket_jobs: dict[str, int] = {}  # live jobs of each bucket, where buckets take turns
+
+    @property
+    def is_strict(self) -> bool:
+        return self.settings.order == "strict"
+
+    @property
+    def is_round_robin(self) -> bool:
+        return self.settings.order == "round_robin"
+
+    @property
+    def is_full(self) -> bool:
+        most = self.settings.max_concurrent
+        return most is not None and len(self.running) >= most
+
+    def tail(self) -> str:
+        self.last_tail += 1
+        return numbered(self.last_tail)
+
+    def head(self) -> str:
+        self.last_head -= 1
+        return numbered(self.last_head)
+
+    def saw(self, position: str) -> None:
+        """Count a position that came from the store."""
+        if position:
+            self.last_tail = max(self.last_tail, number(position))
+            self.last_head = min(self.last_head, number(position))
+
+    def demand(
+        self,
+        band: Priority,
+        task: str,
+        limits: tuple[str, ...],
+        uses: tuple[tuple[str, int], ...],
+        requires: tuple[str, ...],
+    ) -> Demand:
+        key = (band, task, limits, uses, requires)
+        demand = self.demands.get(key)
+        if demand is None:
+            demand = self.demands[key] = Demand(self.name, band, task, limits, uses, requires)
+        return demand
+
+    def forget(self, demand: Demand) -> None:
+        """Drop a demand without heads; templates can make endless variants."""
+        key = (demand.band, demand.task, demand.limits, demand.uses, demand.requires)
+        if self.demands.get(key) is demand:
+            del self.demands[key]
+
+    def record(self) -> str:
+        return msgspec.json.encode(
+            {"code": self.code, "operator": self.operator, "paused": self.paused}
+        ).decode()

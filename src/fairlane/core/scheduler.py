@@ -1,0 +1,273 @@
+"""Events in, decisions out: the whole of scheduling as one function of what happened.
+
+`apply` wakes what is due, handles each input in order, then starts whatever can start, and only
+then says why the rest waits. It reads no clock and does no I/O: the caller gives the time, commits
+`decisions.changes`, and only then performs the effects. An input that breaks a rule is answered
+with its error and has changed nothing.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from heapq import heappop
+from itertools import groupby
+from typing import Any, cast
+
+import msgspec
+
+from fairlane.core import commands, outcomes
+from fairlane.core.admission import submit
+from fairlane.core.board import Board
+from fairlane.core.decisions import Decisions
+from fairlane.core.explain import explain
+from fairlane.core.inputs import (
+    Ask,
+    Cancel,
+    EditLane,
+    EnterStage,
+    Explain,
+    Input,
+    Jumped,
+    Keep,
+    LeaveStage,
+    Log,
+    Move,
+    Outcome,
+    Pause,
+    Prioritize,
+    Record,
+    Report,
+    Resume,
+    RetryJob,
+    Setting,
+    Skip,
+    Skipped,
+    Stuck,
+    Submit,
+    Unblocked,
+    WorkerGone,
+    WorkerJoined,
+)
+from fairlane.core.job import Job, JobId, WorkerId
+from fairlane.core.lifecycle import State
+from fairlane.core.picking import start_ready
+from fairlane.core.queues import Queue
+from fairlane.errors import FairlaneError
+
+Ended = dict[JobId, Job]
+
+_ABOUT_JOBS: Mapping[type, Callable[[Board, Any, Ended], Any]] = {
+    Submit: submit,
+    Cancel: commands.cancel,
+    RetryJob: commands.retry,
+    Skip: commands.skip,
+    Move: commands.move,
+    Prioritize: commands.prioritize,
+}
+_ABOUT_THE_REST: Mapping[type, Callable[[Board, Any], Any]] = {
+    Pause: commands.pause,
+    Resume: commands.resume,
+    Setting: commands.setting,
+    Record: commands.record,
+    EditLane: commands.edit_lane,
+    Ask: commands.ask,
+    Skipped: commands.skip_firing,
+}
+_FROM_WORKERS: Mapping[type, Callable[[Board, Any], None]] = {
+    Outcome: outcomes.outcome,
+    Report: outcomes.report,
+    Log: outcomes.log,
+    EnterStage: outcomes.enter_stage,
+    LeaveStage: outcomes.leave_stage,
+    Keep: outcomes.keep,
+    Unblocked: outcomes.unblocked,
+    Stuck: outcomes.stuck,
+    WorkerJoined: outcomes.worker_joined,
+}
+
+
+def strangers(
+    inputs: Iterable[Input], known: Mapping[JobId, Job], *, resent: bool = False
+) -> set[JobId]:
+    """Return the ids that inputs name and the board does not hold: they may have ended.
+
+    Where inputs may have been sent before, a submission's own ids count as well.
+    """
+    named: set[JobId] = set()
+    for happened in inputs:
+        match happened:
+            case Submit():
+                for submission in happened.jobs:
+                    named.update(submission.depends_on)
+                    if resent:
+                        named.add(submission.id)
+            case Move():
+                named.update(filter(None, (happened.job, happened.before, happened.after)))
+            case Cancel() | RetryJob() | Skip() | Prioritize() | Explain():
+                named.add(happened.job)
+            case _:
+                pass
+    return {id for id in named if id not in known}
+
+
+class Scheduler:
+    def __init__(self) -> None:
+        self.board = Board()
+
+    def load(
+        self,
+        *,
+        jobs: Iterable[Job],
+        dependencies: Sequence[tuple[JobId, JobId]],
+        records: Mapping[tuple[str, str], str],
+        takes: Sequence[tuple[str, float, JobId]],
+        grants: Sequence[tuple[JobId, str, str]],
+        seq: int,
+        now: float,
+    ) -> None:
+        """Rebuild the picture from what is stored. Times that are windows are clipped to now."""
+        board = self.board
+        board.now = now
+        board.seq = seq
+        for (kind, name), body in records.items():
+            self._load_record(kind, name, body)
+        for kind, name in board.declared:
+            commands.apply_setting(board, kind, name)
+        for key, at, _ in takes:
+            try:
+                board.rate(key).take(min(at, now))
+            except FairlaneError:
+                continue  # a limit that nobody declares any more
+        for job in jobs:
+            if job.queue not in board.queues:
+                board.queues[job.queue] = Queue(job.queue)
+            board.enter(job)
+            if job.state is State.RUNNING:
+                for name, amount in job.terms.uses:
+                    board.resource(name).hold(job.id, "", amount)
+        for id, on in dependencies:
+            if on not in board.jobs:
+                continue  # it has ended well, or this job would have ended with it
+            board.waits_on.setdefault(id, set()).add(on)
+            board.dependents.setdefault(on, []).append(id)
+        for id, token, uses in grants:
+            if id not in board.jobs:
+                continue  # a forecast looks at one queue, and at its first jobs only
+            job = board.jobs[id]
+            ask = EnterStage(
+                id, job.worker or _NOBODY, job.fence, token,
+                uses=msgspec.json.decode(uses, type=tuple[tuple[str, int], ...]),
+            )  # fmt: skip
+            board.grants.setdefault(id, {})[token] = ask
+            for name, amount in ask.uses:
+                board.resource(name).hold(id, token, amount)
+
+    def _load_record(self, kind: str, name: str, body: str) -> None:
+        board = self.board
+        match kind:
+            case "queue":
+                stored = msgspec.json.decode(body)
+                queue = board.queues.setdefault(name, Queue(name))
+                queue.code, queue.operator = stored["code"], stored["operator"]
+                queue.paused = stored["paused"]
+                board.apply_queue(queue)
+            case "rate" | "resource":
+                board.declared[kind, name] = msgspec.json.decode(body)
+            case "fairness":
+                board.queues.setdefault(name, Queue(name)).fairness.restore(body)
+            case "turn":
+                queue_name, bucket = msgspec.json.decode(name)
+                queue = board.queues.setdefault(queue_name, Queue(queue_name))
+                queue.turns[bucket] = int(body)
+                queue.turn = max(queue.turn, int(body))
+            case "worker":
+                joined = msgspec.json.decode(body, type=WorkerJoined)
+                joined.accepting = False  # until it shows that it lives
+                board.workers.join(joined)
+            case "fired":
+                board.fired[name] = float(body)
+            case _:
+                pass  # schedules and the like: the core does not decide by them
+
+    def apply(
+        self, inputs: Sequence[Input], now: float, ended: Mapping[JobId, Job] | None = None
+    ) -> Decisions:
+        """Decide what follows from what happened. `ended` holds the final jobs that inputs name."""
+        board = self.board
+        board.begin(now, dict(ended or {}))
+        self._wake()
+        questions: list[Explain] = []
+        for kind, group in groupby(inputs, type):
+            if kind is WorkerGone:
+                outcomes.workers_gone(board, cast("list[WorkerGone]", list(group)))
+            elif kind is Explain:
+                questions += cast("Iterable[Explain]", group)
+            else:
+                self._handle(kind, group)
+        start_ready(board)
+        for question in questions:
+            self._answer(explain, question, board.ended)
+        board.out.wake_at = self._next_wake()
+        return board.out
+
+    def _handle(self, kind: type, inputs: Iterable[Input]) -> None:
+        board = self.board
+        if kind in _FROM_WORKERS:
+            from_worker = _FROM_WORKERS[kind]
+            for said in inputs:
+                from_worker(board, said)
+        elif kind is Jumped:
+            for jumped in cast("Iterable[Jumped]", inputs):
+                self._jump(jumped.seconds)
+        elif kind in _ABOUT_JOBS:
+            for command in inputs:
+                self._answer(_ABOUT_JOBS[kind], command, board.ended)
+        else:
+            for command in inputs:
+                self._answer(_ABOUT_THE_REST[kind], command)
+
+    def _answer(self, handler: Callable[..., Any], command: Any, *known: Ended) -> None:
+        try:
+            answer = handler(self.board, command, *known)
+        except FairlaneError as error:
+            answer = error
+        if command.key:
+            self.board.out.answers.append((command.key, answer))
+
+    def _wake(self) -> None:
+        board = self.board
+        while board.sleepers and board.sleepers[0][0] <= board.now:
+            due_at, id = heappop(board.sleepers)
+            job = board.jobs.get(id)
+            if job is None or job.due_at != due_at:
+                continue
+            if job.state in (State.SCHEDULED, State.RETRYING):
+                job.due_at = None
+                job.reason = None
+                board.transition(job, State.QUEUED)
+        while board.alarms and board.alarms[0][0] <= board.now:
+            at, key = heappop(board.alarms)
+            rate = board.rates[key]
+            if rate.alarm_at == at:
+                rate.alarm_at = None
+                board.wake(rate)
+
+    def _next_wake(self) -> float | None:
+        board = self.board
+        times = [heap[0][0] for heap in (board.sleepers, board.alarms) if heap]
+        return min(times, default=None)
+
+    def _jump(self, seconds: float) -> None:
+        """The wall clock went back: what counts seconds moves with it, nominal times stay."""
+        board = self.board
+        for rate in board.rates.values():
+            rate.shift(seconds)
+            board.set_alarm(rate)
+        for queue in board.queues.values():
+            queue.fairness.shift(seconds)
+        for job in board.jobs.values():
+            if job.state is State.RETRYING and job.due_at is not None:
+                job.due_at -= seconds
+                board.touch(job)
+                board.place(job)
+
+
+_NOBODY = WorkerId("")

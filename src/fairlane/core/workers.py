@@ -1,0 +1,73 @@
+"""The places where jobs run, and which of them may run what."""
+
+from fairlane.core.inputs import WorkerJoined
+from fairlane.core.job import JobId, Reason, WorkerId
+
+
+class Worker:
+    """A worker as the scheduler sees it; a device is one with a name, labels and a single slot."""
+
+    def __init__(self, joined: WorkerJoined) -> None:
+        self.running: dict[JobId, None] = {}
+        self.watching: set[JobId] = set()  # blocked jobs whose precondition it observes
+        self.update(joined)
+
+    def update(self, joined: WorkerJoined) -> None:
+        self.id: WorkerId = joined.id
+        self.joined = joined
+        self.tasks = None if joined.tasks is None else frozenset(joined.tasks)
+        self.labels = frozenset(joined.labels)
+        self.accepting = joined.accepting
+
+    @property
+    def is_free(self) -> bool:
+        return self.accepting and len(self.running) < self.joined.slots
+
+    def may_run(self, queue: str, task: str, requires: tuple[str, ...], *, device: bool) -> bool:
+        joined = self.joined
+        return (
+            joined.device == device
+            and (queue in joined.queues if joined.queues is not None else not device)
+            and (self.tasks is None or task in self.tasks)
+            and self.labels.issuperset(requires)
+        )
+
+
+class Workers:
+    def __init__(self) -> None:
+        self.all: dict[WorkerId, Worker] = {}
+
+    def join(self, joined: WorkerJoined) -> Worker:
+        worker = self.all.get(joined.id)
+        if worker is None:
+            worker = self.all[joined.id] = Worker(joined)
+        else:
+            worker.update(joined)
+        return worker
+
+    def served(self, worker: Worker) -> None:
+        """Let the others come first next time."""
+        self.all[worker.id] = self.all.pop(worker.id)
+
+    def free(
+        self, queue: str, task: str, requires: tuple[str, ...], *, device: bool
+    ) -> Worker | None:
+        for worker in self.all.values():
+            if worker.is_free and worker.may_run(queue, task, requires, device=device):
+                return worker
+        return None
+
+    def shortage(self, queue: str, task: str, requires: tuple[str, ...], *, device: bool) -> Reason:
+        """Say why nobody is free for such a job."""
+        place = "device" if device else "worker"
+        able = [w for w in self.all.values() if w.may_run(queue, task, requires, device=device)]
+        if not able:
+            labels = f" with {', '.join(requires)}" if requires else ""
+            return Reason(
+                place, f'no {place}{labels} that knows task "{task}" serves queue "{queue}" now'
+            )
+        if not any(w.accepting for w in able):
+            return Reason(place, f"every {place} that could run it is down or stopping")
+        busy = sum(len(w.running) for w in able)
+        slots = sum(w.joined.slots for w in able if w.accepting)
+        return Reason(place, f"every suitable {place} is busy: {busy} of {slots} slots in use")

@@ -1,0 +1,1 @@
+"""What runs: the leader loop, workers, attempts, the context a task sees."""

@@ -1,0 +1,310 @@
+"""One run of one job on this worker, from the assignment to its outcome.
+
+The rules that are easy to get wrong:
+- A coroutine is cancelled, a thread is asked (`ctx.stopping`), a child process is asked and can be
+  forced. Nothing is reported as ended while it still runs: past its grace a job that does not stop
+  stays `running`, and the leader is told that it is stuck.
+- Whoever was asked to stop before it returned counts as stopped, whatever it returned: nobody knows
+  whether the result is whole.
+- An attempt that was refused never touched anything.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from fairlane.core.decisions import Start
+from fairlane.core.inputs import EnterStage, Failure, Keep, LeaveStage, Outcome, Stuck
+from fairlane.engine import publishing
+from fairlane.engine.checks import Obstacle, check
+from fairlane.engine.classify import classify
+from fairlane.engine.context import Body, Context, JobFacts, SyncContext
+from fairlane.engine.definition import Definition
+from fairlane.engine.threads import in_thread
+from fairlane.errors import TimedOut
+from fairlane.store.views import Payload, ReportBody
+
+if TYPE_CHECKING:
+    from fairlane.engine.worker import Worker
+
+_decode_report = msgspec.json.Decoder(ReportBody)
+_NO_REPORT = ReportBody()
+
+
+class Attempt:
+    """A running job; it is the `Link` of its own context."""
+
+    def __init__(
+        self, worker: "Worker", start: Start, payload: Payload, definition: Definition
+    ) -> None:
+        self.worker = worker
+        self.start = start
+        self.payload = payload
+        self.definition = definition
+        self.kept = dict(payload.kept)
+        self.stop_reason: str | None = None  # "cancel", "return", "timeout", "stall"
+        self.delete_outputs = False
+        self.reported_at = time.monotonic()
+        self.report_sent: str | None = None
+        self._began = False
+        self._ending = False  # the outcome stands; what is left to do is ours and is not cancelled
+        self._overdue_told = False
+        self._task: asyncio.Task[None] | None = None
+        self._context: Context | SyncContext | None = None
+        self._body: Body | None = None
+        self._kill: Callable[[], None] | None = None
+        self._ask_child: Callable[[], None] | None = None
+        self._timers: list[asyncio.TimerHandle] = []
+
+    @property
+    def token(self) -> str:
+        return token_of(self.start)
+
+    def begin(self) -> None:
+        self._task = asyncio.get_running_loop().create_task(self._run())
+
+    async def _run(self) -> None:
+        try:
+            outcome = await self._attempt()
+        except BaseException as error:  # noqa: BLE001 - user code; the leader hears of it
+            outcome = self._stopped() if self.stop_reason else self._failed(classify(error))
+        self._ending = True
+        for timer in self._timers:
+            timer.cancel()
+        if self.delete_outputs and outcome.result == "cancelled":
+            await in_thread(publishing.remove_finished, self.kept)
+        if self.kept:
+            await in_thread(publishing.clean_up, self.kept)
+        self.worker.outputs.release(self.start.job)
+        self.worker.finished(self, outcome)
+
+    async def _attempt(self) -> Outcome:
+        if self.stop_reason is not None:
+            return self._stopped()
+        self._began = True
+        definition = self.definition
+        values = definition.parameters.decode(self.payload.params)
+        declared = []
+        if definition.has_checks:
+            found = await check(
+                self.start.job, self.payload, definition, values, self.worker.outputs
+            )
+            if isinstance(found, Obstacle):
+                return self._obstructed(found)
+            declared = found
+        self._set_timers()
+        if definition.isolation == "process":
+            return await self._settle(self.worker.run_child(self, [str(path) for path in declared]))
+        return await self._settle(self._call(values, declared))
+
+    async def _settle(self, running: Any) -> Outcome:
+        try:
+            value = await running
+        except asyncio.CancelledError:
+            if self.stop_reason is None:
+                failure = Failure("cancelled_itself", "the task cancelled itself", retryable=False)
+                return self._failed(failure)
+            return self._stopped()
+        except Exception as error:  # noqa: BLE001 - user code
+            return self._stopped() if self.stop_reason else self._failed(classify(error))
+        if self.stop_reason is None or self._is_whole_anyway():
+            return self._outcome("completed", value=value)
+        return self._stopped()
+
+    def _is_whole_anyway(self) -> bool:
+        """Tell a function that ended while its worker stops, and had no way to know of that."""
+        knows = self.definition.is_async or self.definition.takes_context
+        return self.stop_reason == "return" and not knows
+
+    async def _call(self, values: Mapping[str, Any], declared: list[Any]) -> str:
+        """Run the function on the loop or in a thread and return its result as JSON."""
+        definition = self.definition
+        loop = asyncio.get_running_loop()
+        context: Context | SyncContext | None = None
+        if definition.takes_context:
+            context = self._make_context(declared, loop)
+        if definition.is_async:
+            value = await definition.call(context, values)
+        else:
+            value = await loop.run_in_executor(
+                self.worker.threads, definition.call, context, values
+            )
+        return definition.results.encode(value)
+
+    def _make_context(
+        self, declared: list[Any], loop: asyncio.AbstractEventLoop
+    ) -> Context | SyncContext:
+        self._context, self._body = build_context(
+            self.definition, self.facts(), self.payload, self.kept, self,
+            outputs=self.worker.outputs, declared=declared, loop=loop, leash=self.worker.leash,
+            threads=self.worker.threads,
+        )  # fmt: skip
+        return self._context
+
+    def facts(self) -> JobFacts:
+        start = self.start
+        return JobFacts(
+            id=start.job, task=self.definition.name, queue=start.queue, lane=start.lane,
+            kind=start.kind, attempt=start.attempt, meta=msgspec.json.decode(self.payload.meta),
+        )  # fmt: skip
+
+    # ending
+
+    def _outcome(self, result: Any, **facts: Any) -> Outcome:
+        start = self.start
+        report = self._final_report()
+        return Outcome(start.job, start.worker, start.fence, result, report=report, **facts)
+
+    def _final_report(self) -> str | None:
+        if self._body is not None:
+            return (
+                None if self._body.is_empty else msgspec.json.encode(self._body.snapshot()).decode()
+            )
+        return self.report_sent
+
+    def _failed(self, failure: Failure) -> Outcome:
+        return self._outcome("failed", failure=failure)
+
+    def _stopped(self) -> Outcome:
+        match self.stop_reason:
+            case "cancel":
+                return self._outcome("cancelled")
+            case "return":
+                return self._outcome("returned")
+            case "stall":
+                seconds = self.definition.stall_seconds or 0
+                message = f"no progress for {seconds:g} s"
+            case _:
+                message = f"took longer than {self.definition.timeout_seconds or 0:g} s"
+        return self._failed(classify(TimedOut(message, code=self.stop_reason)))
+
+    def _obstructed(self, found: Obstacle) -> Outcome:
+        if found.is_final:
+            return self._outcome("skipped", blocked=(found.code, found.message))
+        self.worker.watch(self, found)
+        return self._outcome("refused", blocked=(found.code, found.message))
+
+    # stopping
+
+    def stop(self, reason: str, *, delete_outputs: bool = False, force: bool = False) -> None:
+        """Ask the attempt to end; a second, forced asking kills a child process."""
+        if self._ending:
+            return
+        self.delete_outputs = self.delete_outputs or delete_outputs
+        first = self.stop_reason is None
+        if first or reason == "cancel":
+            self.stop_reason = reason
+        if self._context is not None:
+            self._context.request_stop()
+        if self._kill is not None:
+            if force:
+                self._kill()
+            elif first and self._ask_child is not None:
+                self._ask_child()
+        elif self._began and self.definition.is_async and (first or force) and self._task:
+            self._task.cancel()
+        if first:
+            loop = asyncio.get_running_loop()
+            self._timers.append(loop.call_later(self.definition.grace_seconds, self._overdue))
+        elif self._overdue_told and reason == "cancel":
+            self._overdue()  # whoever cancels it only now has to hear of it as well
+
+    def _overdue(self) -> None:
+        """The grace is over. A time-out may kill; a person decides about anything else."""
+        if self._kill is not None and self.stop_reason != "cancel":
+            self._kill()
+            return
+        self._overdue_told = True
+        how = (
+            "force may damage its output, and is possible"
+            if self._kill is not None
+            else "it runs in this process and cannot be forced: it ends when it returns"
+        )
+        message = f"it did not stop within {self.definition.grace_seconds:g} s; {how}"
+        start = self.start
+        self.worker.tell(Stuck(start.job, start.worker, start.fence, message))
+
+    def can_be_stopped_by(self, *, kill: Callable[[], None], ask: Callable[[], None]) -> None:
+        self._kill, self._ask_child = kill, ask
+
+    def _set_timers(self) -> None:
+        loop = asyncio.get_running_loop()
+        if self.definition.timeout_seconds is not None:
+            timer = loop.call_later(self.definition.timeout_seconds, self.stop, "timeout")
+            self._timers.append(timer)
+        if self.definition.stall_seconds is not None:
+            self._watch_for_stall(self.definition.stall_seconds)
+
+    def _watch_for_stall(self, seconds: float) -> None:
+        left = self.reported_at + seconds - time.monotonic()
+        if left <= 0:
+            self.stop("stall")
+            return
+        loop = asyncio.get_running_loop()
+        self._timers = [timer for timer in self._timers if not timer.cancelled()]
+        self._timers.append(loop.call_later(left, self._watch_for_stall, seconds))
+
+    # the link
+
+    def report(self, snapshot: Callable[[], ReportBody], stage: str | None) -> None:
+        self.reported_at = time.monotonic()
+        self.worker.reported(self, snapshot, stage)
+
+    def log(self, level: str, message: str) -> None:
+        self.reported_at = time.monotonic()
+        self.worker.logged(self, level, message)
+
+    async def enter_stage(self, limits: tuple[str, ...], uses: tuple[tuple[str, int], ...]) -> str:
+        start = self.start
+        token = self.worker.new_token()
+        ask = EnterStage(start.job, start.worker, start.fence, token, limits, uses)
+        try:
+            await self.worker.ask(token, ask)
+        except BaseException:
+            self.leave_stage(token)
+            raise
+        return token
+
+    def leave_stage(self, token: str) -> None:
+        start = self.start
+        self.worker.tell(LeaveStage(start.job, start.worker, start.fence, token))
+
+    async def keep(self, name: str, body: str | None) -> None:
+        start = self.start
+        token = self.worker.new_token()
+        keep = Keep(start.job, start.worker, start.fence, token, name, body)
+        await self.worker.ask(token, keep)
+
+
+def token_of(start: Start) -> str:
+    """Name an assignment as the leader does when it acknowledges its outcome."""
+    return f"{start.job}:{start.fence}"
+
+
+def build_context(
+    definition: Definition,
+    facts: JobFacts,
+    payload: Payload,
+    kept: dict[str, str],
+    link: Any,
+    *,
+    outputs: Any,
+    declared: list[Any],
+    loop: asyncio.AbstractEventLoop,
+    leash: Any = None,
+    threads: Any = None,
+) -> tuple[Context | SyncContext, Body]:
+    """Make a context for the worker's process or for a child: they differ only in the link."""
+    earlier = _decode_report.decode(payload.report) if payload.report else _NO_REPORT
+    checkpoint = earlier.checkpoint
+    if not checkpoint and payload.checkpoint:
+        checkpoint = msgspec.json.decode(payload.checkpoint)
+    body = Body(link, earlier=earlier, stages=definition.stages, checkpoint=checkpoint)
+    publisher = publishing.Publishing(
+        facts.id, outputs, link.keep, kept, policy=definition.on_output, declared=declared
+    )
+    kind = Context if definition.is_async else SyncContext
+    return kind(facts, link, body, publisher, kept, loop, leash, threads), body

@@ -1,0 +1,291 @@
+"""A small program between a worker and every program it starts.
+
+    python -I -S launcher.py CONTROL_FD WORKER_PID FDS EXECUTABLE ARGV…
+
+A worker that is killed or frozen cannot stop what it started; without the launcher its ffmpeg lives
+on and the next attempt overlaps it. The launcher runs in a session of its own, starts the program
+in a group of its own, and adopts every descendant that loses its parent (it is their subreaper), so
+that a daemon that left the group with `setsid` is found as well. It ends when all are gone.
+
+The control socket carries lines. From the worker:
+
+    lease SECONDS    live on until then at most (CLOCK_BOOTTIME, absolute: a line that waited in the
+                     socket while the machine slept must not count from when it is read)
+    term             SIGTERM to all; what is left when the program has ended keeps its time to end
+    kill             SIGKILL to all
+
+To the worker: `started PID` or `failed ERRNO`, then `exited CODE` or `signalled NUMBER`.
+
+The end of the socket, the worker's death and a missed deadline are as good as `kill`. The worker's
+death is watched beside the socket, because a process that the worker forked keeps its end open.
+
+This file imports next to nothing: it is started for each program, and `signal` and `ctypes` alone
+would double the 15 ms it takes.
+"""
+
+import os
+import select
+import sys
+import time
+
+try:
+    import _signal as signal  # type: ignore[import-not-found, unused-ignore]
+except ImportError:  # another Python than CPython
+    import signal  # type: ignore[no-redef, unused-ignore]
+
+PR_SET_PDEATHSIG = 1
+PR_SET_CHILD_SUBREAPER = 36
+SWEEP_SECONDS = 0.02  # between two rounds of killing; a round can miss what is being forked
+LOOK_SECONDS = 0.5  # poll() does not count the time the machine slept, so look at the clock as well
+HAS_PROC = os.access("/proc/self/stat", os.R_OK)
+BOOT_CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+
+
+class Launcher:
+    def __init__(self, *, control: int, worker: int) -> None:
+        self.control = control
+        self.worker = worker
+        self.program = 0
+        self.status = ""  # how the program ended, once it has
+        self.deadline: float | None = None
+        self.terminating = False
+        self.killing = False
+        self.rounds = 0
+        self.unread = b""
+        self.wakeup, wake = os.pipe()
+        os.set_blocking(self.wakeup, False)
+        os.set_blocking(wake, False)
+        signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+        self.worker_fd = _pidfd(worker)
+
+    def run(self, executable: str, argv: list[str], inherited: list[int]) -> int:
+        """Return the launcher's own exit code, as a shell would; the socket says it better."""
+        if not self.worker_lives():
+            return 127
+        failure = self.start(executable, argv)
+        if failure:
+            self.tell(f"failed {failure}")
+            return 127
+        self.tell(f"started {self.program}")
+        # Who reads the program's output or sends it messages must see them end with the program.
+        _let_go(inherited)
+        while self.reap():
+            if self.killing and not self.signal_all(signal.SIGKILL):
+                break  # what is left belongs to another user and cannot be killed by us
+            self.wait()
+            if self.is_abandoned():
+                self.killing = True
+        self.tell(self.status or f"signalled {int(signal.SIGKILL)}")
+        word, _, number = self.status.partition(" ")
+        return int(number) if word == "exited" else 128 + int(number or signal.SIGKILL)
+
+    def wait(self) -> None:
+        """Wait for a signal, a line from the worker, its death or the time to look again."""
+        poller = select.poll()
+        poller.register(self.wakeup, select.POLLIN)
+        if not self.killing:  # from then on nothing the worker says matters
+            poller.register(self.control, select.POLLIN)
+            if self.worker_fd is not None:
+                poller.register(self.worker_fd, select.POLLIN)
+        for fd, _ in poller.poll(self.patience_milliseconds()):
+            if fd == self.control:
+                self.listen()
+            elif fd == self.wakeup:
+                os.read(self.wakeup, 4096)
+
+    def start(self, executable: str, argv: list[str]) -> int:
+        """Start the program; return 0, or the errno of what went wrong."""
+        launcher = os.getpid()
+        told, tell = os.pipe()  # closed by exec, so that its end without a word is success
+        self.program = os.fork()
+        if self.program == 0:
+            try:
+                os.setpgid(0, 0)
+                # When the launcher itself is killed, at least the program goes with it.
+                _prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL))
+                if os.getppid() != launcher:
+                    os._exit(127)
+                for name in ("SIGPIPE", "SIGXFSZ"):  # ignored by Python, and exec would keep that
+                    signal.signal(getattr(signal, name), signal.SIG_DFL)
+                os.execv(executable, argv)  # noqa: S606 - no shell is the point
+            except OSError as error:
+                os.write(tell, str(error.errno).encode())
+            finally:
+                os._exit(127)
+        os.close(tell)
+        failure = os.read(told, 16)
+        os.close(told)
+        return int(failure or b"0")
+
+    def reap(self) -> bool:
+        """Collect the dead, also adopted ones; return whether anybody is left."""
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return False
+            if pid == 0:
+                return True
+            if pid == self.program:
+                code = os.waitstatus_to_exitcode(status)
+                self.status = f"signalled {-code}" if code < 0 else f"exited {code}"
+                if not self.terminating:
+                    self.killing = True
+                if not HAS_PROC:
+                    # Nobody is adopted here; the group is all of the strays that can be reached.
+                    _signal_group(pid, signal.SIGKILL)
+
+    def signal_all(self, number: int) -> bool:
+        """Signal every descendant; return whether there was one that may be signalled.
+
+        Whole groups at once where possible: that cannot be outrun by forking. A group other than
+        the launcher's with a descendant in it holds descendants only, since groups cannot be joined
+        from another session.
+        """
+        family = _descendants(os.getpid())
+        own_group = os.getpgrp()
+        groups = {group for _, group in family} - {own_group}
+        if not self.status:
+            groups.add(self.program)
+        reached = [_signal_group(group, number) for group in groups]
+        for pid, group in family:
+            if group == own_group:
+                reached.append(_signal_process(pid, number))
+        return any(reached)
+
+    def listen(self) -> None:
+        try:
+            received = os.read(self.control, 4096)
+        except OSError:
+            received = b""
+        if not received:
+            self.killing = True
+            return
+        *lines, self.unread = (self.unread + received).split(b"\n")
+        for line in lines:
+            word, _, rest = line.partition(b" ")
+            if word == b"lease":
+                self.deadline = float(rest)
+            elif word == b"term":
+                self.terminating = True
+                self.signal_all(signal.SIGTERM)
+                self.signal_all(signal.SIGCONT)  # one that is stopped could not obey
+            elif word == b"kill":
+                self.killing = True
+
+    def is_abandoned(self) -> bool:
+        expired = self.deadline is not None and time.clock_gettime(BOOT_CLOCK) >= self.deadline
+        return expired or not self.worker_lives()
+
+    def worker_lives(self) -> bool:
+        return os.getppid() == self.worker
+
+    def patience_milliseconds(self) -> float | None:
+        if self.killing:
+            # A process stuck in the kernel can take long to die; do not burn a core meanwhile.
+            self.rounds += 1
+            return min(SWEEP_SECONDS * self.rounds, LOOK_SECONDS) * 1000
+        if self.deadline is not None:
+            left = max(0.0, self.deadline - time.clock_gettime(BOOT_CLOCK))
+            return min(left, LOOK_SECONDS) * 1000 + 1
+        return LOOK_SECONDS * 1000 if self.worker_fd is None else None
+
+    def tell(self, line: str) -> None:
+        try:
+            os.write(self.control, line.encode() + b"\n")
+        except OSError:  # nobody is there any more
+            self.killing = True
+
+
+def _descendants(root: int) -> list[tuple[int, int]]:
+    """Every process below `root` with its group; empty where there is no /proc."""
+    children: dict[int, list[tuple[int, int]]] = {}
+    for name in os.listdir("/proc") if HAS_PROC else ():  # noqa: PTH208 - pathlib is slow to import
+        if not name.isdigit():
+            continue
+        try:
+            fd = os.open(f"/proc/{name}/stat", os.O_RDONLY)
+        except OSError:
+            continue
+        try:
+            # The program's name comes second, in brackets, and may itself hold blanks and brackets.
+            fields = os.read(fd, 4096).rpartition(b")")[2].split()
+        except OSError:
+            continue
+        finally:
+            os.close(fd)
+        children.setdefault(int(fields[1]), []).append((int(name), int(fields[2])))
+    found = list(children.get(root, ()))
+    for pid, _ in found:  # grows while it is walked
+        found.extend(children.get(pid, ()))
+    return found
+
+
+def _signal_group(group: int, number: int) -> bool:
+    try:
+        os.killpg(group, number)
+    except ProcessLookupError:
+        return True
+    except OSError:
+        return False
+    return True
+
+
+def _signal_process(pid: int, number: int) -> bool:
+    try:
+        os.kill(pid, number)
+    except ProcessLookupError:
+        return True
+    except OSError:
+        return False
+    return True
+
+
+def _pidfd(pid: int) -> int | None:
+    try:
+        return os.pidfd_open(pid)
+    except (AttributeError, OSError):
+        return None
+
+
+def _prctl(option: int, value: int) -> None:
+    """Call prctl where there is one; elsewhere the group alone has to do."""
+    try:
+        import _ctypes
+
+        itself = _ctypes.dlopen(None, os.RTLD_NOW)  # type: ignore[arg-type]  # NULL is meant
+        function = _ctypes.dlsym(itself, "prctl")
+        _ctypes.call_function(function, (option, value, 0, 0, 0))
+    except (ImportError, AttributeError, OSError):
+        pass
+
+
+def _let_go(inherited: list[int]) -> None:
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for fd in (0, 1, 2):
+        os.dup2(nothing, fd)
+    os.close(nothing)
+    for fd in inherited:
+        os.close(fd)
+
+
+def _ignore(number: int, frame: object) -> None:
+    """A handler instead of SIG_IGN: exec puts it back to the default for the program."""
+
+
+def main() -> int:
+    control, worker = int(sys.argv[1]), int(sys.argv[2])
+    inherited = [int(fd) for fd in sys.argv[3].split(",") if fd]
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())  # a thread of the worker may block signals
+    for name in ("SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGCHLD"):
+        signal.signal(getattr(signal, name), _ignore)
+    if os.getsid(0) != os.getpid():
+        os.setsid()
+    os.set_inheritable(control, False)
+    _prctl(PR_SET_CHILD_SUBREAPER, 1)
+    return Launcher(control=control, worker=worker).run(sys.argv[4], sys.argv[5:], inherited)
+
+
+if __name__ == "__main__":
+    # Skip the interpreter's tidying: the worker is waiting for this process to be gone.
+    os._exit(main())

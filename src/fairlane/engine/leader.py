@@ -1,0 +1,378 @@
+"""The leader: take what happened, decide, make it durable, then act.
+
+One process at a time leads, in a thread and on an event loop of its own, so that user code which
+blocks cannot cost leadership. `run` stands for election until it is stopped; `_reign` is the loop.
+
+Rules it lives by:
+- Nothing is acted on before the commit that holds it has returned.
+- After any error in a commit nobody knows what is stored: memory is forgotten and loaded again.
+- If the database could not take it, callers are told so and what workers said is kept for the next
+  try. If the inputs were at fault, they are replayed one by one; one that fails alone is answered
+  `internal_error`, set aside where it can be looked at, and never seen again.
+"""
+
+import asyncio
+import logging
+import random
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import msgspec
+
+from fairlane.core.decisions import Decisions, Start, Stop, last_start
+from fairlane.core.inputs import (
+    Command,
+    EnterStage,
+    Failure,
+    FromWorker,
+    Input,
+    Jumped,
+    Keep,
+    Outcome,
+    WorkerGone,
+)
+from fairlane.core.job import Job, JobId, WorkerId
+from fairlane.core.lifecycle import State
+from fairlane.core.scheduler import Scheduler, strangers
+from fairlane.engine.clock import Clock
+from fairlane.engine.fresh import Fresh
+from fairlane.engine.inbox import Inbox
+from fairlane.engine.schedules import Schedules
+from fairlane.errors import (
+    FairlaneError,
+    InternalError,
+    NotLeading,
+    StoreError,
+    StoreUnavailable,
+)
+from fairlane.store.protocol import InboxRow, Store
+from fairlane.store.views import Payload
+
+log = logging.getLogger("fairlane.leader")
+
+_BATCH = 2_000
+_OTHERS_SECONDS = 0.025  # how soon a command of another process is noticed
+_STANDBY_SECONDS = 0.25
+_RETRY_SECONDS = 0.5
+
+NOBODY = WorkerId("")
+_decode_command = msgspec.json.Decoder(Command)
+
+
+class Hall(Protocol):
+    """What the leader needs of its process: whom to tell, and what to begin with."""
+
+    def joined(self) -> list[Input]:
+        """Say which worker is ours and alive."""
+        ...
+
+    def declared(self) -> list[Input]:
+        """Say what the code declares."""
+        ...
+
+    def unsettled(self) -> list[Input]:
+        """Say again what our worker said and never heard to be durable or granted."""
+        ...
+
+    def is_own(self, worker: str) -> bool: ...
+
+    def clean_up(self, payloads: Mapping[JobId, Payload]) -> None:
+        """Remove what dead attempts left half written, before anybody starts again."""
+
+    def discard(self, payloads: Mapping[JobId, Payload]) -> None:
+        """Remove what cancelled jobs have made, because their canceller said so."""
+
+    def perform(self, decisions: Decisions, payloads: Mapping[JobId, Payload]) -> None: ...
+
+    def reloaded(self, stops: list[Stop]) -> None:
+        """Anything may have happened meanwhile: look again, and repeat these stops."""
+
+    def elected(self, *, leading: bool) -> None: ...
+
+
+class Leader:
+    def __init__(self, store: Store, inbox: Inbox, clock: Clock, hall: Hall) -> None:
+        self._store = store
+        self._inbox = inbox
+        self._clock = clock
+        self._hall = hall
+        self._scheduler = Scheduler()
+        self._schedules = Schedules()
+        self._fresh = Fresh()
+        self._handed: dict[JobId, int] = {}  # assignments our worker holds, by fence
+        self._stopping = False
+        self._wake_at: float | None = None
+        self._looked_at = 0.0
+        self.commits = 0
+
+    def stop(self) -> None:
+        self._stopping = True
+        self._inbox.poke()
+
+    async def run(self) -> None:
+        """Stand for election until stopped.
+
+        A leader in trouble keeps its claim: where leading proves every other worker dead, letting
+        go would have another process run what this one still runs.
+        """
+        self._inbox.attach(asyncio.get_running_loop())
+        try:
+            while not self._stopping:
+                try:
+                    await self._stand()
+                except NotLeading as error:
+                    log.warning("another process leads now: %s", error)
+                    await self._store.resign()
+                except StoreError as error:
+                    log.warning("leadership interrupted: %s", error)
+                    await self._pause()
+                except Exception:
+                    log.exception("leadership interrupted by an error of our own")
+                    await self._pause()
+        finally:
+            await self._store.resign()
+
+    async def _stand(self) -> None:
+        if await self._store.lead() is None:
+            self._hall.elected(leading=False)
+            await self._inbox.wait(_STANDBY_SECONDS * random.uniform(0.8, 1.2))
+            return
+        try:
+            await self._reign()
+        finally:
+            self._keep(self._inbox.take(len(self._inbox)))  # callers are told that it is over
+            self._hall.elected(leading=False)
+
+    async def _pause(self) -> None:
+        self._hall.elected(leading=False)
+        if not self._stopping:
+            await asyncio.sleep(_RETRY_SECONDS)
+
+    async def _reign(self) -> None:
+        await self._load()
+        await self._open()
+        self._hall.elected(leading=True)
+        while not self._stopping:
+            rows = await self._from_others()
+            happened = self._inbox.take(_BATCH)
+            back = self._clock.jumped()
+            if back:
+                happened.insert(0, Jumped(back))
+            happened += self._schedules.due(self._clock.now())
+            if happened or rows or self._is_due():
+                await self._decide(happened, rows)
+            else:
+                await self._inbox.wait(self._pause_seconds())
+
+    async def _open(self) -> None:
+        """Take in what the code declares, and what our worker may have told a former leader."""
+        happened = [*self._hall.declared(), *self._hall.unsettled()]
+        try:
+            await self._commit(happened, (), resent=True)
+        except StoreError:
+            raise
+        except Exception:
+            log.exception("what the code declares could not be taken in as a whole")
+            await self._replay(happened, ())
+
+    def _is_due(self) -> bool:
+        return self._wake_at is not None and self._wake_at <= self._clock.now()
+
+    def _pause_seconds(self) -> float:
+        times = [at for at in (self._wake_at, self._schedules.next_at) if at is not None]
+        waits = [self._clock.seconds_until(at) for at in times]
+        return min([_OTHERS_SECONDS, *(wait for wait in waits if wait is not None)])
+
+    async def _from_others(self) -> list[InboxRow]:
+        loop_time = asyncio.get_running_loop().time()
+        if loop_time - self._looked_at < _OTHERS_SECONDS:
+            return []
+        self._looked_at = loop_time
+        return await self._store.take(_BATCH)
+
+    async def _load(self) -> None:
+        """Forget everything and rebuild it, then say who we are and who is dead."""
+        image = await self._store.load()
+        now = self._clock.now()
+        self._scheduler = Scheduler()
+        self._scheduler.load(
+            jobs=image.jobs,
+            dependencies=image.dependencies,
+            records=image.records,
+            takes=image.takes,
+            grants=image.grants,
+            seq=image.seq,
+            now=now,
+        )
+        board = self._scheduler.board
+        self._schedules.load(image.records, board.fired, now)
+        named = {*board.workers.all, *(job.worker for job in board.jobs.values() if job.worker)}
+        dead = sorted(worker for worker in named if not self._hall.is_own(worker))
+        if dead:
+            await self._clean_up(set(dead))
+        gone = [WorkerGone(worker) for worker in dead]
+        await self._commit([*gone, *self._unheard(), *self._hall.joined()], (), resent=True)
+        self._hall.reloaded(self._stops())
+
+    def _own_running(self) -> list[Job]:
+        jobs = self._scheduler.board.jobs.values()
+        return [j for j in jobs if j.state is State.RUNNING and self._hall.is_own(j.worker or "")]
+
+    def _unheard(self) -> list[Input]:
+        """Take back what a commit assigned to our worker whose return we never saw."""
+        return [
+            Outcome(job.id, job.worker or NOBODY, job.fence, "refused")
+            for job in self._own_running()
+            if self._handed.get(job.id) != job.fence
+        ]
+
+    def _stops(self) -> list[Stop]:
+        """Repeat what our worker was to be told and perhaps was not."""
+        return [
+            Stop(job.id, job.worker or NOBODY, job.fence, job.stopping, False)
+            for job in self._own_running()
+            if job.stopping is not None
+        ]
+
+    async def _clean_up(self, dead: set[WorkerId]) -> None:
+        jobs = self._scheduler.board.jobs.values()
+        lost = [last_start(j) for j in jobs if j.worker in dead and j.state is State.RUNNING]
+        if lost:
+            self._hall.clean_up(await self._store.payloads(lost))
+
+    async def _decide(self, happened: Sequence[Input], rows: Sequence[InboxRow] = ()) -> None:
+        """Turn a batch into one commit and its effects."""
+        try:
+            await self._commit(happened, rows, resent=bool(rows))
+        except StoreUnavailable as error:
+            await self._wait_out(happened, error)
+        except StoreError:
+            self._keep(happened)
+            raise
+        except Exception:
+            log.exception("a batch of %d inputs could not be committed", len(happened) + len(rows))
+            await self._replay(happened, rows)
+
+    async def _commit(
+        self, happened: Sequence[Input], rows: Sequence[InboxRow], *, resent: bool
+    ) -> None:
+        inputs = [*happened, *(self._read(row) for row in rows)]
+        names = strangers(inputs, self._scheduler.board.jobs, resent=resent)
+        ended = await self._store.ended(sorted(names)) if names else {}
+        now = self._clock.now()
+        decisions = self._scheduler.apply(inputs, now, ended)
+        changes = decisions.changes
+        if rows:
+            remote = {row.key for row in rows}
+            changes.consumed.extend(row.id for row in rows)
+            changes.answers.update(
+                (key, as_text(answer)) for key, answer in decisions.answers if key in remote
+            )
+        if changes:
+            await self._store.commit(changes, now)
+            self.commits += 1
+        self._wake_at = decisions.wake_at
+        self._schedules.committed(changes.records, now)
+        self._fresh.add(changes.submitted)
+        self._fresh.forget(changes.ended)
+        payloads = await self._payloads(decisions.starts)
+        if decisions.discards:
+            self._hall.discard(await self._store.payloads(decisions.discards))
+        self._hand_over(inputs, decisions.starts)
+        self._hall.perform(decisions, payloads)
+
+    def _hand_over(self, inputs: Sequence[Input], starts: Sequence[Start]) -> None:
+        """Remember what our worker has been given and not yet given back."""
+        for said in inputs:
+            if type(said) is Outcome and self._handed.get(said.job) == said.fence:
+                del self._handed[said.job]
+        for start in starts:
+            self._handed[start.job] = start.fence
+
+    @staticmethod
+    def _read(row: InboxRow) -> Command:
+        command: Command = _decode_command.decode(row.body)
+        return command
+
+    async def _payloads(self, starts: list[Start]) -> Mapping[JobId, Payload]:
+        """Find what the started jobs need; they are committed as running, so this must succeed."""
+        found = {start.job: fresh for start in starts if (fresh := self._fresh.take(start))}
+        rest = [start for start in starts if start.job not in found]
+        while rest:
+            try:
+                return {**found, **await self._store.payloads(rest)}
+            except StoreUnavailable as error:
+                log.warning("cannot read what to start: %s", error)
+                await asyncio.sleep(_RETRY_SECONDS)
+        return found
+
+    async def _wait_out(self, happened: Sequence[Input], error: StoreUnavailable) -> None:
+        """Tell callers that the database cannot take it; keep what workers said, and go on."""
+        log.warning("the database is unavailable: %s", error)
+        refused = [h for h in happened if not isinstance(h, FromWorker)]
+        answers = Decisions(answers=[(command.key, error) for command in refused if command.key])
+        self._hall.perform(answers, {})
+        self._keep(happened)
+        await asyncio.sleep(_RETRY_SECONDS)
+        await self._load()
+        self._inbox.put_first(self._hall.unsettled())
+
+    def _keep(self, happened: Sequence[Input]) -> None:
+        self._inbox.put_first(h for h in happened if isinstance(h, FromWorker))
+
+    async def _replay(self, happened: Sequence[Input], rows: Sequence[InboxRow]) -> None:
+        """Carry out a failed batch one by one, so that only what is at fault is left out."""
+        alone: list[tuple[list[Input], list[InboxRow]]] = [
+            *(([said], []) for said in happened),
+            *(([], [row]) for row in rows),
+        ]
+        await self._load()
+        while alone:
+            inputs, one_row = alone.pop(0)
+            try:
+                await self._commit(inputs, one_row, resent=True)
+            except StoreError:
+                self._keep([*inputs, *(said for rest, _ in alone for said in rest)])
+                raise
+            except Exception as error:
+                log.exception("an input was set aside")
+                await self._load()
+                await self._set_aside(inputs, one_row, error)
+        self._inbox.put_first(self._hall.unsettled())
+
+    async def _set_aside(
+        self, happened: Sequence[Input], rows: Sequence[InboxRow], error: Exception
+    ) -> None:
+        """Keep an input that cannot be carried out where a person can look at it, and say so."""
+        problem = InternalError(f"this could not be carried out and was set aside: {error!r}")
+        text = rows[0].body if rows else msgspec.json.encode(happened[0]).decode()
+        decisions = Decisions()
+        now = self._clock.now()
+        decisions.changes.set_aside.append((text, repr(error), now))
+        for row in rows:
+            decisions.changes.consumed.append(row.id)
+            decisions.changes.answers[row.key] = as_text(problem)
+        for said in happened:
+            if isinstance(said, Keep | EnterStage):
+                decisions.denied.append((said.token, problem))
+            elif not isinstance(said, FromWorker) and said.key:
+                decisions.answers.append((said.key, problem))
+        await self._store.commit(decisions.changes, now)
+        self._hall.perform(decisions, {})
+        for said in happened:
+            if isinstance(said, Outcome):
+                # The attempt is over, whatever cannot be said about it: its lane must go on.
+                failure = Failure(problem.code, problem.message, retryable=False)
+                failed = Outcome(said.job, said.worker, said.fence, "failed", failure=failure)
+                await self._commit([failed], (), resent=True)
+
+
+def as_text(answer: Any) -> str:
+    """Write an answer for another process; `from_text` reads it there."""
+    body = {"problem": answer.as_problem()} if isinstance(answer, FairlaneError) else {"ok": answer}
+    return msgspec.json.encode(body).decode()
+
+
+def from_text(text: str) -> Any:
+    body = msgspec.json.decode(text)
+    return FairlaneError.from_problem(body["problem"]) if "problem" in body else body["ok"]

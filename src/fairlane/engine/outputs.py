@@ -1,0 +1,340 @@
+"""Files that jobs write: under a temporary name first, published whole or not at all.
+
+A job writes to a hidden sibling of the final path. `publish` makes it durable and gives it the
+final name in one step of the file system, so that a reader sees the old file, the new one or none,
+never a half. What becomes of a file that already has the name is the policy's to say:
+
+    rename       take name-1.ext, name-2.ext, … ; never overwrites anybody's file
+    overwrite    replace it
+    skip         keep it and drop ours
+    wait         not now: OutputBusy, and the job waits until the path is free
+
+Two jobs of this process that want one path are kept apart by the `OutputRegistry`; programs outside
+are only noticed, as well as the system lets us (`is_locked_by_others`).
+"""
+
+import contextlib
+import errno
+import hashlib
+import os
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from enum import StrEnum
+from itertools import count, islice
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+
+from fairlane.errors import OutputBusy, Permanent
+
+NAME_BYTES: Final = 255  # the longest file name on every usual file system
+NAMES_TRIED: Final = 10_000
+
+_NO_HARD_LINKS: Final = frozenset(
+    {errno.EPERM, errno.EACCES, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK}
+)
+
+
+class Policy(StrEnum):
+    RENAME = "rename"
+    OVERWRITE = "overwrite"
+    SKIP = "skip"
+    WAIT = "wait"
+
+
+class OutputRecord(Struct, frozen=True, kw_only=True):
+    """What is kept durably of an output before its first byte is written, and once published."""
+
+    final: str
+    temporary: str
+    policy: Policy = Policy.RENAME
+    published: str | None = None
+
+
+def resolve(path: str | os.PathLike[str], *, roots: Sequence[str | os.PathLike[str]] = ()) -> Path:
+    """The real path behind symlinks and `..`; it must lie under one of the roots, if any."""
+    text = os.fspath(path)
+    if not text or "\0" in text:
+        raise Permanent(f"{text!r} is not the path of a file", code="bad_path", path=text)
+    real = Path(os.path.realpath(text))
+    allowed = [Path(os.path.realpath(root)) for root in roots]
+    if allowed and not any(real.is_relative_to(root) for root in allowed):
+        shown = ", ".join(map(str, allowed))
+        raise Permanent(
+            f"{text} leads to {real}, which is outside the allowed folders ({shown}); choose a "
+            "path inside them or allow its folder",
+            code="path_not_allowed",
+            path=str(real),
+        )
+    return real
+
+
+def temporary_name(path: str | os.PathLike[str], job_id: str) -> Path:
+    """The hidden sibling to write to: `.clip.<job id>.part.mp4` for `clip.mp4`.
+
+    The extension stays last, because many programs choose the format by it.
+    """
+    final = Path(path)
+    stem, extension = _split(final.name)
+    ending = f".{job_id}.part{extension}"
+    room = NAME_BYTES - 1 - len(os.fsencode(ending))
+    if len(os.fsencode(stem)) > room:
+        # Two long names that are cut must not become one.
+        digest = hashlib.blake2b(os.fsencode(final.name), digest_size=4).hexdigest()
+        stem = f"{_cut(stem, room - 9)}-{digest}"
+    return final.with_name(f".{stem}{ending}")
+
+
+def numbered(path: Path) -> Iterator[Path]:
+    """The path itself, then name-1.ext, name-2.ext and so on."""
+    yield path
+    stem, extension = _split(path.name)
+    for number in count(1):
+        ending = f"-{number}{extension}"
+        yield path.with_name(_cut(stem, NAME_BYTES - len(os.fsencode(ending))) + ending)
+
+
+def publish(temporary: Path, final: Path, policy: Policy) -> Path | None:
+    """Make `temporary` durable under its final name; return that name, or None if it was skipped.
+
+    Once it returns, the file survives a loss of power. It blocks for as long as the disk takes.
+    """
+    _sync_file(temporary)
+    published = _place(temporary, final, policy)
+    _sync_folder(final.parent)
+    return published
+
+
+def discard(temporary: Path) -> None:
+    """Remove a temporary file, if it is there."""
+    with contextlib.suppress(FileNotFoundError):
+        temporary.unlink()
+
+
+def remove_published(paths: Iterable[str | os.PathLike[str]]) -> list[Path]:
+    """Remove finished files, as a canceller asked; return those that were there."""
+    removed = []
+    for path in map(Path, paths):
+        with contextlib.suppress(FileNotFoundError):
+            path.unlink()
+            removed.append(path)
+    for folder in {path.parent for path in removed}:
+        _sync_folder(folder)
+    return removed
+
+
+def remove_leftovers(records: Iterable[OutputRecord]) -> list[Path]:
+    """Remove what a crash left half written; finished files are never touched.
+
+    Only names that `temporary_name` gives are removed, whatever a record says.
+    """
+    removed = []
+    for record in records:
+        temporary = Path(record.temporary)
+        ours = temporary.name.startswith(".") and ".part" in temporary.name
+        if ours and temporary.parent == Path(record.final).parent:
+            with contextlib.suppress(FileNotFoundError):
+                temporary.unlink()
+                removed.append(temporary)
+    return removed
+
+
+class OutputRegistry:
+    """Which job of this process writes which final path; safe to use from any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._holders: dict[Path, str] = {}
+        self._paths: dict[str, list[Path]] = {}
+
+    def take(self, job_id: str, paths: Iterable[str | os.PathLike[str]]) -> list[Path]:
+        """Take all of the paths or none; OutputBusy names the first that another job holds."""
+        wanted = [resolve(path) for path in paths]
+        with self._lock:
+            for path in wanted:
+                holder = self._holders.get(path, job_id)
+                if holder != job_id:
+                    raise OutputBusy(f"{path} is being written by job {holder}")
+            for path in wanted:
+                self._hold(job_id, path)
+        return wanted
+
+    def take_unused(self, job_id: str, path: str | os.PathLike[str]) -> Path:
+        """Take the first of `numbered(path)` that no job writes and no file has."""
+        wanted = resolve(path)
+        with self._lock:
+            for candidate in islice(numbered(wanted), NAMES_TRIED):
+                if candidate not in self._holders and not os.path.lexists(candidate):
+                    self._hold(job_id, candidate)
+                    return candidate
+        raise _names_used_up(wanted)
+
+    def _hold(self, job_id: str, path: Path) -> None:
+        if self._holders.get(path) != job_id:
+            self._holders[path] = job_id
+            self._paths.setdefault(job_id, []).append(path)
+
+    def holder(self, path: str | os.PathLike[str]) -> str | None:
+        real = resolve(path)
+        with self._lock:
+            return self._holders.get(real)
+
+    def release(self, job_id: str) -> None:
+        if job_id not in self._paths:
+            return  # most jobs write nothing
+        with self._lock:
+            for path in self._paths.pop(job_id, ()):
+                del self._holders[path]
+
+
+def is_locked_by_others(path: str | os.PathLike[str]) -> bool:
+    """Whether another process has the file open for writing or holds a lock on it, if we can tell.
+
+    It looks into /proc, so it sees the processes of this user (all of them as root), the locks of
+    all, and nothing where there is no /proc. It takes some milliseconds: not for the event loop.
+    """
+    real = Path(os.path.realpath(path))
+    try:
+        file = real.stat()
+    except OSError:
+        return False
+    return _is_locked(file) or any(_writes(process, real) for process in _other_processes())
+
+
+def _place(temporary: Path, final: Path, policy: Policy) -> Path | None:
+    match policy:
+        case Policy.OVERWRITE:
+            if final.is_dir():
+                raise Permanent(
+                    f"{final} is a folder and cannot be overwritten by a file; choose another name",
+                    code="output_is_folder",
+                    path=str(final),
+                )
+            temporary.replace(final)
+            return final
+        case Policy.RENAME:
+            for candidate in islice(numbered(final), NAMES_TRIED):
+                if _claim(temporary, candidate):
+                    return candidate
+            raise _names_used_up(final)
+        case Policy.SKIP:
+            if _claim(temporary, final):
+                return final
+            discard(temporary)
+            return None
+        case Policy.WAIT:
+            if _claim(temporary, final):
+                return final
+            raise OutputBusy(
+                f"{final} has been taken meanwhile; move it away, or use another policy"
+            )
+
+
+def _claim(temporary: Path, final: Path) -> bool:
+    """Move to a name nobody has; False if somebody has it. Of two that try, one succeeds."""
+    try:
+        os.link(temporary, final)
+    except FileExistsError:
+        return False
+    except OSError as error:
+        if error.errno not in _NO_HARD_LINKS:
+            raise
+        return _claim_by_reservation(temporary, final)
+    temporary.unlink()
+    return True
+
+
+def _claim_by_reservation(temporary: Path, final: Path) -> bool:
+    """The same without hard links (exFAT, some network shares): an empty file holds the name."""
+    try:
+        os.close(os.open(final, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    except FileExistsError:
+        return False
+    try:
+        temporary.replace(final)
+    except OSError:
+        final.unlink()
+        raise
+    return True
+
+
+def _split(name: str) -> tuple[str, str]:
+    """Stem and extension, where `.tar.gz` and the like are one."""
+    path = Path(name)
+    stem, extension = path.stem, path.suffix
+    if stem.endswith(".tar") and stem != ".tar":
+        stem, extension = stem.removesuffix(".tar"), f".tar{extension}"
+    if len(os.fsencode(extension)) > 32:  # a sentence with a full stop in it, rather
+        return name, ""
+    return stem, extension
+
+
+def _cut(text: str, size: int) -> str:
+    """At most `size` bytes of the text, cut between two characters."""
+    return (
+        os.fsencode(text)[:size].decode(errors="ignore") if len(os.fsencode(text)) > size else text
+    )
+
+
+def _sync_file(path: Path) -> None:
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def _sync_folder(path: Path) -> None:
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(fd)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # not every file system can
+            raise
+    finally:
+        os.close(fd)
+
+
+def _names_used_up(path: Path) -> Permanent:
+    return Permanent(
+        f"{path} and the {NAMES_TRIED - 1:,} numbered names after it all exist; tidy up the folder "
+        "or choose another name",
+        code="output_names_used_up",
+        path=str(path),
+    )
+
+
+def _other_processes() -> Iterator[Path]:
+    own = str(os.getpid())
+    with contextlib.suppress(OSError):
+        for folder in Path("/proc").iterdir():
+            if folder.name.isdigit() and folder.name != own:
+                yield folder
+
+
+def _writes(process: Path, real: Path) -> bool:
+    """Whether the process has the file open for writing."""
+    with contextlib.suppress(OSError):
+        for descriptor in (process / "fd").iterdir():
+            with contextlib.suppress(OSError):
+                # The name first: asking for the file behind every descriptor could hang on a dead
+                # network share.
+                if descriptor.readlink().name == real.name and descriptor.samefile(real):
+                    information = (process / "fdinfo" / descriptor.name).read_text()
+                    flags = information.partition("flags:")[2].split()[0]
+                    if int(flags, 8) & os.O_ACCMODE:
+                        return True
+    return False
+
+
+def _is_locked(file: os.stat_result) -> bool:
+    """Whether another process holds an exclusive lock, also one whose files we may not see."""
+    wanted = f"{os.major(file.st_dev):02x}:{os.minor(file.st_dev):02x}:{file.st_ino}"
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/locks").read_text().splitlines():
+            # For example `1: FLOCK  ADVISORY  WRITE 708 08:01:12345 0 EOF`.
+            _, *fields = line.replace("->", "").split()
+            if fields[2:5:2] == ["WRITE", wanted] and fields[3] != str(os.getpid()):
+                return True
+    return False

@@ -1,0 +1,186 @@
+"""A task's parameters, taken from its signature and checked by pydantic."""
+
+import hashlib
+import inspect
+from collections.abc import Callable, Mapping
+from types import NoneType, UnionType
+from typing import Any, Final, Union, cast, get_args, get_origin
+
+import msgspec
+import pydantic
+import pydantic_core
+from pydantic import SecretBytes, SecretStr, TypeAdapter
+from typing_extensions import TypedDict
+
+from fairlane.errors import BadParameters, BadSetting, Permanent, TooLarge, UsageError
+
+LARGEST_PARAMETERS: Final = 1024 * 1024
+LARGEST_RESULT: Final = 8 * 1024 * 1024
+
+
+class Parameters:
+    """Validates what a caller gives, writes it as JSON and reads it back with its types."""
+
+    def __init__(self, task: str, function: Callable[..., Any], *, skip_first: bool) -> None:
+        self._task = task
+        try:
+            signature = inspect.signature(function, eval_str=True)
+        except NameError as error:
+            raise BadSetting(
+                f'an annotation of task "{task}" cannot be resolved ({error}); '
+                "import what it names at the top of the module"
+            ) from None
+        self.returns = signature.return_annotation
+        given = list(signature.parameters.values())[1 if skip_first else 0 :]
+        for parameter in given:
+            if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.VAR_POSITIONAL,
+                                  parameter.VAR_KEYWORD):  # fmt: skip
+                raise BadSetting(
+                    f'task "{task}" takes {parameter}; parameters must have names of their own, '
+                    "because they are stored by name"
+                )
+        empty = inspect.Parameter.empty
+        self.names = [parameter.name for parameter in given]
+        self._defaults = {p.name: p.default for p in given if p.default is not empty}
+        types = {p.name: Any if p.annotation is empty else p.annotation for p in given}
+        self.secrets = tuple(name for name, type in types.items() if _is_secret(type))
+        # A shape made at run time is beyond what a type checker can follow.
+        shape: Any = cast(Any, TypedDict)(f"{task} parameters", types)
+        shape.__pydantic_config__ = pydantic.ConfigDict(extra="forbid")
+        try:
+            self._adapter: TypeAdapter[dict[str, Any]] = TypeAdapter(shape)
+            self._refuse_hidden_secrets()
+        except pydantic.errors.PydanticUserError as error:
+            raise BadSetting(f'parameters of task "{task}" cannot be checked: {error}') from None
+
+    def _refuse_hidden_secrets(self) -> None:
+        """Raise if a secret lies inside a parameter, where it could not be kept out of sight."""
+        schema = self.schema()
+        shapes = {name: s for name, s in schema["properties"].items() if name not in self.secrets}
+        if '"writeOnly":true' in msgspec.json.encode([shapes, schema.get("$defs")]).decode():
+            raise BadSetting(
+                f'task "{self._task}" takes a secret inside another parameter; give each secret a '
+                "parameter of its own, such as token: SecretStr"
+            )
+
+    def validate(self, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the checked values, defaults filled in, or raise one readable error."""
+        if len(arguments) > len(self.names):
+            raise BadParameters(self._task, [{
+                "where": "arguments", "message": f"at most {len(self.names)} are taken",
+                "got": len(arguments)}])  # fmt: skip
+        values = {**self._defaults, **dict(zip(self.names, arguments, strict=False)), **named}
+        try:
+            return self._adapter.validate_python(values)
+        except pydantic.ValidationError as error:
+            raise BadParameters(self._task, _problems(error, self.secrets)) from None
+
+    def encode(self, values: dict[str, Any]) -> str:
+        try:
+            if self.secrets:
+                plain = self._adapter.dump_python(values, mode="json")
+                for name in self.secrets:
+                    plain[name] = _revealed(values[name])
+                text = msgspec.json.encode(plain)
+            else:
+                text = self._adapter.dump_json(values)
+        except (pydantic.ValidationError, ValueError, TypeError) as error:
+            problem = {
+                "where": "value",
+                "message": f"cannot be written as JSON: {error}",
+                "got": "…",
+            }
+            raise BadParameters(self._task, [problem]) from None
+        if len(text) > LARGEST_PARAMETERS:
+            raise TooLarge(f'the parameters of task "{self._task}"', len(text), LARGEST_PARAMETERS)
+        return text.decode()
+
+    def decode(self, text: str) -> dict[str, Any]:
+        try:
+            return self._adapter.validate_json(text)
+        except pydantic.ValidationError as error:
+            raise BadParameters(self._task, _problems(error, self.secrets)) from None
+
+    def schema(self) -> dict[str, Any]:
+        return self._adapter.json_schema()
+
+
+def _is_secret(type: Any) -> bool:
+    """Tell SecretStr and SecretBytes, or one of them that may be missing."""
+    is_choice = get_origin(type) in (Union, UnionType)
+    choices = [choice for choice in get_args(type) if choice is not NoneType]
+    return all(c in (SecretStr, SecretBytes) for c in (choices if is_choice else [type]))
+
+
+def _revealed(secret: SecretStr | SecretBytes | None) -> str | None:
+    if secret is None:
+        return None
+    value = secret.get_secret_value()
+    return value.decode() if isinstance(value, bytes) else value
+
+
+def _problems(error: pydantic.ValidationError, secrets: tuple[str, ...]) -> list[dict[str, Any]]:
+    problems = []
+    for item in error.errors(include_url=False, include_context=False):
+        where = ".".join(str(part) for part in item["loc"]) or "parameters"
+        hidden = bool(item["loc"]) and item["loc"][0] in secrets
+        got = (
+            "a secret"
+            if hidden
+            else "nothing"
+            if item["type"] == "missing"
+            else repr(item["input"])
+        )
+        problems.append({"where": where, "message": item["msg"], "got": got[:200]})
+    return problems
+
+
+def digest(task: str, params: str, outputs: str) -> str:
+    """Return what two submissions share exactly when task, parameters and outputs are equal."""
+    return hashlib.sha256(f"{task}\n{params}\n{outputs}".encode()).hexdigest()[:32]
+
+
+class Results:
+    """A function's result as JSON and back, by its return annotation where it has one."""
+
+    def __init__(self, annotation: Any) -> None:
+        known = annotation not in (inspect.Signature.empty, Any)
+        try:
+            self._adapter: TypeAdapter[Any] | None = TypeAdapter(annotation) if known else None
+        except pydantic.errors.PydanticUserError:
+            self._adapter = None  # a type pydantic cannot describe comes back as plain JSON
+
+    @classmethod
+    def of(cls, function: Callable[..., Any]) -> "Results":
+        try:
+            return cls(inspect.signature(function, eval_str=True).return_annotation)
+        except (NameError, TypeError, ValueError):
+            return cls(Any)
+
+    @staticmethod
+    def encode(value: Any) -> str:
+        if value is None:
+            return "null"
+        try:
+            text = pydantic_core.to_json(value)
+        except (pydantic_core.PydanticSerializationError, ValueError) as error:
+            raise Permanent(
+                f"the result {str(value)[:100]!r} cannot be written as JSON ({error}); return "
+                "numbers, text, lists, dicts, dataclasses or pydantic models",
+                code="bad_result",
+            ) from None
+        if len(text) > LARGEST_RESULT:
+            raise TooLarge("the result", len(text), LARGEST_RESULT)
+        return text.decode()
+
+    def decode(self, text: str) -> Any:
+        return self._adapter.validate_json(text) if self._adapter else msgspec.json.decode(text)
+
+    def from_json_value(self, value: Any) -> Any:
+        try:
+            return value if self._adapter is None else self._adapter.validate_python(value)
+        except pydantic.ValidationError as error:
+            raise UsageError(
+                f"the result does not fit what the task says it returns: {error}; it is in "
+                "`show().result` as it was stored"
+            ) from None

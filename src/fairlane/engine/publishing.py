@@ -1,0 +1,124 @@
+"""The outputs of one attempt: written aside, published whole, remembered before the first byte.
+
+What is being written is kept durably first (`output:…`), so that after a crash at any line somebody
+knows which half-written file to remove; and again when it is published, so that `delete` on cancel
+knows what this job made.
+"""
+
+import os
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from fairlane.engine.outputs import (
+    OutputRecord,
+    OutputRegistry,
+    Policy,
+    discard,
+    publish,
+    remove_leftovers,
+    remove_published,
+    resolve,
+    temporary_name,
+)
+from fairlane.engine.threads import in_thread, to_its_end
+from fairlane.errors import OutputBusy
+
+_PREFIX = "output:"
+Keep = Callable[[str, str | None], Awaitable[None]]
+
+
+class OpenOutput(Struct, frozen=True):
+    final: Path
+    temporary: Path
+    policy: Policy
+
+
+def records(kept: Mapping[str, str]) -> list[OutputRecord]:
+    return [
+        msgspec.json.decode(body, type=OutputRecord)
+        for name, body in kept.items()
+        if name.startswith(_PREFIX)
+    ]
+
+
+def published_paths(kept: Mapping[str, str]) -> set[Path]:
+    """What a job has published so far; a later attempt may replace it, whatever the policy."""
+    return {Path(r.published) for r in records(kept) if r.published is not None}
+
+
+def clean_up(kept: Mapping[str, str]) -> list[Path]:
+    """Remove what an attempt left half written."""
+    return remove_leftovers(r for r in records(kept) if r.published is None)
+
+
+def remove_finished(kept: Mapping[str, str]) -> list[Path]:
+    """Remove what a job has published, because its canceller said so."""
+    return remove_published(r.published for r in records(kept) if r.published is not None)
+
+
+class Publishing:
+    def __init__(
+        self,
+        job: str,
+        registry: OutputRegistry,
+        keep: Keep,
+        kept: dict[str, str],
+        *,
+        policy: Policy,
+        declared: Iterable[Path] = (),
+    ) -> None:
+        self._job = job
+        self._registry = registry
+        self._keep = keep
+        self._kept = kept
+        self._policy = policy
+        self.declared = list(declared)
+        self._earlier = published_paths(kept)  # by attempts before this one: they are made anew
+
+    async def open(self, path: str | os.PathLike[str], on_exists: str | None) -> OpenOutput:
+        policy = Policy(on_exists) if on_exists is not None else self._policy
+        final = await in_thread(self._take, path, policy)
+        if final in self._earlier:
+            self._earlier.discard(final)
+            policy = Policy.OVERWRITE
+        output = OpenOutput(final, temporary_name(final, self._job), policy)
+        await self._remember(output, None)
+        return output
+
+    def _take(self, path: str | os.PathLike[str], policy: Policy) -> Path:
+        final = resolve(path)
+        if final in self.declared:
+            return final
+        if final in self._earlier:
+            return self._registry.take(self._job, [final])[0]
+        if policy is Policy.RENAME:
+            return self._registry.take_unused(self._job, path)
+        if policy is Policy.WAIT and final.exists():
+            raise OutputBusy(f"{final} exists and this job waits for it to be taken away")
+        return self._registry.take(self._job, [final])[0]
+
+    async def publish(self, output: OpenOutput) -> Path | None:
+        return await to_its_end(self._publish(output))
+
+    async def _publish(self, output: OpenOutput) -> Path | None:
+        published = await in_thread(publish, output.temporary, output.final, output.policy)
+        await self._remember(output, published)
+        return published
+
+    async def discard(self, output: OpenOutput) -> None:
+        await in_thread(discard, output.temporary)
+
+    async def _remember(self, output: OpenOutput, published: Path | None) -> None:
+        record = OutputRecord(
+            final=str(output.final),
+            temporary=str(output.temporary),
+            policy=output.policy,
+            published=None if published is None else str(published),
+        )
+        name = _PREFIX + str(output.final)
+        body = msgspec.json.encode(record).decode()
+        await self._keep(name, body)
+        self._kept[name] = body

@@ -1,0 +1,51 @@
+"""Waiting for jobs to end."""
+
+import asyncio
+from collections.abc import Iterable
+
+from fairlane.core.job import JobId
+from fairlane.core.lifecycle import FINAL, State
+from fairlane.errors import NotFound
+from fairlane.store.protocol import Store
+from fairlane.store.views import JobView
+
+_FINAL = frozenset(state.value for state in FINAL)
+
+
+class Waits:
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._waiting: dict[JobId, list[asyncio.Future[JobView]]] = {}
+
+    @property
+    def anybody(self) -> bool:
+        return bool(self._waiting)
+
+    async def ended(self, job: JobId) -> JobView:
+        """Return the job once it has ended."""
+        waiting: asyncio.Future[JobView] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(job, []).append(waiting)
+        try:
+            # It may have ended before we were listed.
+            view = (await self._store.jobs([job])).get(job)
+            if view is None:
+                raise NotFound(f"job {job} does not exist")
+            return view if view.state in _FINAL else await waiting
+        finally:
+            others = [other for other in self._waiting.get(job, []) if other is not waiting]
+            if others:
+                self._waiting[job] = others
+            else:
+                self._waiting.pop(job, None)
+
+    async def look(self, ended: Iterable[JobId] | None) -> None:
+        """Tell those who wait; None means that anything may have ended."""
+        names = self._waiting if ended is None else self._waiting.keys() & set(ended)
+        if not names:
+            return
+        views = await self._store.jobs(list(names))
+        for job, view in views.items():
+            if State(view.state) in FINAL:
+                for waiting in self._waiting.get(job, []):
+                    if not waiting.done():
+                        waiting.set_result(view)

@@ -1,0 +1,243 @@
+"""The worker of this process: runs what it is assigned and says how it went.
+
+It lives on the user's event loop. What it tells the leader and needs an answer to (outcomes, stage
+results, stage limits) it keeps until the commit that holds it is acknowledged, and sends again to
+whoever leads next. Progress is gathered and told four times a second for all jobs together.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Final
+
+import msgspec
+
+from fairlane.core.decisions import Start, Stop
+from fairlane.core.inputs import FromWorker, Input, Log, Outcome, Report, Unblocked
+from fairlane.core.job import JobId, WorkerId
+from fairlane.engine.attempt import Attempt, token_of
+from fairlane.engine.checks import Obstacle, check
+from fairlane.engine.childwork import ChildWork
+from fairlane.engine.clock import Clock
+from fairlane.engine.definition import Definition
+from fairlane.engine.groups import Leash
+from fairlane.engine.outputs import OutputRegistry
+from fairlane.errors import FairlaneError
+from fairlane.ids import new_id
+from fairlane.store.views import Payload, ReportBody
+
+log = logging.getLogger("fairlane.worker")
+
+REPORT_SECONDS: Final = 0.25
+RECHECK_SECONDS: Final = 1.0
+_MOST_LINES: Final = 1_000  # of one job between two reports; more is noise
+
+
+class Worker:
+    def __init__(
+        self,
+        put: Callable[..., None],
+        definitions: Mapping[str, Definition],
+        clock: Clock,
+        *,
+        slots: int,
+        recheck_seconds: float = RECHECK_SECONDS,
+    ) -> None:
+        self.id = WorkerId(new_id())
+        self.outputs = OutputRegistry()
+        self.leash = Leash()
+        self.slots = slots
+        self.accepting = True
+        self._put = put
+        self._definitions = definitions
+        self._clock = clock
+        self._recheck_seconds = recheck_seconds
+        self._threads: ThreadPoolExecutor | None = None
+        self._children = ChildWork(self.leash)
+        self._attempts: dict[JobId, Attempt] = {}
+        self._unsettled: dict[str, Input] = {}
+        self._answers: dict[str, asyncio.Future[None]] = {}
+        self._dirty: dict[Attempt, tuple[Callable[[], ReportBody], str | None]] = {}
+        self._lines: dict[Attempt, list[tuple[float, str, str]]] = {}
+        self._watched: dict[JobId, tuple[Attempt, Obstacle]] = {}
+        self._tokens = 0
+        self.idle = asyncio.Event()
+        self.idle.set()
+
+    @property
+    def threads(self) -> ThreadPoolExecutor:
+        if self._threads is None:
+            self._threads = ThreadPoolExecutor(self.slots, thread_name_prefix="fairlane-task")
+        return self._threads
+
+    @property
+    def running(self) -> int:
+        return len(self._attempts)
+
+    # from the leader
+
+    def accept(self, starts: list[Start], payloads: Mapping[JobId, Payload]) -> None:
+        for start in starts:
+            if start.job in self._attempts or token_of(start) in self._unsettled:
+                continue  # told twice: it runs, or has ended and that is not recorded yet
+            definition = self._definitions.get(start.task)
+            attempt = Attempt(self, start, payloads[start.job], definition)  # type: ignore[arg-type]
+            self._watched.pop(start.job, None)
+            if definition is None or not self.accepting:
+                self.finished(attempt, refusal(start))
+                continue
+            self._attempts[start.job] = attempt
+            attempt.begin()
+        if self._attempts:
+            self.idle.clear()
+
+    def stop(self, stop: Stop) -> None:
+        attempt = self._attempts.get(stop.job)
+        if attempt is not None and attempt.start.fence == stop.fence:
+            attempt.stop("cancel", delete_outputs=stop.outputs == "delete", force=stop.force)
+
+    def settled(self, tokens: list[str]) -> None:
+        """Forget what is durable or granted now, and let those go on who waited for it."""
+        for token in tokens:
+            self._unsettled.pop(token, None)
+            answer = self._answers.pop(token, None)
+            if answer is not None and not answer.done():
+                answer.set_result(None)
+
+    def denied(self, refusals: list[tuple[str, FairlaneError]]) -> None:
+        """Let a stage fail that asked for something nobody has declared."""
+        for token, error in refusals:
+            self._unsettled.pop(token, None)
+            answer = self._answers.pop(token, None)
+            if answer is not None and not answer.done():
+                answer.set_exception(error)
+
+    def unwatch(self, jobs: list[JobId]) -> None:
+        for job in jobs:
+            self._watched.pop(job, None)
+
+    def forget(self, ended: Iterable[JobId]) -> None:
+        """Give back the output names of jobs that ended, also of those that never began."""
+        for job in ended:
+            self.outputs.release(job)
+
+    def unsettled(self) -> list[Input]:
+        """Everything a new leader has to hear again."""
+        return list(self._unsettled.values())
+
+    # from attempts
+
+    def tell(self, said: FromWorker) -> None:
+        self._put(said)
+
+    def new_token(self) -> str:
+        self._tokens += 1
+        return f"{self.id}/{self._tokens}"
+
+    async def ask(self, token: str, said: FromWorker) -> None:
+        """Tell the leader and wait until it is durable or granted."""
+        answer = self._answers[token] = asyncio.get_running_loop().create_future()
+        self._unsettled[token] = said
+        self._put(said)
+        try:
+            await answer
+        finally:
+            self._unsettled.pop(token, None)
+            self._answers.pop(token, None)
+
+    def finished(self, attempt: Attempt, outcome: Outcome) -> None:
+        self._flush(attempt)  # so that who follows the events sees the last numbers before the end
+        self._attempts.pop(attempt.start.job, None)
+        self._unsettled[attempt.token] = outcome
+        self._put(outcome)
+        if not self._attempts:
+            self.idle.set()
+
+    def reported(
+        self, attempt: Attempt, snapshot: Callable[[], ReportBody], stage: str | None
+    ) -> None:
+        self._dirty[attempt] = (snapshot, stage)
+
+    def logged(self, attempt: Attempt, level: str, message: str) -> None:
+        lines = self._lines.setdefault(attempt, [])
+        if len(lines) < _MOST_LINES:
+            lines.append((self._clock.now(), level, message))
+        elif len(lines) == _MOST_LINES:
+            lines.append(
+                (self._clock.now(), "warning", "… more lines than can be kept were dropped")
+            )
+
+    def watch(self, attempt: Attempt, obstacle: Obstacle) -> None:
+        self._watched[attempt.start.job] = (attempt, obstacle)
+
+    async def run_child(self, attempt: Attempt, declared: list[str]) -> str:
+        return await self._children.run(attempt, declared)
+
+    # services: each runs once, and says when next
+
+    async def flush_reports(self) -> float:
+        for attempt in {*self._dirty, *self._lines}:
+            self._flush(attempt)
+        return REPORT_SECONDS
+
+    def _flush(self, attempt: Attempt) -> None:
+        start = attempt.start
+        lines = self._lines.pop(attempt, None)
+        if lines:
+            self._put(Log(start.job, start.worker, start.fence, lines))
+        dirty = self._dirty.pop(attempt, None)
+        if dirty is not None:
+            snapshot, stage = dirty
+            body = msgspec.json.encode(snapshot()).decode()
+            self._put(Report(start.job, start.worker, start.fence, body, stage))
+
+    async def recheck_blocked(self) -> float:
+        """Look again at preconditions that did not hold."""
+        for job, (attempt, obstacle) in list(self._watched.items()):
+            definition = attempt.definition
+            try:
+                values = definition.parameters.decode(attempt.payload.params)
+                found = await check(job, attempt.payload, definition, values, self.outputs)
+            except Exception:
+                log.exception("a precondition of job %s could not be checked; it may start", job)
+                found = []
+            self.outputs.release(job)
+            if not isinstance(found, Obstacle) or found.is_final:
+                if self._watched.pop(job, None) is not None:
+                    self._put(Unblocked(job, attempt.start.fence))
+            elif found != obstacle:
+                self._watched[job] = (attempt, found)
+        return self._recheck_seconds
+
+    async def close(self, grace_seconds: float) -> None:
+        """Take nothing new; give what runs its grace, hand it back, wait for what cannot stop."""
+        self.accepting = False
+        self._watched.clear()
+        if grace_seconds > 0:
+            await _within(self.idle.wait(), grace_seconds)
+        for attempt in list(self._attempts.values()):
+            attempt.stop("return")
+        if not await _within(self.idle.wait(), self._longest_grace()):
+            log.warning("%d jobs did not stop and are waited for", len(self._attempts))
+            await _within(self.idle.wait(), 5.0)
+        await self.flush_reports()
+        await self._children.close()
+        if self._threads is not None:
+            self._threads.shutdown(wait=False, cancel_futures=True)
+
+    def _longest_grace(self) -> float:
+        return max((a.definition.grace_seconds for a in self._attempts.values()), default=0.0)
+
+
+async def _within(waiting: Any, seconds: float) -> bool:
+    try:
+        async with asyncio.timeout(seconds):
+            await waiting
+    except TimeoutError:
+        return False
+    return True
+
+
+def refusal(start: Start) -> Outcome:
+    return Outcome(start.job, start.worker, start.fence, "refused")

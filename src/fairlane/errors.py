@@ -1,0 +1,268 @@
+"""Every error Fairlane raises, by whose move it is.
+
+    FairlaneError
+    ├── UsageError            your call was wrong
+    │   ├── UnknownName       ├── BadParameters     ├── TooLarge
+    │   ├── BadSetting        └── NotStarted
+    ├── Conflict              the state of things forbids it
+    │   ├── LaneBusy          ├── Duplicate         ├── LaneLocked
+    │   ├── IllegalTransition ├── OutputTaken       └── NotFound
+    ├── StoreError            the database cannot take it now
+    │   ├── StoreUnavailable  ├── SchemaTooNew      ├── DatabaseCorrupt
+    │   ├── NotLeading        └── Undecided
+    ├── JobEnded              `job.wait()` has no result to give
+    │   ├── JobFailed         ├── JobCancelled      └── JobSkipped
+    ├── InternalError         our own fault; the input was set aside
+    └── TaskError             for task code to raise
+        ├── Retryable ── OutputBusy, TimedOut
+        └── Permanent
+
+Each keeps its facts as attributes and carries a stable `code`; `as_problem` and `from_problem`
+take it across a process boundary and back.
+"""
+
+import difflib
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+
+class FairlaneError(Exception):
+    code: ClassVar[str] = "error"
+    hint: str = ""
+
+    def __init__(self, message: str, **facts: Any) -> None:
+        super().__init__(message)
+        self.message = message
+        self.facts = facts
+
+    def as_problem(self) -> dict[str, Any]:
+        return {"code": self.code, "message": self.message, "hint": self.hint, "facts": self.facts}
+
+    @staticmethod
+    def from_problem(problem: dict[str, Any]) -> "FairlaneError":
+        cls = _by_code(FairlaneError).get(problem["code"], InternalError)
+        error = cls.__new__(cls)
+        FairlaneError.__init__(error, problem["message"], **problem["facts"])
+        error.hint = problem.get("hint", "")
+        for name, value in problem["facts"].items():
+            setattr(error, name, value)
+        return error
+
+
+def _by_code(root: type[FairlaneError]) -> dict[str, type[FairlaneError]]:
+    found = {root.code: root}
+    for child in root.__subclasses__():
+        found |= _by_code(child)
+    return found
+
+
+class UsageError(FairlaneError):
+    code = "usage"
+
+
+class UnknownName(UsageError):
+    """A task, queue, limit, schedule or lane nobody declared."""
+
+    code = "unknown_name"
+
+    def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
+        names = sorted(known)
+        close = difflib.get_close_matches(name, names, n=1)
+        guess = f'did you mean "{close[0]}"? ' if close else ""
+        shown = ", ".join(names[:20]) or "none yet"
+        super().__init__(
+            f'{what} "{name}" is not known; {guess}(known: {shown})', what=what, name=name
+        )
+
+
+class BadParameters(UsageError):
+    code = "bad_parameters"
+
+    def __init__(self, task: str, problems: list[dict[str, Any]]) -> None:
+        lines = "; ".join(f"{p['where']}: {p['message']} (got {p['got']})" for p in problems)
+        super().__init__(f'parameters of task "{task}" do not fit: {lines}', problems=problems)
+        self.problems = problems
+
+
+class TooLarge(UsageError):
+    code = "too_large"
+
+    def __init__(self, what: str, size: int, limit: int) -> None:
+        super().__init__(
+            f"{what} takes {size:,} bytes, the limit is {limit:,}; "
+            "keep large data in a file and pass its path",
+            size=size,
+            limit=limit,
+        )
+
+
+class BadSetting(UsageError):
+    code = "bad_setting"
+
+
+class NotStarted(UsageError):
+    code = "not_started"
+
+
+class Conflict(FairlaneError):
+    code = "conflict"
+
+
+class LaneBusy(Conflict):
+    code = "lane_busy"
+
+    def __init__(self, queue: str, lane: str, active_job: str, state: str) -> None:
+        super().__init__(
+            f'lane "{lane}" of queue "{queue}" already has an active job: '
+            f"{active_job} is {state}; wait for it to end or cancel it",
+            queue=queue,
+            lane=lane,
+            active_job=active_job,
+        )
+        self.active_job = active_job
+
+
+class Duplicate(Conflict):
+    code = "duplicate"
+
+    def __init__(self, dedupe: str, active_job: str, state: str) -> None:
+        super().__init__(
+            f'a job with the dedupe key "{dedupe}" is already {state}: {active_job}',
+            dedupe=dedupe,
+            active_job=active_job,
+        )
+        self.active_job = active_job
+
+
+class OutputTaken(Conflict):
+    code = "output_taken"
+
+
+class LaneLocked(Conflict):
+    code = "lane_locked"
+
+    def __init__(self, queue: str, lane: str, active_job: str) -> None:
+        super().__init__(
+            f'the parameters of lane "{lane}" of queue "{queue}" are locked while job '
+            f"{active_job} is active; cancel it or wait for its end",
+            queue=queue,
+            lane=lane,
+            active_job=active_job,
+        )
+        self.active_job = active_job
+
+
+class IllegalTransition(Conflict):
+    code = "illegal_transition"
+
+    def __init__(self, job: str, state: str, wanted: str, legal: list[str]) -> None:
+        super().__init__(
+            f"job {job} is {state} and cannot become {wanted}; "
+            f"legal next states: {', '.join(legal) or 'none'}",
+            job=job,
+            state=state,
+            wanted=wanted,
+            legal=legal,
+        )
+
+
+class NotFound(Conflict):
+    code = "not_found"
+
+
+class StoreError(FairlaneError):
+    code = "store"
+
+
+class StoreUnavailable(StoreError):
+    code = "store_unavailable"
+
+
+class SchemaTooNew(StoreError):
+    code = "schema_too_new"
+
+
+class DatabaseCorrupt(StoreError):
+    code = "database_corrupt"
+
+
+class NotLeading(StoreError):
+    """A commit was refused because another process leads now."""
+
+    code = "not_leading"
+
+
+class Undecided(StoreError):
+    """The leader did not answer in time; the job is recorded as `created`."""
+
+    code = "undecided"
+
+    def __init__(self, job_id: str | None) -> None:
+        super().__init__(
+            "no leader answered in time; what you sent is recorded and will be decided when one "
+            "runs. Sending it again with the same id is harmless",
+            job_id=job_id,
+        )
+        self.job_id = job_id
+
+
+class JobEnded(FairlaneError):
+    code = "job_ended"
+
+    def __init__(self, job: str, message: str, error: dict[str, Any] | None = None) -> None:
+        super().__init__(f"job {job} {message}", job=job, error=error)
+        self.job = job
+        self.error = error
+
+
+class JobFailed(JobEnded):
+    code = "job_failed"
+
+
+class JobCancelled(JobEnded):
+    code = "job_cancelled"
+
+
+class JobSkipped(JobEnded):
+    code = "job_skipped"
+
+
+class InternalError(FairlaneError):
+    code = "internal_error"
+
+
+class TaskError(FairlaneError):
+    """Raised by task code to say how an error is to be treated."""
+
+    code = "task_error"
+    retryable: ClassVar[bool] = False
+
+    def __init__(self, message: str, *, code: str | None = None, **facts: Any) -> None:
+        super().__init__(message, **facts)
+        if code is not None:
+            self.code = code  # type: ignore[misc]  # an author's own code, for this one error
+
+
+class Retryable(TaskError):
+    """A passing trouble; `after_seconds` asks for at least that much backoff."""
+
+    code = "retryable"
+    retryable = True
+
+    def __init__(
+        self, message: str, *, code: str | None = None, after_seconds: float | None = None
+    ) -> None:
+        super().__init__(message, code=code)
+        self.after_seconds = after_seconds
+
+
+class Permanent(TaskError):
+    code = "permanent"
+
+
+class OutputBusy(Retryable):
+    code = "output_busy"
+
+
+class TimedOut(Retryable):
+    code = "timeout"

@@ -1,0 +1,39 @@
+"""Ids that sort by time (UUIDv7), made by whoever submits, so that sending twice is harmless."""
+
+import hashlib
+import os
+import time
+
+from fairlane.core.job import JobId
+
+_last_ms = 0
+_sequence = 0
+
+
+def new_id() -> JobId:
+    """Return a new id; ids made one after the other in a process sort in that order."""
+    global _last_ms, _sequence
+    ms = time.time_ns() // 1_000_000
+    if ms <= _last_ms:
+        _sequence += 1
+        ms = _last_ms
+    else:
+        _last_ms, _sequence = ms, 0
+    carry, counter = divmod(_sequence, 1 << 12)
+    bits = int.from_bytes(os.urandom(8), "big")
+    return _build(ms + carry, counter, bits)
+
+
+def firing_id(schedule: str, fire_at: float) -> JobId:
+    """Return the one id a firing can have: the same firing twice is the same job."""
+    digest = hashlib.sha256(f"{schedule}\n{fire_at!r}".encode()).digest()
+    return _build(
+        int(fire_at * 1000), digest[8] << 4 | digest[9] >> 4, int.from_bytes(digest[:8], "big")
+    )
+
+
+def _build(ms: int, counter: int, bits: int) -> JobId:
+    value = (ms & (1 << 48) - 1) << 80 | 0x7 << 76 | (counter & 0xFFF) << 64
+    value |= 0b10 << 62 | bits & ((1 << 62) - 1)
+    text = f"{value:032x}"
+    return JobId(f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}")

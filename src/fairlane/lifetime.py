@@ -1,0 +1,156 @@
+"""One engine per process: started once, whoever asks, and forgotten after a fork.
+
+An engine lives on an event loop: the one that entered `async with app`, or, for plain programs, one
+in a thread of its own that `app.start()` makes. After a fork the child has the parent's memory and
+none of its threads, so it drops every handle and starts anew when it is first used.
+"""
+
+import asyncio
+import os
+import threading
+import weakref
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, Final
+
+from fairlane.engine.engine import Engine
+from fairlane.errors import NotStarted
+
+IN_CHILD: Final = "FAIRLANE_CHILD"
+
+_lifetimes: "weakref.WeakSet[Lifetime]" = weakref.WeakSet()
+
+
+class Lifetime:
+    def __init__(
+        self,
+        open_engine: Callable[[], Awaitable[Engine]],
+        close: Callable[[Engine], Awaitable[None]],
+    ) -> None:
+        self._open = open_engine
+        self._close = close
+        self._lock = threading.Lock()
+        self._engine: Engine | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._entering = False  # an engine is being opened on somebody's loop
+        self._restart = False  # a fork took the engine of a started program away
+        _lifetimes.add(self)
+
+    @property
+    def engine(self) -> Engine:
+        if self._engine is None and self._restart:
+            self.start()
+        if self._engine is None:
+            raise NotStarted(
+                "the engine is not started; use `async with app:` in an asyncio program, or "
+                "`app.start()` and `app.sync` in a plain one"
+            )
+        return self._engine
+
+    async def enter(self) -> None:
+        """Start the engine on the running loop."""
+        with self._lock:
+            if self._engine is not None or self._entering:
+                raise NotStarted(
+                    "the engine is already started in this process; enter it only once"
+                )
+            self._entering = True
+        try:
+            self._loop = asyncio.get_running_loop()
+            self._engine = await self._open()
+        finally:
+            self._entering = False
+
+    async def leave(self) -> None:
+        """Stop the engine; until it has stopped, what still runs may go on using it."""
+        engine = self._engine
+        if engine is not None:
+            try:
+                await self._close(engine)
+            finally:
+                self._engine = None
+
+    def start(self) -> None:
+        """Start the engine in a thread of its own; calls at the same time give one engine."""
+        if os.environ.get(IN_CHILD):
+            return  # importing the program in a child process never starts an engine
+        with self._lock:
+            if self._engine is not None:
+                return
+            if self._entering:
+                raise NotStarted("the engine is being started by `async with app`; start it once")
+            ready: threading.Event = threading.Event()
+            failure: list[BaseException] = []
+            self._thread = threading.Thread(
+                target=self._live, args=(ready, failure), name="fairlane", daemon=True
+            )
+            self._thread.start()
+            ready.wait()
+            if failure:
+                raise failure[0]
+            self._restart = False
+
+    def _live(self, ready: threading.Event, failure: list[BaseException]) -> None:
+        loop = asyncio.new_event_loop()
+        try:
+            self._loop = loop
+            self._engine = loop.run_until_complete(self._open())
+        except BaseException as error:  # noqa: BLE001 - raised again in the caller's thread
+            failure.append(error)
+            loop.close()
+            return
+        finally:
+            ready.set()
+        loop.run_forever()
+        loop.close()
+
+    def stop(self) -> None:
+        with self._lock:
+            self._restart = False
+            thread, loop = self._thread, self._loop
+            if thread is None or loop is None or self._engine is None:
+                return
+            asyncio.run_coroutine_threadsafe(self.leave(), loop).result()
+            loop.call_soon_threadsafe(loop.stop)
+            thread.join()
+            self._thread = None
+
+    async def run(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
+        """Run a coroutine on the engine's loop, from whichever loop this is."""
+        if self._loop is asyncio.get_running_loop():
+            return await coroutine
+        return await asyncio.wrap_future(self._elsewhere(coroutine))
+
+    def run_sync(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
+        return self._elsewhere(coroutine).result()
+
+    def _elsewhere(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
+        try:
+            _ = self.engine
+        except BaseException:
+            coroutine.close()
+            raise
+        assert self._loop is not None
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+
+    def forked(self) -> None:
+        """This process is a copy: nothing it holds is its own."""
+        engine = self._engine
+        self._lock = threading.Lock()
+        self._restart = self._thread is not None and engine is not None
+        self._engine = self._loop = self._thread = None
+        self._entering = False
+        if engine is not None:
+            engine.store.abandon()
+            _inherited.append(engine)
+
+
+_inherited: list[Engine] = []  # kept, so that nothing in them is closed in the wrong process
+
+
+def _after_fork() -> None:
+    for lifetime in list(_lifetimes):
+        lifetime.forked()
+
+
+os.register_at_fork(after_in_child=_after_fork)

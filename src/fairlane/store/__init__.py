@@ -1,0 +1,1 @@
+"""Where everything is kept: one protocol, one conformance suite, several databases."""

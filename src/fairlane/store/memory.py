@@ -1,0 +1,419 @@
+"""A store that forgets when its process ends: for tests, simulations and work not worth keeping.
+
+It behaves as the SQLite store does, to the same constraints. Handles that share a `MemoryDatabase`
+stand for processes on one file, so that standing by and taking over can be tried without a disk.
+"""
+
+import copy
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from itertools import islice
+from typing import Any, Final
+
+import msgspec
+
+from fairlane.core.decisions import Changes, Start
+from fairlane.core.inputs import Submission
+from fairlane.core.job import Job, JobId, Reason
+from fairlane.core.lifecycle import Priority, State
+from fairlane.errors import NotLeading
+from fairlane.store.memory_database import EndedRow, MemoryDatabase
+from fairlane.store.protocol import Image, InboxRow
+from fairlane.store.viewing import (
+    LATELY,
+    ActiveJob,
+    Facts,
+    WorkerName,
+    created_view,
+    cursor_of,
+    job_view,
+    lane_views,
+    medians,
+    submissions_in,
+    worker_names,
+)
+from fairlane.store.views import (
+    EventView,
+    FiringView,
+    JobView,
+    LaneView,
+    LogLine,
+    Page,
+    Payload,
+    Picture,
+    Query,
+)
+
+_object: Final = msgspec.json.Decoder(dict[str, Any])
+
+
+class MemoryStore:
+    address = "memory://"
+    single_process = True
+
+    def __init__(self, database: MemoryDatabase | None = None) -> None:
+        self._database = database or MemoryDatabase()
+        self._epoch: int | None = None
+
+    async def open(self) -> None: ...
+
+    async def close(self) -> None:
+        await self.resign()
+
+    def abandon(self) -> None:
+        """Begin empty: the jobs of a forked copy are run by the parent."""
+        self._database = MemoryDatabase()
+        self._epoch = None
+
+    # anybody
+
+    async def append(self, key: str, body: str, at: float) -> None:
+        self._database.append(key, body, at)
+
+    async def answer(self, key: str) -> str | None:
+        found = self._database.answers.get(key)
+        return found[0] if found else None
+
+    async def version(self) -> int:
+        return self._database.version
+
+    async def jobs(self, ids: Sequence[JobId]) -> dict[JobId, JobView]:
+        with self._database.turn:
+            workers = self._workers()
+            found = {id: facts for id in ids if (facts := self._facts(id)) is not None}
+            missing = {id for id in ids if id not in found}
+            created = self._created(missing) if missing else {}
+            views = {id: job_view(facts, workers) for id, facts in found.items()} | created
+            return {id: views[id] for id in ids if id in views}
+
+    async def submission(self, job: JobId) -> Submission | None:
+        with self._database.turn:
+            detail = self._database.details.get(job)
+            if detail is None:
+                return None
+            given = copy.copy(detail.submission)
+            given.depends_on, given.run_at, given.skip_reason = (), None, None
+            given.schedule = given.fire_at = None
+            given.priority, given.by_hand = Priority.NORMAL, False
+            return given
+
+    async def history(self, query: Query) -> Page:
+        with self._database.turn:
+            return self._history(query)
+
+    async def seq(self) -> int:
+        with self._database.turn:
+            return self._seq()
+
+    async def counts(self) -> dict[str, dict[str, int]]:
+        return (await self.picture(waiting=0, ended=0)).counts
+
+    async def picture(self, *, waiting: int = 200, ended: int = 50) -> Picture:
+        with self._database.turn:
+            database, workers = self._database, self._workers()
+            running: list[Job] = []
+            lines: dict[str, list[Job]] = {}
+            counts: dict[str, dict[str, int]] = {}
+            for job in database.jobs.values():
+                of_queue = counts.setdefault(job.queue, {})
+                of_queue[job.state.value] = of_queue.get(job.state.value, 0) + 1
+                if job.state is State.RUNNING:
+                    running.append(job)
+                else:
+                    lines.setdefault(job.queue, []).append(job)
+            running.sort(key=lambda job: (job.started_at or 0.0, job.id))
+            return Picture(
+                seq=self._seq(),
+                counts=counts,
+                running=[job_view(self._live(job), workers) for job in running],
+                waiting={
+                    queue: [
+                        job_view(self._live(job), workers)
+                        for job in sorted(line, key=_order)[:waiting]
+                    ]
+                    for queue, line in lines.items()
+                },
+                ended=self._history(Query(limit=ended)).items,
+                lanes=self._lanes(None),
+                records=dict(database.records),
+            )
+
+    async def lanes(self, queue: str | None = None) -> list[LaneView]:
+        with self._database.turn:
+            return self._lanes(queue)
+
+    async def events(self, after: int, limit: int) -> list[EventView] | None:
+        with self._database.turn:
+            events = self._database.events
+            if after > self._seq() or (events and after < events[0].seq - 1):
+                return None
+            start = bisect_right(events, after, key=lambda row: row.seq)
+            return [
+                EventView(
+                    seq=row.seq,
+                    type=row.type,
+                    at=datetime.fromtimestamp(row.at, UTC),
+                    job=row.job,
+                    queue=row.queue,
+                    data=_object.decode(row.data),
+                )
+                for row in events[start : start + limit]
+            ]
+
+    async def log(self, job: JobId, *, limit: int = 1000) -> list[LogLine]:
+        lines = self._database.logs.get(job, [])
+        return [
+            LogLine(datetime.fromtimestamp(at, UTC), level, message)
+            for at, level, message in lines[max(0, len(lines) - limit) :]
+        ]
+
+    async def records(self, kind: str) -> dict[str, str]:
+        with self._database.turn:
+            records = self._database.records.items()
+            return {name: body for (of, name), body in records if of == kind}
+
+    async def firings(self, schedule: str, *, limit: int = 50) -> list[FiringView]:
+        with self._database.turn:
+            rows = sorted(self._database.firings.get(schedule, {}).items(), reverse=True)[:limit]
+            return [
+                FiringView(schedule, datetime.fromtimestamp(fire_at, UTC), job, count, reason)
+                for fire_at, (job, count, reason) in rows
+            ]
+
+    async def durations(self) -> dict[str, float]:
+        with self._database.turn:
+            return medians(
+                (row.job.task, row.ended_at - row.job.started_at)
+                for row in islice(self._newest(), LATELY)
+                if row.job.state is State.COMPLETED and row.job.started_at is not None
+            )
+
+    async def image(self, *, queue: str | None = None, limit: int | None = None) -> Image:
+        with self._database.turn:
+            database = self._database
+            jobs = [job for job in database.jobs.values() if queue in (None, job.queue)]
+            if limit is not None:
+                jobs.sort(key=lambda job: (job.state is not State.RUNNING, *_order(job)))
+                jobs = jobs[:limit]
+            jobs.sort(key=lambda job: (job.position, job.id))
+            return Image(
+                jobs=[copy.copy(job) for job in jobs],
+                dependencies=[
+                    (job, on) for job, all in database.dependencies.items() for on in all
+                ],
+                records=dict(database.records),
+                takes=list(database.takes),
+                grants=[
+                    (job, token, uses)
+                    for job, grants in database.grants.items()
+                    for token, uses in grants.items()
+                ],
+                seq=self._seq(),
+            )
+
+    # the leader
+
+    async def lead(self) -> int | None:
+        with self._database.turn:
+            if self._database.leader not in (None, self):
+                return None
+            self._database.leader = self
+            self._database.epoch += 1
+            self._epoch = self._database.epoch
+            return self._epoch
+
+    async def resign(self) -> None:
+        with self._database.turn:
+            if self._database.leader is self:
+                self._database.leader = None
+            self._epoch = None
+
+    async def leader(self) -> str | None:
+        return None if self._database.leader is None else "this process"
+
+    async def load(self) -> Image:
+        self._leading()
+        return await self.image()
+
+    async def take(self, limit: int) -> list[InboxRow]:
+        self._leading()
+        with self._database.turn:
+            database = self._database
+            for row in [row for row in database.inbox.values() if row.key in database.answers]:
+                database.forget(row.id)
+            return [copy.copy(row) for row in islice(database.inbox.values(), limit)]
+
+    async def ended(self, ids: Sequence[JobId]) -> dict[JobId, Job]:
+        self._leading()
+        with self._database.turn:
+            numbers = self._database.ended_numbers
+            return {id: self._ended_job(id) for id in ids if id in numbers}
+
+    async def payloads(self, starts: Sequence[Start]) -> Mapping[JobId, Payload]:
+        self._leading()
+        with self._database.turn:
+            return {
+                start.job: self._payload(start)
+                for start in starts
+                if start.job in self._database.details
+            }
+
+    async def commit(self, changes: Changes, at: float) -> None:
+        self._database.commit(changes, at=at, epoch=self._leading())
+
+    def _leading(self) -> int:
+        if self._epoch is None:
+            raise NotLeading("this handle does not lead its database; call lead() and load first")
+        return self._epoch
+
+    # reading, with the database's turn held
+
+    def _seq(self) -> int:
+        events = self._database.events
+        return events[-1].seq if events else 0
+
+    def _workers(self) -> dict[str, WorkerName]:
+        records = self._database.records.items()
+        return worker_names({name: body for (kind, name), body in records if kind == "worker"})
+
+    def _facts(self, id: JobId) -> Facts | None:
+        database = self._database
+        job = database.jobs.get(id)
+        if job is not None:
+            return self._live(job)
+        number = database.ended_numbers.get(id)
+        return None if number is None else self._past(database.ended[number])
+
+    def _live(self, job: Job) -> Facts:
+        return self._of(job, report=self._database.reports.get(job.id))
+
+    def _past(self, row: EndedRow) -> Facts:
+        facts = self._of(row.job, report=row.report)
+        facts.ended_at, facts.error, facts.result = row.ended_at, row.error, row.result
+        facts.position = facts.due_at = facts.stopping = None
+        return facts
+
+    def _of(self, job: Job, *, report: str | None) -> Facts:
+        submission = self._database.details[job.id].submission
+        return Facts(
+            id=job.id,
+            task=job.task,
+            queue=job.queue,
+            lane=job.lane,
+            kind=job.kind,
+            state=job.state,
+            band=job.band,
+            position=job.position,
+            attempt=job.attempt,
+            crashes=job.crashes,
+            worker=job.worker,
+            due_at=job.due_at,
+            reason=_reason_text(job.reason),
+            stopping=job.stopping,
+            created_at=job.created_at,
+            started_at=job.started_at,
+            ended_at=None,
+            error=None,
+            result=None,
+            params=submission.params,
+            meta=submission.meta,
+            report=report,
+            options=submission.options,
+        )
+
+    def _created(self, wanted: set[JobId]) -> dict[JobId, JobView]:
+        return {
+            item.id: created_view(item, row.at)
+            for row in self._database.inbox.values()
+            for item in submissions_in(row.body)
+            if item.id in wanted
+        }
+
+    def _newest(self) -> Iterable[EndedRow]:
+        ended = self._database.ended
+        return (ended[number] for number in sorted(ended, reverse=True))
+
+    def _history(self, query: Query) -> Page:
+        cursor = cursor_of(query)
+        fitting = (
+            row
+            for row in self._newest()
+            if (cursor is None or row.number < cursor) and _fits(row, query)
+        )
+        rows = list(islice(fitting, query.limit + 1))
+        shown = rows[: query.limit]
+        workers = self._workers()
+        return Page(
+            items=[job_view(self._past(row), workers) for row in shown],
+            next=str(shown[-1].number) if shown and len(rows) > query.limit else None,
+        )
+
+    def _lanes(self, queue: str | None) -> list[LaneView]:
+        stored = [lane for lane in self._database.lanes.values() if queue in (None, lane.queue)]
+        best: dict[tuple[str, str], Job] = {}
+        for job in self._database.jobs.values():
+            if job.lane is not None and queue in (None, job.queue):
+                key = (job.queue, job.lane)
+                if key not in best or _claim(job) < _claim(best[key]):
+                    best[key] = job
+        active = [ActiveJob(*key, job.id, job.state) for key, job in best.items()]
+        return lane_views(stored, active)
+
+    def _ended_job(self, id: JobId) -> Job:
+        database = self._database
+        submission = database.details[id].submission
+        job = copy.copy(database.ended[database.ended_numbers[id]].job)
+        job.terms, job.dedupe = submission.terms, submission.dedupe
+        job.digest, job.bucket = submission.digest, submission.bucket
+        job.exclusive = job.holds_lane = False
+        job.position, job.due_at, job.stopping = "", None, None
+        return job
+
+    def _payload(self, start: Start) -> Payload:
+        database = self._database
+        submission = database.details[start.job].submission
+        lane = None
+        if start.kind == "continue" and start.lane is not None:
+            lane = database.lanes.get((start.queue, start.lane))
+        return Payload(
+            params=submission.params,
+            meta=submission.meta,
+            options=submission.options,
+            report=database.reports.get(start.job),
+            checkpoint=lane.checkpoint if lane else None,
+            kept=dict(database.kept.get(start.job, {})),
+        )
+
+
+def _order(job: Job) -> tuple[Any, ...]:
+    """A job that waits for others stands in no order yet and comes after those that do."""
+    return job.position == "", job.band, job.position, job.id
+
+
+def _claim(job: Job) -> tuple[Any, ...]:
+    """Sort the jobs of a lane by who stands for it: what runs, what holds it, what is next."""
+    return (
+        job.state is not State.RUNNING,
+        job.state is not State.INTERRUPTED,
+        job.state is not State.RETRYING,
+        job.band,
+        job.position,
+        job.id,
+    )
+
+
+def _fits(row: EndedRow, query: Query) -> bool:
+    job = row.job
+    return (
+        (not query.states or job.state.value in query.states)
+        and query.task in (None, job.task)
+        and query.queue in (None, job.queue)
+        and query.lane in (None, job.lane)
+        and (query.since is None or row.ended_at >= query.since)
+        and (query.until is None or row.ended_at < query.until)
+    )
+
+
+def _reason_text(reason: Reason | None) -> str | None:
+    return None if reason is None else msgspec.json.encode(reason).decode()

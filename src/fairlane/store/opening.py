@@ -1,0 +1,31 @@
+"""From an address to a store."""
+
+from pathlib import Path
+
+from fairlane.errors import BadSetting
+from fairlane.store.memory import MemoryStore
+from fairlane.store.protocol import Store
+from fairlane.store.sqlite import SQLiteStore
+
+_EXPECTED = "expected sqlite:///work.db (relative), sqlite:////data/work.db (absolute) or memory://"
+
+
+def store_at(address: str) -> Store:
+    """Return the store of an address, not yet opened."""
+    scheme, separator, rest = address.partition("://")
+    if not separator:
+        raise BadSetting(f'"{address}" is not the address of a database; {_EXPECTED}')
+    match scheme:
+        case "memory" if rest.strip("/") == "":
+            return MemoryStore()
+        case "sqlite" if rest.startswith("/") and rest.strip("/"):
+            return SQLiteStore(Path(rest[1:]))
+        case "postgresql" | "postgres":
+            raise BadSetting(
+                f"PostgreSQL is not in this version yet, so {scheme}:// cannot be used; {_EXPECTED}"
+            )
+        case "memory" | "sqlite":
+            raise BadSetting(f'"{address}" names no database; {_EXPECTED}')
+        case _:
+            # The rest may hold a password.
+            raise BadSetting(f'"{scheme}://" is not a database Fairlane knows; {_EXPECTED}')

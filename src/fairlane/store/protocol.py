@@ -1,0 +1,137 @@
+"""The verbs a database must offer. The core chooses states; a store only keeps them.
+
+Three kinds of caller. *Anybody* reads, and appends to the inbox. A process that wants to lead tries
+`lead`; from then until `resign` it alone may call the *leader's* verbs, on one thread, and every
+commit is fenced by the epoch it was given. All methods are coroutines; a store on a blocking driver
+runs its reads in a thread of its own and the leader's verbs where they are called, because the
+leader has a thread for that.
+
+Durable means durable: when `commit` or `append` returns, a power cut changes nothing. When `commit`
+raises, the caller must not assume either outcome: it loads again.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol
+
+from msgspec import Struct
+
+from fairlane.core.decisions import Changes, Start
+from fairlane.core.inputs import Submission
+from fairlane.core.job import Job, JobId
+from fairlane.store.views import (
+    EventView,
+    FiringView,
+    JobView,
+    LaneView,
+    LogLine,
+    Page,
+    Payload,
+    Picture,
+    Query,
+)
+
+
+class Image(Struct):
+    """Everything the core is rebuilt from. `jobs` come in order of position."""
+
+    jobs: Iterable[Job]
+    dependencies: list[tuple[JobId, JobId]]
+    records: dict[tuple[str, str], str]
+    takes: list[tuple[str, float, JobId]]
+    grants: list[tuple[JobId, str, str]]
+    seq: int
+
+
+class InboxRow(Struct):
+    id: int
+    key: str
+    body: str
+    at: float
+
+
+class Store(Protocol):
+    address: str
+    single_process: bool  # true: a new leader proves every other worker dead
+
+    async def open(self) -> None:
+        """Connect and bring the schema up to date, or raise one clear StoreError."""
+
+    async def close(self) -> None: ...
+
+    def abandon(self) -> None:
+        """Forget every handle without closing it: they belong to the parent of this fork."""
+
+    # anybody
+    async def append(self, key: str, body: str, at: float) -> None:
+        """Put a command into the inbox; the same key twice is one row."""
+
+    async def answer(self, key: str) -> str | None:
+        """Return the leader's answer to an appended command, if there is one yet."""
+
+    async def version(self) -> int:
+        """Return a number that changes whenever another connection has committed."""
+
+    async def jobs(self, ids: Sequence[JobId]) -> dict[JobId, JobView]:
+        """Show jobs, live or ended; those still in the inbox as `created`."""
+
+    async def submission(self, job: JobId) -> Submission | None:
+        """Return a job's original input, as it was submitted, for another run of it."""
+
+    async def history(self, query: Query) -> Page: ...
+
+    async def seq(self) -> int:
+        """Return the number of the newest event."""
+        ...
+
+    async def counts(self) -> dict[str, dict[str, int]]:
+        """Return how many live jobs each queue has, by state."""
+        ...
+
+    async def picture(self, *, waiting: int = 200, ended: int = 50) -> Picture: ...
+
+    async def lanes(self, queue: str | None = None) -> list[LaneView]: ...
+
+    async def events(self, after: int, limit: int) -> list[EventView] | None:
+        """Return stored events above `after` in order; None if that is too old or in the future."""
+
+    async def log(self, job: JobId, *, limit: int = 1000) -> list[LogLine]: ...
+
+    async def records(self, kind: str) -> dict[str, str]: ...
+
+    async def firings(self, schedule: str, *, limit: int = 50) -> list[FiringView]: ...
+
+    async def durations(self) -> dict[str, float]:
+        """Return the median seconds that lately completed jobs of each task ran."""
+
+    async def image(self, *, queue: str | None = None, limit: int | None = None) -> Image:
+        """Read what the core is rebuilt from, as one consistent snapshot."""
+
+    # the leader
+    async def lead(self) -> int | None:
+        """Try once to become the leader; return the new epoch, or None while another leads."""
+
+    async def resign(self) -> None: ...
+
+    async def leader(self) -> str | None:
+        """Say who leads, for people."""
+
+    async def load(self) -> Image:
+        """Like `image`, on the leader's own connection."""
+
+    async def take(self, limit: int) -> list[InboxRow]:
+        """Read the oldest inbox rows. They are removed by the commit that consumes them.
+
+        A row whose key has been answered before is removed and not returned.
+        """
+
+    async def ended(self, ids: Sequence[JobId]) -> dict[JobId, Job]:
+        """Return those of the ids that have ended, as the core knew them."""
+
+    async def payloads(self, starts: Sequence[Start]) -> Mapping[JobId, Payload]: ...
+
+    async def commit(self, changes: Changes, at: float) -> None:
+        """Write all of it in one durable transaction, or raise.
+
+        NotLeading when the epoch has moved on; StoreUnavailable when the database cannot take it
+        now (full disk, lock, I/O); any other exception when the changes themselves are at fault.
+        """

@@ -1,0 +1,3 @@
+from fairlane.store.sqlite.store import SQLiteStore
+
+__all__ = ["SQLiteStore"]

@@ -1,0 +1,67 @@
+"""How a writer from outside gets in beside a leader that commits without a pause.
+
+SQLite has no queue for its write lock: whoever asks at the right moment gets it, and a leader that
+commits in a loop is always the one. So a writer holds a shared lock on `<database>.inbox` for as
+long as it tries. The leader tries the exclusive lock on that file before each commit; when it
+cannot have it, somebody waits, and it stands back for a moment.
+"""
+
+import asyncio
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from time import monotonic
+from typing import Final
+
+from fairlane.store.sqlite.locking import open_beside
+
+PATIENCE_SECONDS: Final = 0.003
+STEP_SECONDS: Final = 0.0003
+
+
+class Courtesy:
+    """Each end has a descriptor of its own: locks of one descriptor never conflict."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._descriptor: int | None = None
+
+    def close(self) -> None:
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+    @contextmanager
+    def asking(self) -> Iterator[None]:
+        """Show for the length of the block that a writer wants its turn."""
+        fcntl.flock(self._open(), fcntl.LOCK_SH)
+        try:
+            yield
+        finally:
+            fcntl.flock(self._open(), fcntl.LOCK_UN)
+
+    async def stand_back(self) -> None:
+        """Let waiting writers go first, but not for long."""
+        if not self._somebody_asks():
+            return
+        deadline = monotonic() + PATIENCE_SECONDS
+        while monotonic() < deadline:
+            await asyncio.sleep(STEP_SECONDS)
+            if not self._somebody_asks():
+                return
+
+    def _somebody_asks(self) -> bool:
+        descriptor = self._open()
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
+        return False
+
+    def _open(self) -> int:
+        if self._descriptor is None:
+            self._descriptor = open_beside(self._path)
+        return self._descriptor

@@ -1,0 +1,43 @@
+"""What a commit sweeps out on its way, so that nothing has to be pruned in one great act."""
+
+from typing import Final
+
+from fairlane.store.sqlite.committing import Expiry
+
+EVERY_EVENTS: Final = 5_000
+EVERY_SECONDS: Final = 60.0
+CHUNK_EVENTS: Final = 20_000
+
+
+class Broom:
+    """Decides, commit by commit, what has become old. Most commits sweep nothing."""
+
+    def __init__(self, *, keep_events: int, keep_seconds: float) -> None:
+        self._keep_events = keep_events
+        self._keep_seconds = keep_seconds
+        self._oldest: int | None = None
+        self._swept_at = float("-inf")
+
+    def found(self, oldest_event: int | None) -> None:
+        """Start from what is stored now."""
+        self._oldest = oldest_event
+        self._swept_at = float("-inf")
+
+    def due(self, *, newest_event: int | None, at: float) -> Expiry:
+        events = self._events(newest_event)
+        if at - self._swept_at < EVERY_SECONDS:
+            return Expiry(events=events)
+        self._swept_at = at
+        before = at - self._keep_seconds
+        return Expiry(events=events, answers=before, takes=before)
+
+    def _events(self, newest: int | None) -> int | None:
+        if newest is None:
+            return None
+        if self._oldest is None:
+            self._oldest = newest
+        bound = min(newest - self._keep_events + 1, self._oldest + CHUNK_EVENTS)
+        if bound - self._oldest < min(EVERY_EVENTS, self._keep_events):
+            return None
+        self._oldest = bound
+        return bound

@@ -1,0 +1,102 @@
+"""The shapes that rows have on their way out of the database: JSON arrays."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, TypeVar
+
+import apsw
+import msgspec
+from msgspec import Struct
+
+from fairlane.core.job import Job, JobId, Reason, WorkerId, terms_from_text
+from fairlane.core.lifecycle import Priority, State
+
+T = TypeVar("T")
+
+
+class JobRow(Struct, array_like=True):
+    """A row of the hot table, as JSON carries it."""
+
+    id: JobId
+    task: str
+    queue: str
+    lane: str | None
+    kind: str
+    band: Priority
+    position: str
+    state: State
+    terms: str
+    dedupe: str | None
+    exclusive: int
+    digest: str | None
+    bucket: str | None
+    attempt: int
+    failures: int
+    crashes: int
+    fence: int
+    holds_lane: int
+    worker: WorkerId | None
+    due_at: float | None
+    reason: str | None
+    stopping: str | None
+    created_at: float
+    started_at: float | None
+
+    def job(self) -> Job:
+        return Job(
+            self.id, self.task, self.queue, self.lane, self.kind, self.band, self.position,
+            self.state, terms_from_text(self.terms), self.dedupe, bool(self.exclusive),
+            self.digest, self.bucket, self.attempt, self.failures, self.crashes, self.fence,
+            bool(self.holds_lane), self.worker, self.due_at,
+            _reason.decode(self.reason) if self.reason else None, self.stopping, self.created_at,
+            self.started_at,
+        )  # fmt: skip
+
+
+class EventRow(Struct, array_like=True):
+    seq: int
+    at: float
+    type: str
+    job: JobId | None
+    queue: str | None
+    data: str
+
+
+class PayloadRow(Struct, array_like=True):
+    job: JobId
+    params: str
+    meta: str
+    options: str
+    report: str | None
+    checkpoint: str | None
+    kept: dict[str, str]
+
+
+_reason = msgspec.json.Decoder(Reason)
+_job_rows = msgspec.json.Decoder(list[JobRow])
+
+
+_decoders: dict[Any, msgspec.json.Decoder[Any]] = {}
+
+
+def _decoder_of(item: Any) -> msgspec.json.Decoder[Any]:
+    if item not in _decoders:
+        _decoders[item] = msgspec.json.Decoder(list[item])
+    return _decoders[item]
+
+
+def fetched(connection: apsw.Connection, of: type[T], sql: str, *values: Any) -> list[T]:
+    """Run a query that gathers its rows into one JSON array."""
+    rows: list[T] = _decoder_of(of).decode(connection.execute(sql, values).get)
+    return rows
+
+
+def texts(items: Iterable[str]) -> str:
+    return msgspec.json.encode(list(items)).decode()
+
+
+def jobs_in(chunks: list[str]) -> Iterator[Job]:
+    """Make jobs of JSON texts one chunk at a time, letting go of each text once it is read."""
+    chunks.reverse()
+    while chunks:
+        for row in _job_rows.decode(chunks.pop()):
+            yield row.job()

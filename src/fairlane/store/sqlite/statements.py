@@ -1,0 +1,180 @@
+"""Every question to the database, named by what it finds.
+
+Each gathers its rows into one JSON text inside SQLite, for the reason that a commit is one
+statement: every row that comes out of the driver by itself costs a wait for Python's lock, and
+100,000 rows beside a computing thread would take minutes.
+"""
+
+# ruff: noqa: S608  every name that is put into SQL here is one of our own; values are bound.
+
+from typing import Final
+
+CHUNK: Final = 10_000  # jobs in one JSON text
+
+_LIVE: Final = """json_array(
+    job.id, job.task, job.queue, job.lane, job.kind, job.state, job.band, job.position,
+    job.attempt, job.crashes, job.worker, job.due_at, job.reason, job.stopping, job.created_at,
+    job.started_at, NULL, NULL, NULL, detail.params, detail.meta, report.body,
+    detail.options
+)"""
+_ENDED: Final = """json_array(
+    ended.id, ended.task, ended.queue, ended.lane, ended.kind, ended.state, ended.band, NULL,
+    ended.attempt, ended.crashes, ended.worker, NULL, ended.reason, NULL, ended.created_at,
+    ended.started_at, ended.ended_at, ended.error, ended.result, detail.params, detail.meta,
+    ended.report, detail.options
+)"""
+_WITH_DETAIL: Final = "JOIN detail ON detail.id = job.id LEFT JOIN report ON report.job = job.id"
+_JOB: Final = """json_array(
+    job.id, job.task, job.queue, job.lane, job.kind, job.band, job.position, job.state, job.terms,
+    job.dedupe, job.exclusive, job.digest, job.bucket, job.attempt, job.failures, job.crashes,
+    job.fence, job.holds_lane, job.worker, job.due_at, job.reason, job.stopping, job.created_at,
+    job.started_at
+)"""
+
+LIVE_JOBS: Final = f"""
+SELECT json_group_array({_LIVE}) FROM json_each(?) wanted
+CROSS JOIN job ON job.id = wanted.value {_WITH_DETAIL}
+"""
+ENDED_JOBS: Final = f"""
+SELECT json_group_array({_ENDED}) FROM json_each(?) wanted
+CROSS JOIN ended ON ended.id = wanted.value JOIN detail ON detail.id = ended.id
+"""
+CREATED_JOBS: Final = """
+SELECT json_group_array(json_array(body, at)) FROM inbox
+WHERE EXISTS (SELECT 1 FROM json_each(?) wanted WHERE instr(inbox.body, wanted.value))
+"""
+RUNNING_JOBS: Final = f"""
+SELECT json_group_array({_LIVE} ORDER BY job.started_at, job.id)
+FROM job {_WITH_DETAIL} WHERE job.state = 'running'
+"""
+# A job that waits for others stands in no order yet and is shown after those that do.
+WAITING_JOBS: Final = f"""
+SELECT json_group_array({_LIVE} ORDER BY job.position = '', job.band, job.position, job.id) FROM (
+    SELECT * FROM (
+        SELECT id FROM job
+        WHERE queue = ?1 AND state <> 'running' AND position > ''
+        ORDER BY band, position LIMIT ?2
+    )
+    UNION ALL
+    SELECT * FROM (
+        SELECT id FROM job
+        WHERE queue = ?1 AND state <> 'running' AND position = ''
+        ORDER BY band LIMIT ?2
+    )
+    LIMIT ?2
+) first CROSS JOIN job ON job.id = first.id {_WITH_DETAIL}
+"""
+COUNTS: Final = """
+SELECT json_group_array(json_array(queue, state, amount)) FROM (
+    SELECT queue, state, count(*) AS amount FROM job WHERE state <> 'running'
+    GROUP BY queue, state
+    UNION ALL
+    SELECT queue, 'running', count(*) FROM job WHERE state = 'running' GROUP BY queue
+)
+"""
+LANES: Final = """
+SELECT json_group_array(json_array(queue, lane, status, last_job, checkpoint, params)) FROM lane
+"""
+LANES_OF_QUEUE: Final = LANES + "WHERE queue = ?1"
+# With min(), SQLite gives the other columns of the row that has it.
+_ACTIVE: Final = """
+SELECT json_group_array(json_array(queue, lane, id, state)) FROM (
+    SELECT queue, lane, id, 'running' AS state FROM job
+    WHERE state = 'running' AND lane IS NOT NULL {narrowed}
+    UNION ALL
+    SELECT queue, lane, id, state FROM (
+        SELECT queue, lane, id, state,
+            min((state <> 'interrupted') || (state <> 'retrying') || band || position || id)
+        FROM job WHERE state <> 'running' AND lane IS NOT NULL {narrowed}
+        GROUP BY queue, lane
+    ) next
+    WHERE NOT EXISTS (
+        SELECT 1 FROM job runs
+        WHERE runs.state = 'running' AND runs.queue = next.queue AND runs.lane = next.lane
+    )
+)
+"""
+ACTIVE: Final = _ACTIVE.format(narrowed="")
+ACTIVE_OF_QUEUE: Final = _ACTIVE.format(narrowed="AND queue = ?1")
+HISTORY: Final = f"""
+SELECT json_group_array(json_array(ended.number, {_ENDED}) ORDER BY ended.number DESC)
+FROM ({{numbers}}) found CROSS JOIN ended ON ended.number = found.number
+JOIN detail ON detail.id = ended.id
+"""
+EVENTS: Final = """
+SELECT json_group_array(json_array(seq, at, type, job, queue, data) ORDER BY seq) FROM (
+    SELECT * FROM event WHERE seq > ?1 ORDER BY seq LIMIT ?2
+)
+"""
+EVENT_RANGE: Final = """
+SELECT json_group_array(json_array(oldest, newest)) FROM (
+    SELECT (SELECT min(seq) FROM event) AS oldest, (SELECT max(seq) FROM event) AS newest
+)
+WHERE newest IS NOT NULL
+"""
+LAST_SEQ: Final = "SELECT coalesce(max(seq), 0) FROM event"
+LOG: Final = """
+SELECT json_group_array(json_array(at, level, message) ORDER BY number) FROM (
+    SELECT * FROM log WHERE job = ?1 ORDER BY number DESC LIMIT ?2
+)
+"""
+RECORDS: Final = "SELECT json_group_array(json_array(kind, name, body)) FROM record"
+RECORDS_OF_KIND: Final = RECORDS + " WHERE kind = ?1"
+FIRINGS: Final = """
+SELECT json_group_array(json_array(schedule, fire_at, job, count, reason) ORDER BY fire_at DESC)
+FROM (SELECT * FROM firing WHERE schedule = ?1 ORDER BY fire_at DESC LIMIT ?2)
+"""
+DURATIONS: Final = """
+SELECT json_group_array(json_array(task, ended_at - started_at)) FROM (
+    SELECT * FROM ended ORDER BY number DESC LIMIT ?1
+)
+WHERE state = 'completed' AND started_at IS NOT NULL
+"""
+IMAGE: Final = f"""
+SELECT json_group_array({_JOB} ORDER BY place) FROM (
+    SELECT *, row_number() OVER (ORDER BY position, id) AS place FROM job
+) job GROUP BY place / {CHUNK} ORDER BY place / {CHUNK}
+"""
+IMAGE_OF_FIRST: Final = f"""
+SELECT json_group_array({_JOB} ORDER BY job.position, job.id) FROM (
+    SELECT id FROM job WHERE ?1 IS NULL OR queue = ?1
+    ORDER BY state <> 'running', band, position, id LIMIT ?2
+) first CROSS JOIN job ON job.id = first.id
+"""
+DEPENDENCIES: Final = "SELECT json_group_array(json_array(job, on_job)) FROM dependency"
+TAKES: Final = "SELECT json_group_array(json_array(key, at, job) ORDER BY number) FROM take"
+GRANTS: Final = "SELECT json_group_array(json_array(job, token, uses)) FROM stage_grant"
+TAKE: Final = """
+SELECT json_group_array(json_array(id, key, body, at, answered) ORDER BY id) FROM (
+    SELECT *, EXISTS (SELECT 1 FROM answer WHERE answer.key = inbox.key) AS answered
+    FROM inbox ORDER BY id LIMIT ?1
+)
+"""
+DROP: Final = "DELETE FROM inbox WHERE id IN (SELECT value FROM json_each(?))"
+ENDED_AS_JOBS: Final = """
+SELECT json_group_array(json_array(
+    ended.id, ended.task, ended.queue, ended.lane, ended.kind, ended.band, '', ended.state,
+    detail.terms, detail.dedupe, 0, detail.digest, detail.bucket, ended.attempt, ended.failures,
+    ended.crashes, ended.fence, 0, ended.worker, NULL, ended.reason, NULL, ended.created_at,
+    ended.started_at
+)) FROM json_each(?) wanted
+CROSS JOIN ended ON ended.id = wanted.value JOIN detail ON detail.id = ended.id
+"""
+PAYLOADS: Final = """
+SELECT json_group_array(json_array(
+    detail.id, detail.params, detail.meta, detail.options,
+    (SELECT body FROM report WHERE job = detail.id),
+    (SELECT checkpoint FROM lane
+     WHERE queue = wanted.value ->> 1 AND lane = wanted.value ->> 2),
+    json((SELECT json_group_object(name, body) FROM kept WHERE job = detail.id))
+)) FROM jsonb_each(?) wanted CROSS JOIN detail ON detail.id = wanted.value ->> 0
+"""
+APPEND: Final = "INSERT OR IGNORE INTO inbox (key, body, at) VALUES (?, ?, ?)"
+ANSWER: Final = "SELECT body FROM answer WHERE key = ?"
+RAISE_EPOCH: Final = "UPDATE meta SET value = value + 1 WHERE name = 'epoch' RETURNING value"
+OLDEST_EVENT: Final = "SELECT min(seq) FROM event"
+
+SUBMISSION: Final = """
+SELECT id, task, queue, lane, kind, terms, dedupe, digest, bucket, params, meta, options
+FROM detail WHERE id = ?
+"""

@@ -1,0 +1,276 @@
+"""The store on a SQLite file."""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Final, TypeVar
+from uuid import uuid4
+
+import apsw
+
+from fairlane.core.decisions import Changes, Start
+from fairlane.core.inputs import Submission
+from fairlane.core.job import Job, JobId
+from fairlane.errors import NotLeading, StoreUnavailable
+from fairlane.store.protocol import Image, InboxRow
+from fairlane.store.sqlite import forking, reading, statements
+from fairlane.store.sqlite.committing import Commits
+from fairlane.store.sqlite.connecting import Handle, connect, patiently
+from fairlane.store.sqlite.courtesy import Courtesy
+from fairlane.store.sqlite.expiring import Broom
+from fairlane.store.sqlite.filesystem import refuse_network_file_system
+from fairlane.store.sqlite.leading import LeaderLock
+from fairlane.store.sqlite.migrating import migrate, refuse_others
+from fairlane.store.sqlite.troubles import translated
+from fairlane.store.views import (
+    EventView,
+    FiringView,
+    JobView,
+    LaneView,
+    LogLine,
+    Page,
+    Payload,
+    Picture,
+    Query,
+)
+
+T = TypeVar("T")
+
+KEEP_EVENTS: Final = 200_000
+KEEP_SECONDS: Final = 24 * 3600.0
+
+
+class SQLiteStore:
+    """Three connections: the leader's, one for all readers, one that appends to the inbox.
+
+    The leader's runs where it is called; the other two have a thread each, so that neither a long
+    read nor a wait for the write lock stops an event loop.
+    """
+
+    single_process = True
+
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        keep_events: int = KEEP_EVENTS,
+        keep_seconds: float = KEEP_SECONDS,
+    ) -> None:
+        self.path = Path(path).absolute()
+        self.address = f"sqlite:///{self.path}"
+        self._reader = Handle(self.path, partial(connect, self.path, cache_kib=32 * 1024))
+        self._writer = Handle(self.path, partial(connect, self.path, cache_kib=256, busy_seconds=0))
+        self._leader = Handle(self.path, self._leader_connection)
+        self._handles = (self._reader, self._writer, self._leader)
+        self._lock = LeaderLock(self._beside("lock"), id=uuid4().hex)
+        self._asking = Courtesy(self._beside("inbox"))
+        self._yielding = Courtesy(self._beside("inbox"))
+        self._broom = Broom(keep_events=keep_events, keep_seconds=keep_seconds)
+        self._epoch: int | None = None
+        self._reading: ThreadPoolExecutor | None = None
+        self._appending: ThreadPoolExecutor | None = None
+
+    def _beside(self, ending: str) -> Path:
+        return self.path.with_name(f"{self.path.name}.{ending}")
+
+    def _leader_connection(self) -> apsw.Connection:
+        connection = connect(self.path, cache_kib=64 * 1024)
+        self._commits = Commits(connection)
+        return connection
+
+    async def open(self) -> None:
+        if self._reading is not None:
+            return
+        folder = self.path.parent
+        if not folder.is_dir():
+            raise StoreUnavailable(
+                f"the folder {folder} of the database {self.path.name} does not exist; make it, "
+                "or name another path",
+                path=str(self.path),
+            )
+        refuse_network_file_system(self.path)
+        self._reading = ThreadPoolExecutor(1, thread_name_prefix="fairlane-reads")
+        self._appending = ThreadPoolExecutor(1, thread_name_prefix="fairlane-appends")
+        forking.watch(self)
+        try:
+            await self._read(self._prepare)
+        except BaseException:
+            await self.close()
+            raise
+
+    def _prepare(self) -> None:
+        with translated(self.path):
+            patiently(lambda: refuse_others(self.path))
+
+        def prepared(connection: apsw.Connection) -> None:
+            if connection.readonly("main"):
+                raise apsw.ReadOnlyError("attempt to write a readonly database")
+            patiently(lambda: migrate(connection, self.path))
+
+        self._reader.run(prepared)
+
+    async def close(self) -> None:
+        await self.resign()
+        forking.unwatch(self)
+        for threads in (self._reading, self._appending):
+            if threads is not None:
+                await asyncio.to_thread(threads.shutdown)
+        self._reading = self._appending = None
+        for handle in self._handles:
+            handle.close()
+        self._asking.close()
+        self._yielding.close()
+
+    # around a fork
+
+    def before_fork(self) -> None:
+        for handle in self._handles:
+            handle.before_fork()
+
+    def after_fork(self) -> None:
+        for handle in self._handles:
+            handle.after_fork()
+
+    def abandon(self) -> None:
+        """Forget threads and locks of the parent; its connections were closed before the fork."""
+        forking.unwatch(self)
+        self._reading = self._appending = None
+        self._epoch = None
+        self._lock.drop()
+        self._asking.close()
+        self._yielding.close()
+
+    # anybody
+
+    async def append(self, key: str, body: str, at: float) -> None:
+        await _in(self._appending, partial(self._append, key, body, at))
+
+    def _append(self, key: str, body: str, at: float) -> None:
+        with self._asking.asking():
+            self._writer.run(
+                lambda connection: patiently(
+                    lambda: connection.execute(statements.APPEND, (key, body, at))
+                )
+            )
+
+    async def answer(self, key: str) -> str | None:
+        return await self._read(
+            lambda: self._reader.run(lambda c: c.execute(statements.ANSWER, (key,)).get)
+        )
+
+    async def version(self) -> int:
+        return await self._read(lambda: self._reader.run(lambda c: int(c.pragma("data_version"))))
+
+    async def jobs(self, ids: Sequence[JobId]) -> dict[JobId, JobView]:
+        return await self._view(partial(reading.jobs, ids=ids))
+
+    async def submission(self, job: JobId) -> Submission | None:
+        return await self._view(lambda connection: reading.submission(connection, job))
+
+    async def history(self, query: Query) -> Page:
+        return await self._view(partial(reading.history, query=query))
+
+    async def seq(self) -> int:
+        return await self._view(reading.last_seq)
+
+    async def counts(self) -> dict[str, dict[str, int]]:
+        return await self._view(reading.counts)
+
+    async def picture(self, *, waiting: int = 200, ended: int = 50) -> Picture:
+        return await self._view(partial(reading.picture, waiting=waiting, ended=ended))
+
+    async def lanes(self, queue: str | None = None) -> list[LaneView]:
+        return await self._view(partial(reading.lanes, queue=queue))
+
+    async def events(self, after: int, limit: int) -> list[EventView] | None:
+        return await self._view(partial(reading.events, after=after, limit=limit))
+
+    async def log(self, job: JobId, *, limit: int = 1000) -> list[LogLine]:
+        return await self._view(partial(reading.log, job=job, limit=limit))
+
+    async def records(self, kind: str) -> dict[str, str]:
+        return await self._view(partial(reading.records, kind=kind))
+
+    async def firings(self, schedule: str, *, limit: int = 50) -> list[FiringView]:
+        return await self._view(partial(reading.firings, schedule=schedule, limit=limit))
+
+    async def durations(self) -> dict[str, float]:
+        return await self._view(reading.durations)
+
+    async def image(self, *, queue: str | None = None, limit: int | None = None) -> Image:
+        return await self._view(partial(reading.image, queue=queue, limit=limit))
+
+    async def _view(self, work: Callable[[apsw.Connection], T]) -> T:
+        return await self._read(lambda: self._reader.read(work))
+
+    async def _read(self, work: Callable[[], T]) -> T:
+        return await _in(self._reading, work)
+
+    # the leader
+
+    async def lead(self) -> int | None:
+        if self._reading is None:
+            raise _not_open()
+        if not self._lock.take():
+            return None
+        try:
+            self._epoch, oldest = self._leader.run(_raise_epoch)
+        except BaseException:
+            self._lock.give_back()
+            raise
+        self._broom.found(oldest)
+        return self._epoch
+
+    async def resign(self) -> None:
+        self._epoch = None
+        self._leader.close()
+        self._lock.give_back()
+
+    async def leader(self) -> str | None:
+        holder = self._lock.holder()
+        return None if holder is None else str(holder)
+
+    async def load(self) -> Image:
+        self._leading()
+        return self._leader.read(partial(reading.image, queue=None, limit=None))
+
+    async def take(self, limit: int) -> list[InboxRow]:
+        self._leading()
+        return self._leader.run(partial(reading.take, limit=limit))
+
+    async def ended(self, ids: Sequence[JobId]) -> dict[JobId, Job]:
+        self._leading()
+        return self._leader.run(partial(reading.ended_jobs, ids=ids))
+
+    async def payloads(self, starts: Sequence[Start]) -> Mapping[JobId, Payload]:
+        self._leading()
+        return self._leader.run(partial(reading.payloads, starts=starts))
+
+    async def commit(self, changes: Changes, at: float) -> None:
+        epoch = self._leading()
+        await self._yielding.stand_back()
+        newest = changes.events[-1].seq if changes.events else None
+        expiry = self._broom.due(newest_event=newest, at=at)
+        self._leader.run(lambda _: self._commits.commit(changes, at=at, epoch=epoch, expiry=expiry))
+
+    def _leading(self) -> int:
+        if self._epoch is None:
+            raise NotLeading(f"this process does not lead {self.path}; call lead() and load first")
+        return self._epoch
+
+
+def _raise_epoch(connection: apsw.Connection) -> tuple[int, int | None]:
+    epoch: int = connection.execute(statements.RAISE_EPOCH).get
+    return epoch, connection.execute(statements.OLDEST_EVENT).get
+
+
+async def _in(threads: ThreadPoolExecutor | None, work: Callable[[], T]) -> T:
+    if threads is None:
+        raise _not_open()
+    return await asyncio.get_running_loop().run_in_executor(threads, work)
+
+
+def _not_open() -> StoreUnavailable:
+    return StoreUnavailable("the store is not open; call open() first, also after a fork")

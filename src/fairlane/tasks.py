@@ -1,0 +1,225 @@
+"""Tasks and calls: a function of yours, and one use of it with its parameters."""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Final,
+    Generic,
+    Literal,
+    ParamSpec,
+    TypedDict,
+    TypeVar,
+    Unpack,
+)
+
+import msgspec
+from msgspec import Struct
+
+from fairlane.core.inputs import Submission
+from fairlane.core.job import JobId, Terms
+from fairlane.core.lifecycle import Priority
+from fairlane.core.retry import Retry
+from fairlane.engine.definition import Definition, Template, fill
+from fairlane.engine.outputs import Policy, resolve
+from fairlane.engine.parameters import digest
+from fairlane.errors import BadSetting, TooLarge
+from fairlane.ids import new_id
+
+if TYPE_CHECKING:
+    from fairlane.app import Fairlane
+    from fairlane.jobs import Job
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+LARGEST_META: Final = 64 * 1024
+LONGEST_NAME: Final = 1_000
+
+
+class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a single submission may choose for itself; None leaves what the task says."""
+
+    priority: Priority = Priority.NORMAL
+    run_at: datetime | None = None
+    depends_on: Sequence[Any] = ()
+    run_anyway: bool = False
+    kind: Literal["start", "continue"] = "start"
+    meta: Mapping[str, Any] = {}
+    queue: str | None = None
+    lane: str | None = None
+    dedupe: str | None = None
+    id: str | None = None
+
+
+class Choices(TypedDict, total=False):
+    """The same for a type checker: what `options(…)` takes."""
+
+    priority: Priority
+    run_at: datetime | None
+    depends_on: "Sequence[Job[Any] | str]"
+    run_anyway: bool
+    kind: Literal["start", "continue"]
+    meta: Mapping[str, Any]
+    queue: str | None
+    lane: str | None
+    dedupe: str | None
+    id: str | None
+
+
+class Policies(Struct, frozen=True, kw_only=True):
+    """What a task asks of the scheduler, as templates over its parameters."""
+
+    queue: str = "default"
+    lane: Template | None = None
+    bucket: Template | None = None
+    dedupe: Template | None = None
+    limits: Sequence[Template] = ()
+    uses: Mapping[str, int] = {}
+    requires: Sequence[Template] = ()
+    retry: Retry | None = None
+    recover: int = 1
+    hold_lane: bool = True
+
+
+class Call(Generic[R]):
+    """A task with checked parameters, ready to be submitted or scheduled."""
+
+    def __init__(self, task: "Task[Any, R]", values: dict[str, Any], options: Options) -> None:
+        self.task = task
+        self.params = task.definition.parameters.encode(values)
+        self._values = values
+        self._options = options
+
+    def submission(self, reserve: Callable[[JobId, Path], Path] | None = None) -> Submission:
+        """Fill in the templates; `reserve` finds a free name for an output that may be renamed."""
+        policies, options, values = self.task.policies, self._options, self._values
+        id = JobId(options.id) if options.id is not None else new_id()
+        lane = options.lane if options.lane is not None else fill(policies.lane, values)
+        wanted = self._wanted_outputs()
+        exists = self._existing(wanted)
+        outputs = self._fixed(id, wanted, None if exists else reserve)
+        limits = tuple(filled for t in policies.limits if (filled := fill(t, values)))
+        requires = tuple(sorted(filled for t in policies.requires if (filled := fill(t, values))))
+        dedupe = options.dedupe if options.dedupe is not None else fill(policies.dedupe, values)
+        for what, name in (("lane", lane), ("dedupe key", dedupe)):
+            if name is not None and len(name) > LONGEST_NAME:
+                raise TooLarge(f"the {what}", len(name), LONGEST_NAME)
+        return Submission(
+            id=id,
+            task=self.task.name,
+            queue=options.queue or policies.queue,
+            lane=lane,
+            kind=options.kind,
+            priority=Priority(options.priority),
+            run_at=None if options.run_at is None else options.run_at.timestamp(),
+            dedupe=dedupe,
+            digest=None if lane is None else self._digest(wanted),
+            bucket=fill(policies.bucket, values),
+            depends_on=tuple(JobId(getattr(job, "id", job)) for job in options.depends_on),
+            terms=Terms(
+                limits=limits,
+                uses=tuple(sorted(policies.uses.items())),
+                requires=requires,
+                retry=policies.retry,
+                recover=policies.recover,
+                hold_lane=policies.hold_lane,
+                run_anyway=options.run_anyway,
+            ),
+            params=self.params,
+            meta=_meta(options.meta),
+            options=self._worker_options(outputs),
+            skip_reason=exists,
+        )
+
+    def _wanted_outputs(self) -> list[Path]:
+        templates = self.task.definition.outputs
+        return [resolve(path) for t in templates if (path := fill(t, self._values))]
+
+    def _existing(self, wanted: list[Path]) -> str | None:
+        """Say which output exists already, if that is a reason to skip."""
+        if self.task.definition.on_output is not Policy.SKIP:
+            return None
+        return next((f"{path} exists already" for path in wanted if path.exists()), None)
+
+    def _fixed(
+        self, id: JobId, wanted: list[Path], reserve: Callable[[JobId, Path], Path] | None
+    ) -> list[str]:
+        """Fix the output paths now, under names nobody has."""
+        if self.task.definition.on_output is Policy.RENAME and reserve is not None:
+            wanted = [reserve(id, path) for path in wanted]
+        return [str(path) for path in wanted]
+
+    def _digest(self, wanted: list[Path]) -> str:
+        """Two calls are equal by what they want: a second name found for the same is no other."""
+        return digest(self.task.name, self.params, str([str(path) for path in wanted]))
+
+    def _worker_options(self, outputs: list[str]) -> str:
+        options: dict[str, Any] = {}
+        if outputs:
+            options["outputs"] = outputs
+        if self.task.definition.parameters.secrets:
+            options["secrets"] = self.task.definition.parameters.secrets
+        return msgspec.json.encode(options).decode()
+
+
+def _meta(meta: Mapping[str, Any]) -> str:
+    try:
+        text = msgspec.json.encode(meta)
+    except TypeError as error:
+        raise BadSetting(f"meta cannot be written as JSON: {error}") from None
+    if len(text) > LARGEST_META:
+        raise TooLarge("meta", len(text), LARGEST_META)
+    return text.decode()
+
+
+class Task(Generic[P, R]):
+    """A registered function. Calling it directly runs it here and now, without the queue."""
+
+    def __init__(self, app: "Fairlane", definition: Definition, policies: Policies) -> None:
+        self._app = app
+        self.definition = definition
+        self.policies = policies
+        self.__wrapped__ = definition.function
+        self.__doc__ = definition.function.__doc__
+
+    @property
+    def name(self) -> str:
+        return self.definition.name
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.definition.function(*args, **kwargs)
+
+    def call(self, *args: P.args, **kwargs: P.kwargs) -> Call[R]:
+        """Check parameters and return a call to submit or schedule later."""
+        return self.options().call(*args, **kwargs)
+
+    async def submit(self, *args: P.args, **kwargs: P.kwargs) -> "Job[R]":
+        """Submit a job; once this returns it is on disk."""
+        return await self._app.submit(self.call(*args, **kwargs))
+
+    def options(self, **options: Unpack[Choices]) -> "Configured[P, R]":
+        """Choose priority, run_at, depends_on, kind, meta, queue, lane or dedupe for this once."""
+        try:
+            return Configured(self._app, self, msgspec.convert(options, Options, strict=False))
+        except (msgspec.ValidationError, TypeError) as error:
+            known = ", ".join(Options.__struct_fields__)
+            raise BadSetting(f"{error} (options of a submission: {known})") from None
+
+
+class Configured(Generic[P, R]):
+    """A task with options for the next submission."""
+
+    def __init__(self, app: "Fairlane", task: Task[P, R], options: Options) -> None:
+        self._app = app
+        self._task = task
+        self._options = options
+
+    def call(self, *args: P.args, **kwargs: P.kwargs) -> Call[R]:
+        values = self._task.definition.parameters.validate(args, kwargs)
+        return Call(self._task, values, self._options)
+
+    async def submit(self, *args: P.args, **kwargs: P.kwargs) -> "Job[R]":
+        return await self._app.submit(self.call(*args, **kwargs))

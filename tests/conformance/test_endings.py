@@ -1,0 +1,197 @@
+"""What is kept of a job when it ends, and what it gets back when it is retried by hand."""
+
+import pytest
+
+from fairlane.core.decisions import Changes, LaneChange, Start
+from fairlane.core.job import Job, JobId, Reason, Terms, WorkerId
+from fairlane.core.lifecycle import Priority, State
+from fairlane.store.protocol import Store
+from fairlane.store.views import Payload
+from tests.support.stores import NOW, a_job, admitted, ended, started
+
+
+def start_of(job: Job, *, kind: str = "start") -> Start:
+    return Start(
+        job=job.id,
+        task=job.task,
+        worker=WorkerId("w"),
+        fence=job.fence,
+        attempt=1,
+        first=True,
+        kind=kind,
+        queue=job.queue,
+        lane=job.lane,
+    )
+
+
+async def payload_of(store: Store, job: Job, *, kind: str = "start") -> Payload:
+    return (await store.payloads([start_of(job, kind=kind)]))[job.id]
+
+
+async def revive(store: Store, job: Job) -> Job:
+    again = (await store.ended([job.id]))[job.id]
+    again.state, again.position = State.QUEUED, "800000000000"
+    await store.commit(Changes(revived=[job.id], entered={job.id: again}), NOW)
+    return again
+
+
+async def test_a_worker_gets_what_was_submitted(store: Store) -> None:
+    job = a_job("a")
+    await store.commit(admitted(job, params='{"n":1}', meta='{"m":2}', options='{"o":3}'), NOW)
+    assert await payload_of(store, job) == Payload('{"n":1}', '{"m":2}', '{"o":3}', None, None, {})
+
+
+async def test_a_worker_gets_what_earlier_attempts_kept_and_reported(store: Store) -> None:
+    job = a_job("a")
+    await store.commit(admitted(job), NOW)
+    changes = Changes(
+        reports={job.id: '{"statistics":{"n":1}}'},
+        kept=[(job.id, "stage:one", "1"), (job.id, "stage:two", '"zwei"'), (job.id, "gone", "0")],
+    )
+    await store.commit(changes, NOW)
+    changes = Changes(
+        reports={job.id: '{"statistics":{"n":2}}'},
+        kept=[(job.id, "stage:one", "2"), (job.id, "gone", None)],
+    )
+    await store.commit(changes, NOW)
+    payload = await payload_of(store, job)
+    assert payload.report == '{"statistics":{"n":2}}'
+    assert payload.kept == {"stage:one": "2", "stage:two": '"zwei"'}
+
+
+async def test_the_checkpoint_of_a_lane_goes_to_a_continue_only(store: Store) -> None:
+    job = a_job("a", lane="x")
+    await store.commit(admitted(job), NOW)
+    changes = ended(job, report='{"checkpoint":{"cursor":"c1"}}')
+    changes.lanes = {("default", "x"): LaneChange(status="done", job=job.id, adopt=job.id)}
+    await store.commit(changes, NOW)
+    again = a_job("b", lane="x")
+    await store.commit(admitted(again), NOW)
+    assert (await payload_of(store, again)).checkpoint is None
+    assert (await payload_of(store, again, kind="continue")).checkpoint == '{"cursor":"c1"}'
+
+
+async def test_a_lane_adopts_the_last_report_when_the_end_brings_none(store: Store) -> None:
+    job = a_job("a", lane="x")
+    await store.commit(admitted(job), NOW)
+    await store.commit(Changes(reports={job.id: '{"checkpoint":{"cursor":"c2"}}'}), NOW)
+    changes = ended(job, state=State.FAILED)
+    changes.lanes = {("default", "x"): LaneChange(adopt=job.id)}
+    await store.commit(changes, NOW)
+    assert (await store.lanes())[0].checkpoint == {"cursor": "c2"}
+
+
+@pytest.mark.parametrize(("kind", "left"), [("continue", {"cursor": "c1"}), ("start", None)])
+async def test_a_job_that_never_reported_leaves_what_it_began_with(
+    store: Store, kind: str, left: object
+) -> None:
+    key = ("default", "x")
+    first, second = a_job("a", lane="x"), a_job("b", lane="x", kind=kind)
+    await store.commit(admitted(first, second), NOW)
+    changes = ended(first, report='{"checkpoint":{"cursor":"c1"}}')
+    changes.lanes = {key: LaneChange(adopt=first.id)}
+    await store.commit(changes, NOW)
+    changes = ended(second, state=State.FAILED)
+    changes.lanes = {key: LaneChange(adopt=second.id)}
+    await store.commit(changes, NOW)
+    assert (await store.lanes())[0].checkpoint == left
+
+
+async def test_a_report_without_a_checkpoint_empties_that_of_the_lane(store: Store) -> None:
+    key = ("default", "x")
+    first, second = a_job("a", lane="x"), a_job("b", lane="x")
+    await store.commit(admitted(first, second), NOW)
+    for job, report in ((first, '{"checkpoint":{"cursor":"c1"}}'), (second, "{}")):
+        changes = ended(job, report=report)
+        changes.lanes = {key: LaneChange(adopt=job.id)}
+        await store.commit(changes, NOW)
+    assert (await store.lanes())[0].checkpoint == {}
+
+
+async def test_an_ended_job_is_rebuilt_as_the_core_knew_it(store: Store) -> None:
+    job = a_job(
+        "a",
+        lane="x",
+        band=Priority.LOW,
+        terms=Terms(limits=("host",), recover=3),
+        dedupe="k",
+        exclusive=True,
+        digest="d",
+        bucket="b",
+        failures=2,
+        crashes=1,
+    )
+    await store.commit(admitted(job), NOW)
+    await store.commit(started(job), NOW)
+    changes = ended(job, state=State.FAILED)
+    job.reason = Reason("crash_loop", "it crashed twice")
+    await store.commit(changes, NOW)
+    rebuilt = await store.ended([job.id, JobId("unknown")])
+    job.exclusive, job.holds_lane, job.position = False, False, ""
+    assert rebuilt == {job.id: job}
+
+
+async def test_a_live_job_has_not_ended(store: Store) -> None:
+    job = a_job("a")
+    await store.commit(admitted(job), NOW)
+    assert await store.ended([job.id]) == {}
+
+
+async def test_a_revived_job_gets_its_report_and_what_it_kept_back(store: Store) -> None:
+    job = a_job("a")
+    await store.commit(admitted(job), NOW)
+    changes = started(job)
+    changes.reports = {job.id: '{"statistics":{"n":1}}'}
+    changes.kept = [(job.id, "stage:one", "1")]
+    await store.commit(changes, NOW)
+    await store.commit(ended(job, state=State.FAILED), NOW)
+    shown = (await store.jobs([job.id]))[job.id]
+    assert (shown.state, shown.statistics) == ("failed", {"n": 1})
+    again = await revive(store, job)
+    assert list((await store.load()).jobs) == [again]
+    assert await store.ended([job.id]) == {}
+    payload = await payload_of(store, again)
+    assert (payload.report, payload.kept) == ('{"statistics":{"n":1}}', {"stage:one": "1"})
+
+
+async def test_what_a_completed_job_kept_is_forgotten(store: Store) -> None:
+    job = a_job("a")
+    await store.commit(admitted(job), NOW)
+    await store.commit(Changes(kept=[(job.id, "stage:one", "1")]), NOW)
+    changes = ended(job)
+    changes.kept = [(job.id, "stage:two", "2")]
+    await store.commit(changes, NOW)
+    again = await revive(store, job)
+    assert (await payload_of(store, again)).kept == {}
+
+
+async def test_the_report_that_comes_with_the_end_is_the_one_that_stays(store: Store) -> None:
+    job = a_job("a")
+    await store.commit(admitted(job), NOW)
+    changes = ended(job, state=State.FAILED, report='{"statistics":{"n":2}}')
+    changes.reports = {job.id: '{"statistics":{"n":1}}'}
+    await store.commit(changes, NOW)
+    assert (await store.jobs([job.id]))[job.id].statistics == {"n": 2}
+    again = await revive(store, job)
+    assert (await payload_of(store, again)).report == '{"statistics":{"n":2}}'
+
+
+async def test_a_report_in_the_commit_of_the_end_is_the_last_one(store: Store) -> None:
+    job = a_job("a")
+    await store.commit(admitted(job), NOW)
+    changes = ended(job)
+    changes.reports = {job.id: '{"statistics":{"n":1}}'}
+    await store.commit(changes, NOW)
+    assert (await store.jobs([job.id]))[job.id].statistics == {"n": 1}
+
+
+async def test_a_job_may_be_revived_and_end_again_in_one_commit(store: Store) -> None:
+    job = a_job("a")
+    await store.commit(admitted(job), NOW)
+    await store.commit(ended(job, state=State.FAILED, report='{"statistics":{"n":1}}'), NOW)
+    changes = ended(job, state=State.CANCELLED)
+    changes.left, changes.revived = [], [job.id]
+    await store.commit(changes, NOW)
+    shown = (await store.jobs([job.id]))[job.id]
+    assert (shown.state, shown.statistics) == ("cancelled", {"n": 1})
+    assert list((await store.load()).jobs) == []

@@ -1,0 +1,53 @@
+"""Stored events can be resumed from, or the reader is told that it cannot be done."""
+
+from fairlane.core.decisions import Changes, Event
+from fairlane.core.job import JobId
+from fairlane.store.protocol import Store
+from tests.conformance.conftest import OpenStore
+from tests.support.stores import NOW, events
+
+
+async def test_events_come_back_as_they_were(store: Store) -> None:
+    event = Event(1, NOW, "job_progress", JobId("a"), "mail", {"percent": 40.5, "text": 'ü"'})
+    await store.commit(Changes(events=[event]), NOW)
+    shown = await store.events(0, 10)
+    assert shown is not None
+    assert [(e.seq, e.type, e.job, e.queue, e.data) for e in shown] == [
+        (1, "job_progress", "a", "mail", {"percent": 40.5, "text": 'ü"'})
+    ]
+    assert shown[0].at.timestamp() == NOW
+
+
+async def test_only_what_came_after_is_given_and_not_more_than_asked(store: Store) -> None:
+    await store.commit(Changes(events=events(1, 2, 3, 4, 5)), NOW)
+    shown = await store.events(2, 2)
+    assert shown is not None
+    assert [event.seq for event in shown] == [3, 4]
+    assert await store.events(5, 10) == []
+
+
+async def test_the_future_is_refused(store: Store) -> None:
+    assert await store.events(0, 10) == []
+    assert await store.events(1, 10) is None
+    await store.commit(Changes(events=events(1, 2)), NOW)
+    assert await store.events(3, 10) is None
+
+
+async def test_what_is_older_than_the_oldest_stored_event_is_refused(store: Store) -> None:
+    await store.commit(Changes(events=events(10, 11)), NOW)
+    assert await store.events(8, 10) is None
+    shown = await store.events(9, 10)
+    assert shown is not None
+    assert [event.seq for event in shown] == [10, 11]
+
+
+async def test_old_events_are_swept_out_and_the_newest_stay(open_store: OpenStore) -> None:
+    store = await open_store(keep_events=10)
+    await store.lead()
+    for seq in range(1, 101):
+        await store.commit(Changes(events=events(seq)), NOW)
+    assert await store.events(1, 1000) is None
+    newest = await store.events(90, 1000)
+    assert newest is not None
+    assert [event.seq for event in newest] == list(range(91, 101))
+    assert (await store.load()).seq == 100

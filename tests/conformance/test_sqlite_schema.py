@@ -1,0 +1,167 @@
+"""The schema is what the migrations make of an empty file, and each hot question has its index."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import apsw
+import pytest
+
+from fairlane.core.decisions import Changes
+from fairlane.core.job import Job
+from fairlane.core.lifecycle import FINAL, LIVE
+from fairlane.store.sqlite import statements
+from fairlane.store.sqlite.committing import COLUMNS, STATEMENTS, Commits, Expiry, rows_of
+from fairlane.store.sqlite.migrating import APPLICATION_ID, migrate, migrations
+from fairlane.store.sqlite.reading import history_numbers
+from fairlane.store.views import Query
+from tests.support.stores import NOW, a_job, admitted, ended, events
+
+HERE = Path(__file__).parent
+
+
+@pytest.fixture
+def connection() -> Iterator[apsw.Connection]:
+    connection = apsw.Connection(":memory:")
+    migrate(connection, Path("memory"))
+    yield connection
+    connection.close()
+
+
+def schema_of(connection: apsw.Connection) -> str:
+    """Return every table and index, one definition to a line."""
+    rows = connection.execute("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name")
+    return "".join(" ".join(sql.split()) + "\n" for (sql,) in rows)
+
+
+def test_the_migrations_make_the_schema_that_was_reviewed(connection: apsw.Connection) -> None:
+    assert schema_of(connection) == (HERE / "schema.txt").read_text()
+    assert connection.pragma("user_version") == len(migrations())
+    assert connection.pragma("application_id") == APPLICATION_ID
+
+
+def test_migrating_again_changes_nothing(connection: apsw.Connection) -> None:
+    before = schema_of(connection)
+    migrate(connection, Path("memory"))
+    assert schema_of(connection) == before
+
+
+def test_the_hot_table_has_the_fields_of_a_job_in_their_order(connection: apsw.Connection) -> None:
+    columns = [row[1] for row in connection.execute("PRAGMA table_info(job)")]
+    assert tuple(columns) == Job.__struct_fields__
+
+
+def test_the_database_repeats_the_states_of_the_core(connection: apsw.Connection) -> None:
+    def named(table: str) -> set[str]:
+        sql = connection.execute("SELECT sql FROM sqlite_schema WHERE name = ?", (table,)).get
+        found = re.search(r"state IN \(([^)]*)\)", sql)
+        assert found
+        return set(re.findall(r"'(\w+)'", found[1]))
+
+    assert named("job") == {state.value for state in LIVE}
+    assert named("ended") == {state.value for state in FINAL}
+
+
+def plan_of(connection: apsw.Connection, sql: str) -> list[str]:
+    names = {int(name) for name in re.findall(r"\?(\d+)", sql)}
+    values = (None,) * (max(names) if names else sql.count("?"))
+    return [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {sql}", values)]
+
+
+BIG = ("job", "detail", "ended", "report", "kept", "log", "event", "take", "answer", "runs")
+
+
+def scans(plan: list[str]) -> list[str]:
+    """Return the steps that read a big table from end to end."""
+    return [step for step in plan if step.startswith("SCAN") and step.split()[1] in BIG]
+
+
+@pytest.mark.parametrize(("column", "sql"), STATEMENTS, ids=lambda value: value[:20])
+def test_no_statement_of_a_commit_reads_a_table_from_end_to_end(
+    connection: apsw.Connection, column: str, sql: str
+) -> None:
+    plain = sql.replace(f"NEW.{column}", "?").replace("RAISE(ABORT, 'not leading')", "1")
+    plain = plain.split("AND EXISTS (SELECT 1")[0]  # which reads one row at most
+    assert scans(plan_of(connection, plain)) == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["LIVE_JOBS", "ENDED_JOBS", "LOG", "TAKE", "ANSWER", "ENDED_AS_JOBS", "PAYLOADS", "EVENT_RANGE",
+     "EVENTS", "LAST_SEQ", "DROP", "FIRINGS", "RECORDS_OF_KIND", "LANES_OF_QUEUE"],
+)  # fmt: skip
+def test_no_hot_question_reads_a_table_from_end_to_end(
+    connection: apsw.Connection, name: str
+) -> None:
+    assert scans(plan_of(connection, getattr(statements, name))) == []
+
+
+def test_the_waiting_jobs_of_a_queue_are_found_in_order_by_their_index(
+    connection: apsw.Connection,
+) -> None:
+    plan = plan_of(connection, statements.WAITING_JOBS)
+    assert scans(plan) == []
+    assert any("COVERING INDEX job_waiting (queue=?)" in step for step in plan)
+    sorts = [step for step in plan if "TEMP B-TREE" in step and "json_group_array" not in step]
+    assert sorts == []
+
+
+@pytest.mark.parametrize("name", ["COUNTS", "ACTIVE", "ACTIVE_OF_QUEUE"])
+def test_counts_and_lanes_are_read_from_the_indexes_alone(
+    connection: apsw.Connection, name: str
+) -> None:
+    plan = plan_of(connection, getattr(statements, name))
+    assert [step for step in scans(plan) if "COVERING INDEX" not in step] == []
+
+
+def test_running_jobs_are_found_by_their_index(connection: apsw.Connection) -> None:
+    plan = plan_of(connection, statements.RUNNING_JOBS)
+    assert [step for step in scans(plan) if "job_running" not in step] == []
+
+
+def test_failures_are_found_by_their_index(connection: apsw.Connection) -> None:
+    numbers, _ = history_numbers(Query(states=("failed", "cancelled"), cursor="5"))
+    plan = plan_of(connection, statements.HISTORY.format(numbers=numbers))
+    assert scans(plan) == []
+    assert sum("ended_otherwise (state=?" in step for step in plan) == 2
+
+
+def test_a_page_of_history_walks_down_the_order_of_ending(connection: apsw.Connection) -> None:
+    numbers, _ = history_numbers(Query(cursor="5", task="noop"))
+    plan = plan_of(connection, statements.HISTORY.format(numbers=numbers))
+    assert scans(plan) == []
+
+
+def test_the_rows_of_a_commit_come_in_the_order_of_the_statements() -> None:
+    columns = [name for name in COLUMNS if name in rows_of(Changes(), NOW)]
+    assert list(rows_of(Changes(), NOW)) == columns
+    fixed = {"epoch", "old_events", "old_answers", "old_takes"}
+    assert set(COLUMNS) - set(columns) == fixed
+
+
+def test_a_commit_too_large_for_one_statement_is_still_one_transaction(
+    connection: apsw.Connection,
+) -> None:
+    commits = Commits(connection)
+    jobs = [a_job(f"{n:03}", n, lane="x") for n in range(100)]
+    changes = admitted(*jobs)
+    changes.events = events(*range(1, 101))
+    over = ended(*jobs[50:])
+    changes.left, changes.ended = over.left, over.ended
+
+    def send() -> None:
+        commits.commit(changes, at=NOW, epoch=0, expiry=Expiry(), piece_bytes=2000)
+
+    send()
+    assert connection.execute("SELECT count(*) FROM job").get == 50
+    assert connection.execute("SELECT count(*) FROM ended").get == 50
+    assert connection.execute("SELECT group_concat(seq) FROM event").get == ",".join(
+        str(seq) for seq in range(1, 101)
+    )
+    changes = admitted(*(a_job(f"new{n:03}", n) for n in range(100)))
+    changes.events = events(101, 50)  # the last row of the last piece is the one that fails
+    with pytest.raises(apsw.ConstraintError):
+        send()
+    assert not connection.in_transaction
+    assert connection.execute("SELECT count(*) FROM job").get == 50
+    assert connection.execute("SELECT max(seq) FROM event").get == 100

@@ -1,0 +1,28 @@
+"""What every test may rely on, whatever is set on the machine that runs it."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# A shared runner stalls now and then, so no example is failed for being slow, and the same
+# examples are tried each time: a red run is a change, not luck.
+settings.register_profile(
+    "ci", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile("desk", deadline=None)
+settings.load_profile("ci" if os.environ.get("CI") else "desk")
+
+
+@pytest.fixture(autouse=True)
+def _without_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hide `FAIRLANE_DATABASE` and its like: a test must never touch somebody's real queue."""
+    for name in list(os.environ):
+        if name.startswith("FAIRLANE_"):
+            monkeypatch.delenv(name)
+
+
+@pytest.fixture
+def repository() -> Path:
+    return Path(__file__).resolve().parent.parent

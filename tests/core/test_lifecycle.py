@@ -1,0 +1,72 @@
+"""One table holds every legal transition; anything else is refused and changes nothing."""
+
+import pytest
+
+from fairlane.core.inputs import Prioritize, Skip
+from fairlane.core.job import JobId
+from fairlane.core.lifecycle import FINAL, LIVE, TRANSITIONS, State, check
+from fairlane.errors import IllegalTransition, NotFound
+from tests.support.core import HIGH, World, shown
+
+
+def test_every_state_is_in_the_table_and_is_either_live_or_final() -> None:
+    assert set(TRANSITIONS) == set(State) == LIVE | FINAL
+    assert not LIVE & FINAL
+
+
+def test_every_live_state_can_be_cancelled_and_no_job_can_become_created_again() -> None:
+    assert all(State.CANCELLED in TRANSITIONS[state] for state in LIVE)
+    assert not any(State.CREATED in legal for legal in TRANSITIONS.values())
+
+
+def test_only_failed_and_cancelled_jobs_move_again_once_they_have_ended() -> None:
+    assert {state for state in FINAL if TRANSITIONS[state]} == {State.FAILED, State.CANCELLED}
+
+
+def test_a_refused_transition_names_the_way_out() -> None:
+    with pytest.raises(IllegalTransition, match="legal next states: none"):
+        check("a", State.COMPLETED, State.CANCELLED)
+    with pytest.raises(IllegalTransition, match=r"failed and cannot become running.*: queued"):
+        check("a", State.FAILED, State.RUNNING)
+
+
+def test_an_ended_job_cannot_be_cancelled_and_nothing_changes() -> None:
+    world = World()
+    world.submit("a")
+    world.finish("a")
+    with pytest.raises(IllegalTransition, match="a is completed"):
+        world.cancel("a")
+    assert not shown(world.last.changes)
+
+
+def test_a_job_nobody_knows_is_not_found() -> None:
+    world = World()
+    for command in (Skip("", JobId("x")), Prioritize("", JobId("x"), HIGH)):
+        with pytest.raises(NotFound, match="x does not exist"):
+            world.ask(command)
+        assert not shown(world.last.changes)
+
+
+def test_a_running_job_cannot_be_skipped() -> None:
+    world = World()
+    world.submit("a")
+    with pytest.raises(IllegalTransition):
+        world.ask(Skip("", JobId("a")))
+    assert world.state("a") == "running"
+
+
+def test_skip_takes_a_queued_job_out() -> None:
+    world = World(max_concurrent=0)
+    world.submit("a")
+    world.ask(Skip("", JobId("a")))
+    assert world.state("a") == "skipped"
+
+
+def test_each_change_of_state_is_an_event_that_names_both_states() -> None:
+    world = World()
+    world.submit("a")
+    data = [event.data for event in world.last.changes.events]
+    assert [(d["from"], d["state"]) for d in data] == [
+        ("created", "queued"),
+        ("queued", "running"),
+    ]

@@ -1,0 +1,49 @@
+"""A paused queue lets go on what runs and starts nothing new."""
+
+import pytest
+
+from fairlane.core.inputs import Pause, Resume
+from tests.support.core import World
+
+
+@pytest.mark.parametrize("after_current", [False, True])
+def test_what_runs_goes_on_and_nothing_new_starts_until_it_is_resumed(after_current: bool) -> None:
+    world = World(max_concurrent=1)
+    world.submit("a")
+    world.submit("b")
+    world.ask(Pause("", "q", after_current))
+    assert world.running == {"a"}
+    assert not world.last.stops
+    world.finish("a")
+    assert world.running == set()
+    assert "paused" in world.reasons("b")
+    world.ask(Resume("", "q"))
+    assert world.running == {"b"}
+
+
+def test_a_pause_survives_a_restart_and_says_what_kind_it_is() -> None:
+    world = World()
+    answer = world.ask(Pause("", "q", after_current=True))
+    assert answer["paused"] == "after_current"
+    other = world.reloaded()
+    other.submit("a")
+    assert other.running == set()
+
+
+def test_other_queues_are_not_paused() -> None:
+    world = World()
+    world.queue("r")
+    world.ask(Pause("", "q"))
+    world.submit("a", queue="r")
+    assert world.running == {"a"}
+
+
+def test_room_that_came_while_paused_is_used_on_resume() -> None:
+    world = World()
+    world.resource("gpu", 2)
+    for id in "abcd":
+        world.submit(id, task=id, uses={"gpu": 1})
+    world.ask(Pause("", "q"))
+    world.finish("a", "b")
+    world.ask(Resume("", "q"))
+    assert world.running == {"c", "d"}

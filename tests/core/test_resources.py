@@ -1,0 +1,121 @@
+"""A job names what it takes, the engine says how much there is; never more is in use."""
+
+import pytest
+
+from fairlane.core.inputs import Move, Pause, Resume, Setting
+from fairlane.core.job import JobId
+from fairlane.errors import BadSetting, UnknownName
+from tests.support.core import World
+
+
+@pytest.fixture
+def world() -> World:
+    world = World()
+    world.resource("gpu", 2)
+    return world
+
+
+def test_what_is_short_is_waited_for_and_used_the_moment_it_is_free(world: World) -> None:
+    world.submit("a", uses={"gpu": 1})
+    world.submit("b", uses={"gpu": 1})
+    world.submit("c", uses={"gpu": 1})
+    assert world.running == {"a", "b"}
+    world.finish("a")
+    assert world.running == {"b", "c"}
+
+
+def test_a_smaller_need_passes_a_larger_one_that_does_not_fit(world: World) -> None:
+    world.submit("a", uses={"gpu": 1})
+    world.submit("big", uses={"gpu": 2})
+    world.submit("small", uses={"gpu": 1})
+    assert world.running == {"a", "small"}
+
+
+def test_of_those_that_fit_the_first_in_order_comes_first(world: World) -> None:
+    world.submit("a", uses={"gpu": 2})
+    for n, id in enumerate(("b", "c", "d")):
+        world.submit(id, task=f"t{n}", uses={"gpu": 2})
+    assert world.drained() == ["b", "c", "d"]
+
+
+def test_a_demand_whose_first_job_has_gone_is_not_taken_for_earlier_than_it_is(
+    world: World,
+) -> None:
+    world.submit("a", uses={"gpu": 2})
+    world.submit("x1", task="x", uses={"gpu": 2})
+    world.submit("y1", task="y", uses={"gpu": 2})
+    world.submit("x2", task="x", uses={"gpu": 2})
+    world.cancel("x1")
+    world.finish("a")
+    assert world.running == {"y1"}
+
+
+def paused_with_room(world: World) -> None:
+    """Let `y1` be woken for the room there is, while `x1` stays parked behind it."""
+    world.submit("a", uses={"gpu": 2})
+    world.submit("y1", task="y", uses={"gpu": 2})
+    world.submit("x1", task="x", uses={"gpu": 2})
+    world.ask(Pause("", "q"))
+    world.finish("a")
+
+
+def test_a_job_moved_to_the_front_comes_first_also_where_another_was_woken(world: World) -> None:
+    paused_with_room(world)
+    world.ask(Move("", JobId("x1"), to="head"))
+    world.ask(Resume("", "q"))
+    assert world.running == {"x1"}
+
+
+def test_a_woken_demand_that_lost_its_first_job_lets_others_go_before_what_is_left(
+    world: World,
+) -> None:
+    paused_with_room(world)
+    world.submit("y2", task="y", uses={"gpu": 2})
+    world.cancel("y1")
+    world.ask(Resume("", "q"))
+    assert world.running == {"x1"}
+
+
+def test_a_later_job_does_not_make_its_demand_a_later_one(world: World) -> None:
+    paused_with_room(world)
+    world.submit("z1", task="z", uses={"gpu": 2})
+    world.submit("x2", task="x", uses={"gpu": 2})
+    world.ask(Resume("", "q"))
+    assert world.drained() == ["x1", "z1", "x2"]
+
+
+def test_raised_it_is_used_at_once_and_lowered_it_disturbs_nothing(world: World) -> None:
+    for id in "abcd":
+        world.submit(id, uses={"gpu": 1})
+    world.ask(Setting("", "resource", "gpu", "operator", {"amount": 3}))
+    assert world.running == {"a", "b", "c"}
+    world.ask(Setting("", "resource", "gpu", "operator", {"amount": 1}))
+    assert world.running == {"a", "b", "c"}
+    world.finish("a", "b")
+    assert world.running == {"c"}
+    world.finish("c")
+    assert world.running == {"d"}
+
+
+def test_what_running_jobs_hold_survives_a_restart(world: World) -> None:
+    world.submit("a", uses={"gpu": 2})
+    other = world.reloaded()
+    other.submit("b", uses={"gpu": 1})
+    assert other.running == {"a"}
+    other.finish("a")
+    assert other.running == {"b"}
+
+
+def test_a_resource_nobody_declared_is_refused(world: World) -> None:
+    with pytest.raises(UnknownName, match='resource "cpu"'):
+        world.submit("a", uses={"cpu": 1})
+    with pytest.raises(UnknownName, match='resource "cpu"'):
+        world.ask(Setting("", "resource", "cpu", "operator", {"amount": 3}))
+    with pytest.raises(BadSetting):
+        world.resource("cpu", -1)
+
+
+def test_needing_more_than_there_is_is_said_so(world: World) -> None:
+    world.submit("a", uses={"gpu": 3})
+    [reason] = world.explain("a")["reasons"]
+    assert "there are only 2 in all" in reason["message"]

@@ -1,0 +1,25 @@
+"""Every test of the engine runs twice: on a database in memory and on one on disk."""
+
+from pathlib import Path
+
+import pytest
+
+from fairlane import Fairlane
+from fairlane.testing import FakeClock
+from tests.support.apps import Doors
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    return "memory://" if request.param == "memory" else f"sqlite:///{tmp_path}/work.db"
+
+
+@pytest.fixture
+def app(database: str) -> Fairlane:
+    """An app on a clock that stands still, which does not wait for stragglers at its end."""
+    return Fairlane(database, clock=FakeClock(), stop_grace_seconds=0, recheck_seconds=0.01)
+
+
+@pytest.fixture
+def doors() -> Doors:
+    return Doors()

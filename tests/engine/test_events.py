@@ -1,0 +1,187 @@
+"""Events: in order and without gaps, on streams of all jobs or of one, and with the snapshot."""
+
+import asyncio
+from contextlib import aclosing
+from typing import Any
+
+from fairlane import Context, EventView, Fairlane, Snapshot
+from fairlane.core.decisions import Changes, Event
+from fairlane.engine.feed import Feed
+from fairlane.testing import running
+from tests.support.apps import Doors
+from tests.support.eventually import eventually
+from tests.support.stores import MemoryPlace, a_job, admitted
+
+
+async def until(app: Fairlane, last: int, **wanted: Any) -> list[EventView]:
+    """Every event of a stream up to one that is known to come."""
+    seen: list[EventView] = []
+    async with aclosing(app.events(**wanted)) as events:
+        async for event in events:
+            seen.append(event)
+            if event.seq >= last:
+                break
+    return seen
+
+
+async def test_every_event_has_the_next_number_and_names_the_one_before(
+    app: Fairlane, doors: Doors
+) -> None:
+    register(app, doors)
+    async with running(app) as world:
+        begin = (await app.snapshot()).seq
+        await happen(app, doors)
+        await world.app._engine.settled()
+        end = (await app.snapshot()).seq
+        seen = await until(app, end, after=begin)
+
+    assert [event.seq for event in seen] == list(range(begin + 1, end + 1))
+    assert [event.prev for event in seen] == list(range(begin, end))
+
+
+async def test_a_stream_of_one_job_or_queue_shows_what_came_before_on_this_stream(
+    app: Fairlane, doors: Doors
+) -> None:
+    register(app, doors)
+    async with running(app) as world:
+        begin = (await app.snapshot()).seq
+        await happen(app, doors)
+        await world.app._engine.settled()
+        end = (await app.snapshot()).seq
+        everything = await until(app, end, after=begin)
+        job = everything[0].job
+        of_queue = [event for event in everything if event.queue == "other"]
+        of_job = [event for event in everything if event.job == job]
+        streams = [
+            await until(app, of_queue[-1].seq, after=begin, queue="other"),
+            await until(app, of_job[-1].seq, after=begin, job=job),
+        ]
+
+    for stream, expected in zip(streams, [of_queue, of_job], strict=True):
+        assert [event.seq for event in stream] == [event.seq for event in expected]
+        assert [event.prev for event in stream] == [begin, *(e.seq for e in expected[:-1])]
+
+
+def register(app: Fairlane, doors: Doors) -> None:
+    app.queue("other", max_concurrent=1)
+
+    @app.task(name="work", lane="{name}")
+    async def work(ctx: Context, name: str) -> str:
+        ctx.report(downloaded=1)
+        ctx.log(name)
+        if name == "bad":
+            raise ValueError(name)
+        if name == "held":
+            await doors.wait(name)
+        return name
+
+
+async def happen(app: Fairlane, doors: Doors) -> None:
+    """Let a good deal happen in two queues; one job is left running."""
+    work = app.tasks["work"]
+    jobs = [await work.submit(name) for name in ("a", "b", "bad")]
+    jobs += [await work.options(queue="other").submit(name) for name in "cde"]
+    await work.submit("held")
+    await doors.reached("held")
+    for job in jobs:
+        await app.wait_for(job.id)
+
+
+def follow(states: dict[str, str], event: EventView) -> None:
+    if event.type == "job_state_changed" and event.job is not None:
+        states[event.job] = event.data["state"]
+
+
+def shown(snapshot: Snapshot) -> dict[str, str]:
+    waiting = [view for line in snapshot.waiting.values() for view in line]
+    return {view.id: view.state for view in (*snapshot.running, *waiting, *snapshot.ended)}
+
+
+async def test_a_snapshot_and_the_events_after_it_give_the_next_snapshot(
+    app: Fairlane, doors: Doors
+) -> None:
+    register(app, doors)
+    async with running(app) as world:
+        await app.pause("other")
+        first = await app.snapshot()
+        await happen_in_part(app, doors)
+        middle = await app.snapshot()
+        await app.resume("other")
+        doors.open("held")
+        await world.idle()
+        last = await app.snapshot()
+        for begin in (first, middle):
+            states = shown(begin)
+            for event in await until(app, last.seq, after=begin.seq):
+                follow(states, event)
+            assert states == shown(last)
+
+
+async def happen_in_part(app: Fairlane, doors: Doors) -> None:
+    work = app.tasks["work"]
+    for name in ("a", "bad"):
+        await app.wait_for((await work.submit(name)).id)
+    await work.submit("held")
+    for name in "cd":
+        await work.options(queue="other").submit(name)
+
+
+async def test_a_stream_from_now_on_begins_with_the_next_event(app: Fairlane) -> None:
+    @app.task
+    async def work() -> None: ...
+
+    async with running(app):
+        await (await work.submit()).wait()
+        events = app.events()
+        following = asyncio.ensure_future(anext(events))
+        await eventually(lambda: app._engine.feed.has_followers)
+        now = (await app.snapshot()).seq
+        await app.pause("default")
+        event = await following
+        await events.aclose()
+
+    assert (event.type, event.queue) == ("queue_changed", "default")
+    assert event.seq > event.prev >= now - 1
+
+
+async def test_many_followers_see_the_same_each_at_its_own_pace(
+    app: Fairlane, doors: Doors
+) -> None:
+    register(app, doors)
+    async with running(app) as world:
+        begin = (await app.snapshot()).seq
+        early = asyncio.create_task(until(app, begin + 40, after=begin))
+        await happen(app, doors)
+        doors.open("held")
+        for _ in range(5):
+            await app.pause("default")
+            await app.resume("default")
+        await world.idle()
+        late = await until(app, begin + 40, after=begin)
+
+        assert [e.seq for e in await early] == [e.seq for e in late]
+
+
+async def test_who_asks_for_the_future_is_told_to_take_the_snapshot_again(app: Fairlane) -> None:
+    async with running(app):
+        now = (await app.snapshot()).seq
+        seen = [event async for event in app.events(after=now + 1000)]
+
+    assert [event.type for event in seen] == ["resync"]
+
+
+async def test_who_asks_for_what_is_no_longer_stored_is_told_to_take_the_snapshot_again() -> None:
+    store = MemoryPlace().handle(keep_events=10)
+    await store.open()
+    await store.lead()
+    await store.commit(admitted(a_job("a")), 0.0)
+    for seq in range(1, 41):
+        await store.commit(
+            Changes(events=[Event(seq, 0.0, "job_log", None, "default", {})]), float(seq)
+        )
+    feed = Feed(store)
+    old = [event async for event in feed.follow(1)]
+    recent = await anext(aiter(feed.follow(39)))
+
+    assert [(event.type, event.seq) for event in old] == [("resync", 40)]
+    assert (recent.seq, recent.prev) == (40, 39)

@@ -1,0 +1,150 @@
+"""Lanes from outside: their state, and saved parameters that are locked while a job is active."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from fairlane import Context, Fairlane, JobFailed, LaneLocked, NotFound, Retry
+from fairlane.testing import running
+from tests.support.apps import Doors, lane_state
+
+
+async def test_a_lane_is_shown_as_its_jobs_are(app: Fairlane, doors: Doors) -> None:
+    @app.task(lane="{name}")
+    async def work(name: str, fails: bool = False) -> None:
+        await doors.wait(name)
+        if fails:
+            raise ValueError(name)
+
+    async with running(app):
+        await app.save_lane("default", "saved", work.call("saved"))
+        job = await work.submit("a")
+        bad = await work.submit("b", fails=True)
+        gone = await work.submit("c")
+        await doors.reached("a", "b", "c")
+        await gone.cancel()
+        await app.wait_for(gone.id)
+        during = {view.lane: view.state for view in await app.lanes("default")}
+        doors.open("a", "b")
+        await job.wait()
+        await app.wait_for(bad.id)
+        after = {view.lane: view.state for view in await app.lanes("default")}
+
+    assert during == {"saved": "idle", "a": "running", "b": "running", "c": "cancelled"}
+    assert after == {"saved": "idle", "a": "done", "b": "failed", "c": "cancelled"}
+
+
+async def test_queued_also_stands_for_scheduled_blocked_and_retrying(app: Fairlane) -> None:
+    @app.task(lane="retrying", retry=Retry(times=1, first_seconds=60))
+    async def failing() -> None:
+        raise OSError("busy")
+
+    @app.task(lane="blocked", preconditions=[lambda values: "not yet"])
+    async def blocked() -> None: ...
+
+    @app.task(lane="scheduled")
+    async def scheduled() -> None: ...
+
+    async with running(app) as world:
+        await failing.submit()
+        await blocked.submit()
+        later = datetime.fromtimestamp(world.clock.now() + 60, UTC)
+        await scheduled.options(run_at=later).submit()
+        await world.idle()
+
+        assert {v.lane: v.state for v in await app.lanes()} == dict.fromkeys(
+            ("retrying", "blocked", "scheduled"), "queued"
+        )
+
+
+async def test_cancelling_a_queued_job_makes_its_lane_idle_and_touches_nothing_else(
+    app: Fairlane,
+) -> None:
+    @app.task(lane="{name}")
+    async def work(ctx: Context, name: str) -> None:
+        ctx.checkpoint["cursor"] = 7
+
+    async with running(app):
+        await (await work.submit("a")).wait()
+        await app.pause("default")
+        queued = await work.submit("a")
+        other = await work.submit("b")
+        before = (await app.lanes())[0]
+        await queued.cancel()
+        after = (await app.lanes())[0]
+
+        assert (await queued.show()).state == "cancelled"
+        assert (before.state, after.state) == ("queued", "idle")
+        assert (after.checkpoint, after.last_job) == (before.checkpoint, before.last_job)
+        assert (await other.show()).state == "queued"
+
+
+async def test_saved_parameters_are_refused_while_a_job_is_active_and_taken_afterwards(
+    app: Fairlane, doors: Doors
+) -> None:
+    @app.task(lane="{name}")
+    async def work(name: str, limit: int = 1) -> int:
+        await doors.wait(name)
+        return limit
+
+    async with running(app):
+        await app.save_lane("default", "a", work.call("a", limit=1))
+        job = await app.start_lane("default", "a")
+        await doors.reached("a")
+        with pytest.raises(LaneLocked) as refused:
+            await app.save_lane("default", "a", work.call("a", limit=2))
+        doors.open("a")
+        await job.wait()
+        await app.save_lane("default", "a", work.call("a", limit=2))
+        again = await app.start_lane("default", "a")
+
+        assert refused.value.active_job == job.id
+        assert await again.wait() == 2
+        assert (await job.show()).params == {"name": "a", "limit": 1}
+
+
+async def test_a_lane_is_started_and_continued_from_its_saved_parameters(app: Fairlane) -> None:
+    @app.task(lane="{name}")
+    async def work(ctx: Context, name: str) -> int:
+        ctx.checkpoint["page"] = ctx.checkpoint.get("page", 0) + 1
+        return int(ctx.checkpoint["page"])
+
+    async with running(app):
+        await app.save_lane("default", "a", work.call("a"))
+        assert await (await app.start_lane("default", "a")).wait() == 1
+        assert await (await app.continue_lane("default", "a")).wait() == 2
+        assert await (await app.start_lane("default", "a")).wait() == 1
+
+
+async def test_a_lane_without_saved_parameters_cannot_be_started(app: Fairlane) -> None:
+    async with running(app):
+        with pytest.raises(NotFound, match="no saved parameters"):
+            await app.start_lane("default", "nobody")
+
+
+async def test_forgotten_parameters_are_gone(app: Fairlane) -> None:
+    @app.task
+    async def work(name: str) -> None: ...
+
+    async with running(app):
+        await app.save_lane("default", "a", work.call("a"))
+        await app.save_lane("default", "a", None)
+
+        assert [view.params for view in await app.lanes()] == [None]
+
+
+async def test_a_failed_job_leaves_its_lane_free_for_the_next(app: Fairlane) -> None:
+    app.queue("archive", on_conflict="reject")
+
+    @app.task(queue="archive", lane="x")
+    async def work(fails: bool) -> str:
+        if fails:
+            raise ValueError("no")
+        return "done"
+
+    async with running(app):
+        with pytest.raises(JobFailed):
+            await (await work.submit(fails=True)).wait()
+
+        assert await (await work.submit(fails=False)).wait() == "done"
+        assert await lane_state(app, "archive", "x") == "done"

@@ -1,0 +1,100 @@
+"""What must hold before a job may start; until it does, the job is blocked and says why."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fairlane import Fairlane, JobFailed, free_space
+from fairlane.engine.disk import free_bytes
+from fairlane.testing import running
+from tests.support.apps import Doors, reaches, states
+
+
+async def test_a_job_without_room_is_blocked_with_the_reason_and_comes_back_by_itself(
+    app: Fairlane, tmp_path: Path
+) -> None:
+    free = tmp_path / "free"
+    free.write_text("10")
+
+    def has_room(values: Mapping[str, Any]) -> str | None:
+        there = int(free.read_text())
+        return None if there >= values["size"] else f"needs {values['size']} free, {there} is free"
+
+    @app.task(preconditions=[has_room])
+    async def work(size: int) -> str:
+        return "written"
+
+    async with running(app):
+        job = await work.submit(100)
+        await reaches(job, "blocked")
+        view = await job.show()
+        why = await job.explain()
+        free.write_text("1000")
+
+        assert [(w.code, w.message) for w in view.waiting_for] == [
+            ("precondition", "needs 100 free, 10 is free")
+        ]
+        assert "needs 100 free, 10 is free" in [r["message"] for r in why["reasons"]]
+        assert await job.wait() == "written"
+        assert (await job.show()).attempt == 1
+
+
+async def test_free_space_blocks_a_job_that_needs_more_than_the_disk_has(
+    app: Fairlane, tmp_path: Path
+) -> None:
+    @app.task(preconditions=[free_space("{folder}", at_least=lambda values: values["size"])])
+    async def work(folder: str, size: int) -> str:
+        return "written"
+
+    async with running(app):
+        small = await work.submit(str(tmp_path), 1)
+        huge = await work.submit(str(tmp_path), free_bytes(tmp_path) * 1000)
+        await reaches(huge, "blocked")
+        message = (await huge.show()).waiting_for[0].message
+
+        assert await small.wait() == "written"
+        assert message.startswith("needs ")
+        assert f"free in {tmp_path}" in message
+
+
+async def test_a_blocked_job_takes_no_slot_and_no_resource(app: Fairlane, doors: Doors) -> None:
+    app.queue("default", max_concurrent=1)
+    app.resource("disk", 1)
+
+    @app.task(preconditions=[lambda values: values["why"]], uses={"disk": 1})
+    async def work(why: str | None) -> None:
+        await doors.wait("work")
+
+    async with running(app):
+        blocked = await work.submit("not yet")
+        await reaches(blocked, "blocked")
+        free = await work.submit(None)
+        await doors.reached("work")
+
+        assert await states([blocked, free]) == ["blocked", "running"]
+
+
+async def test_a_blocked_job_can_be_cancelled(app: Fairlane) -> None:
+    @app.task(preconditions=[lambda values: "not yet"])
+    async def work() -> None: ...
+
+    async with running(app):
+        job = await work.submit()
+        await reaches(job, "blocked")
+        await job.cancel()
+
+        assert (await job.show()).state == "cancelled"
+
+
+async def test_a_precondition_that_raises_fails_its_job(app: Fairlane) -> None:
+    def broken(values: Mapping[str, Any]) -> str | None:
+        raise KeyError("size")
+
+    @app.task(preconditions=[broken])
+    async def work() -> None: ...
+
+    async with running(app):
+        with pytest.raises(JobFailed, match="size"):
+            await (await work.submit()).wait()

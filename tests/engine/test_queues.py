@@ -1,0 +1,210 @@
+"""Queues: their order, their limit while it changes, pauses, and waiting for their end."""
+
+import asyncio
+
+from fairlane import Fairlane, Priority
+from fairlane.testing import running
+from tests.support.apps import Doors, states
+
+
+async def test_a_job_that_can_run_starts_in_the_pass_that_accepts_it(
+    app: Fairlane, doors: Doors
+) -> None:
+    @app.task
+    async def work() -> None:
+        await doors.wait("work")
+
+    async with running(app):
+        job = await work.submit()
+
+        assert (await job.show()).state == "running"
+
+
+async def test_jobs_run_in_the_order_of_their_acceptance_inside_their_band(app: Fairlane) -> None:
+    order: list[str] = []
+    app.queue("default", max_concurrent=1)
+
+    @app.task
+    async def work(name: str) -> None:
+        order.append(name)
+
+    async with running(app) as world:
+        await app.pause("default")
+        for name, priority in (("l", Priority.LOW), ("n1", Priority.NORMAL), ("h", Priority.HIGH),
+                               ("n2", Priority.NORMAL)):  # fmt: skip
+            await work.options(priority=priority).submit(name)
+        await app.resume("default")
+        await world.idle()
+
+    assert order == ["h", "n1", "n2", "l"]
+
+
+async def test_start_now_and_dragging_change_the_order(app: Fairlane) -> None:
+    order: list[str] = []
+    app.queue("default", max_concurrent=1)
+
+    @app.task
+    async def work(name: str) -> None:
+        order.append(name)
+
+    async with running(app) as world:
+        await app.pause("default")
+        a, b, c, d = await app.submit_many([work.call(name) for name in "abcd"])
+        await d.move(to="head")
+        await a.move(after=b)
+        await c.set_priority(Priority.HIGH)
+        await app.resume("default")
+        await world.idle()
+
+    assert order == ["c", "d", "b", "a"]
+
+
+async def test_a_waiting_lane_is_passed_by_jobs_of_others_that_can_run(
+    app: Fairlane, doors: Doors
+) -> None:
+    @app.task(lane="{lane}")
+    async def work(lane: str, name: str) -> None:
+        await doors.wait(name)
+
+    async with running(app):
+        jobs = [
+            await work.submit(lane, name) for lane, name in (("x", "1"), ("x", "2"), ("y", "3"))
+        ]
+
+        assert await states(jobs) == ["running", "queued", "running"]
+        doors.open("1")
+        await doors.reached("2")
+
+
+async def test_the_head_of_a_strict_queue_is_never_passed(app: Fairlane, doors: Doors) -> None:
+    app.queue("default", order="strict")
+
+    @app.task(lane="{lane}")
+    async def work(lane: str, name: str) -> None:
+        await doors.wait(name)
+
+    async with running(app):
+        jobs = [
+            await work.submit(lane, name) for lane, name in (("x", "1"), ("x", "2"), ("y", "3"))
+        ]
+
+        assert await states(jobs) == ["running", "queued", "queued"]
+
+
+async def test_the_buckets_of_a_round_robin_queue_take_turns(app: Fairlane) -> None:
+    order: list[str] = []
+    app.queue("default", order="round_robin", max_concurrent=1)
+
+    @app.task(bucket="{owner}")
+    async def work(owner: str) -> None:
+        order.append(owner)
+
+    async with running(app) as world:
+        await app.pause("default")
+        await app.submit_many([work.call(owner) for owner in "aaabbc"])
+        await app.resume("default")
+        await world.idle()
+
+    assert order == ["a", "b", "c", "a", "b", "a"]
+
+
+async def test_a_raised_limit_fills_free_slots_at_once(app: Fairlane, doors: Doors) -> None:
+    app.queue("default", max_concurrent=1)
+
+    @app.task
+    async def work(name: str) -> None:
+        await doors.wait(name)
+
+    async with running(app):
+        jobs = await app.submit_many([work.call(name) for name in "abcd"])
+        assert await states(jobs) == ["running", "queued", "queued", "queued"]
+        await app.set_queue("default", max_concurrent=3)
+
+        assert await states(jobs) == ["running", "running", "running", "queued"]
+
+
+async def test_a_lowered_limit_disturbs_nothing_and_starts_nothing_until_the_count_is_below_it(
+    app: Fairlane, doors: Doors
+) -> None:
+    app.queue("default", max_concurrent=3)
+
+    @app.task
+    async def work(name: str) -> None:
+        await doors.wait(name)
+
+    async with running(app):
+        jobs = await app.submit_many([work.call(name) for name in "abcde"])
+        await app.set_queue("default", max_concurrent=2)
+        assert (await states(jobs)).count("running") == 3
+        doors.open("a")
+        await jobs[0].wait()
+        assert await states(jobs) == ["completed", "running", "running", "queued", "queued"]
+        doors.open("b")
+        await jobs[1].wait()
+
+        assert await states(jobs) == ["completed", "completed", "running", "running", "queued"]
+
+
+async def test_what_an_operator_set_is_cleared_by_none(app: Fairlane) -> None:
+    app.queue("default", max_concurrent=3)
+    async with running(app):
+        await app.set_queue("default", max_concurrent=6)
+        raised = (await app.snapshot()).queues["default"]
+        await app.set_queue("default", max_concurrent=None)
+        cleared = (await app.snapshot()).queues["default"]
+
+    assert (raised.settings.max_concurrent, raised.changed_by_operator) == (6, ["max_concurrent"])
+    assert (cleared.settings.max_concurrent, cleared.changed_by_operator) == (3, [])
+
+
+async def test_a_paused_queue_starts_nothing_while_what_runs_goes_on(
+    app: Fairlane, doors: Doors
+) -> None:
+    @app.task
+    async def work(name: str) -> str:
+        await doors.wait(name)
+        return name
+
+    async with running(app):
+        first = await work.submit("a")
+        await app.pause("default")
+        second = await work.submit("b")
+        doors.open("a", "b")
+        assert await first.wait() == "a"
+        assert (await second.show()).state == "queued"
+        assert (await app.snapshot()).queues["default"].paused == "paused"
+        await app.resume("default")
+
+        assert await second.wait() == "b"
+
+
+async def test_stop_after_current_says_so_and_ends_the_programs_wait_with_the_last_running_job(
+    app: Fairlane, doors: Doors
+) -> None:
+    @app.task
+    async def work(name: str) -> None:
+        await doors.wait(name)
+
+    async with running(app):
+        current = await work.submit("a")
+        await app.stop_after_current("default")
+        waiting = await work.submit("b")
+        draining = asyncio.create_task(app.drain("default"))
+        await doors.reached("a")
+        assert (await app.snapshot()).queues["default"].paused == "after_current"
+        assert not draining.done()
+        doors.open("a")
+        await draining
+
+        assert await states([current, waiting]) == ["completed", "queued"]
+
+
+async def test_drain_returns_when_everything_is_done(app: Fairlane) -> None:
+    @app.task
+    async def work() -> None: ...
+
+    async with running(app):
+        jobs = await app.submit_many([work.call() for _ in range(20)])
+        await app.drain()
+
+        assert await states(jobs) == ["completed"] * 20

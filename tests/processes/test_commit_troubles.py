@@ -1,0 +1,267 @@
+"""Commits that fail, also when nobody can know whether they were made."""
+
+import asyncio
+import json
+import random
+from collections import Counter
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import apsw
+import pytest
+
+import fairlane.app
+from fairlane import Context, Fairlane, InternalError, JobFailed, StoreUnavailable
+from fairlane.core.decisions import Changes
+from fairlane.engine.leader import from_text
+from fairlane.store.sqlite import SQLiteStore
+from tests.support.eventually import eventually
+from tests.support.process_faults import Fault, FaultyStore, When, broken, unavailable
+
+FAULTS = [
+    pytest.param(Fault(error, when), id=f"{error.__name__}, {when} it was made")
+    for error in (unavailable, broken)
+    for when in ("before", "after")
+]
+
+
+class Bench:
+    """A running app on a store that fails on demand, and what its jobs did."""
+
+    def __init__(self, path: Path) -> None:
+        self.store = FaultyStore(SQLiteStore(path))
+        self.ran: Counter[str] = Counter()
+        self.gate = asyncio.Event()
+        self.app = Fairlane(f"sqlite:///{path}", stop_grace_seconds=0)
+        self.app.queue("lanes", max_concurrent=4)
+        self.app.limit("stages", starts=1, per_seconds=0.5)
+        ran, gate = self.ran, self.gate
+
+        @self.app.task(queue="lanes", lane="{lane}")
+        async def work(name: str, lane: str) -> str:
+            ran[name] += 1
+            return name
+
+        @self.app.task
+        async def gated(name: str) -> str:
+            ran[name] += 1
+            await gate.wait()
+            return name
+
+        @self.app.task
+        async def staged(ctx: Context, name: str) -> str:
+            async def made() -> str:
+                ran[name] += 1
+                return name
+
+            return str(await ctx.stage("made").run(made, limits=["stages"]))
+
+        self.work, self.gated, self.staged = work, gated, staged
+
+
+@pytest.fixture
+async def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Bench]:
+    bench = Bench(tmp_path / "work.db")
+    monkeypatch.setattr(fairlane.app, "store_at", lambda address: bench.store)
+    async with bench.app:
+        yield bench
+        bench.store.judge = lambda changes: None
+
+
+def set_aside(path: Path) -> list[tuple[str, str]]:
+    """What was set aside: its kind, and the error it made."""
+    connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+    rows = connection.execute("SELECT input, error FROM set_aside").fetchall()
+    connection.close()
+    return [(json.loads(str(text))["type"], str(error)) for text, error in rows]
+
+
+async def finishes(bench: Bench) -> None:
+    """New work runs: whatever happened, the queue is alive."""
+    async with asyncio.timeout(15):
+        assert await (await bench.work.submit(name="later", lane="later")).wait() == "later"
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+async def test_an_outcome_whose_commit_fails_is_recorded_all_the_same(
+    bench: Bench, fault: Fault
+) -> None:
+    job = await bench.gated.submit(name="done")
+    await eventually(lambda: bench.ran["done"])
+    bench.store.spoil_once(lambda changes: changes.ended, fault)
+    bench.gate.set()
+    async with asyncio.timeout(15):
+        assert await job.wait() == "done"
+    assert bench.store.spoiled == 1
+    await finishes(bench)
+    assert bench.ran["done"] == 1
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+async def test_a_submission_whose_commit_fails_gets_one_clear_answer(
+    bench: Bench, fault: Fault
+) -> None:
+    """It is refused, or it is there and runs once; sending it again is the same job."""
+    id = "11111111-2222-7333-8444-555555555555"
+    bench.store.spoil_once(lambda changes: changes.submitted, fault)
+    call = bench.gated.options(id=id).call(name="sent")
+    async with asyncio.timeout(15):
+        if fault.error is unavailable:
+            with pytest.raises(StoreUnavailable, match="the test lets this commit fail"):
+                await bench.app.submit(call)
+        else:
+            assert (await bench.app.submit(call)).id == id
+    async with asyncio.timeout(15):
+        job = await bench.app.submit(call)
+        assert job.id == id
+        bench.gate.set()
+        assert await job.wait() == "sent"
+    await finishes(bench)
+    assert bench.ran["sent"] == 1
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+async def test_a_stage_that_waits_for_its_limit_is_not_forgotten_when_a_commit_fails(
+    bench: Bench, fault: Fault
+) -> None:
+    jobs = [await bench.staged.submit(name=name) for name in ("a", "b")]
+    await eventually(lambda: sum(bench.ran.values()) >= 1)
+    bench.store.spoil_once(lambda changes: changes.grants or changes.takes, fault)
+    async with asyncio.timeout(15):
+        assert [await job.wait() for job in jobs] == ["a", "b"]
+    assert bench.ran == {"a": 1, "b": 1}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+async def test_a_stage_result_whose_commit_fails_is_kept_once_it_can_be(
+    bench: Bench, fault: Fault
+) -> None:
+    bench.store.spoil_once(lambda changes: changes.kept, fault)
+    async with asyncio.timeout(15):
+        assert await (await bench.staged.submit(name="kept")).wait() == "kept"
+    assert bench.store.spoiled == 1
+    assert bench.ran["kept"] == 1
+
+
+async def test_while_nothing_can_be_stored_callers_hear_it_and_what_runs_is_kept(
+    bench: Bench,
+) -> None:
+    jobs = [await bench.gated.submit(name=str(n)) for n in range(3)]
+    await eventually(lambda: len(bench.ran) == 3)
+    bench.store.judge = lambda changes: Fault(unavailable, "before")
+    with pytest.raises(StoreUnavailable, match="the test lets this commit fail"):
+        await bench.gated.submit(name="refused")
+    bench.gate.set()
+    await eventually(lambda: bench.store.spoiled >= 3)
+    assert {(await job.show()).state for job in jobs} == {"running"}
+    bench.store.judge = lambda changes: None
+    async with asyncio.timeout(15):
+        assert [await job.wait() for job in jobs] == ["0", "1", "2"]
+    await finishes(bench)
+    assert bench.ran == {"0": 1, "1": 1, "2": 1, "later": 1}
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+async def test_nothing_is_lost_or_run_twice_however_commits_fail(bench: Bench, seed: int) -> None:
+    chance = random.Random(seed)
+
+    hurt: set[str] = set()
+
+    def judge(changes: Changes) -> Fault | None:
+        if chance.random() < 0.75:
+            return None
+        when: When = chance.choice(("before", "after"))
+        if chance.random() < 0.2:
+            return Fault(unavailable, when)
+        # What fails twice is rightly taken to be at fault itself, and that is another test.
+        named = {*changes.ended, *(submission.id for submission in changes.submitted)}
+        if named & hurt:
+            return None
+        hurt.update(named)
+        return Fault(broken, when)
+
+    bench.store.judge = judge
+    sent: dict[str, str] = {}
+    async with asyncio.timeout(50):
+        for number in range(30):
+            name = str(number)
+            try:
+                job = await bench.work.submit(name=name, lane=f"lane {number % 3}")
+                sent[job.id] = name
+            except (StoreUnavailable, InternalError):
+                pass  # it was refused in one clear word
+        results = [await bench.app.job(id).wait() for id in sent]
+    assert results == list(sent.values())
+    assert all(bench.ran[name] == 1 for name in sent.values())
+    assert bench.store.spoiled > 5
+
+
+async def test_an_input_that_always_fails_is_set_aside_and_the_rest_goes_on(
+    bench: Bench, tmp_path: Path
+) -> None:
+    def judge(changes: Changes) -> Fault | None:
+        poisoned = any("poison" in submission.params for submission in changes.submitted)
+        return Fault(broken, "before") if poisoned else None
+
+    bench.store.judge = judge
+    answers = await asyncio.wait_for(
+        asyncio.gather(
+            *(bench.work.submit(name=name, lane=name) for name in ("a", "poison", "b")),
+            return_exceptions=True,
+        ),
+        15,
+    )
+    assert isinstance(answers[1], InternalError)
+    assert "set aside" in str(answers[1])
+    for job in (answers[0], answers[2]):
+        assert not isinstance(job, BaseException)
+        async with asyncio.timeout(15):
+            await job.wait()
+    await finishes(bench)
+    assert bench.ran == {"a": 1, "b": 1, "later": 1}
+    assert [kind for kind, _ in set_aside(tmp_path / "work.db")] == ["submit"]
+
+
+async def test_an_outcome_that_can_never_be_stored_makes_its_job_failed(
+    bench: Bench, tmp_path: Path
+) -> None:
+    def judge(changes: Changes) -> Fault | None:
+        poisoned = any("poison" in (ended.result or "") for ended in changes.ended.values())
+        return Fault(broken, "before") if poisoned else None
+
+    bench.store.judge = judge
+    job = await bench.work.submit(name="poison", lane="x")
+    behind = await bench.work.submit(name="behind", lane="x")
+    async with asyncio.timeout(15):
+        with pytest.raises(JobFailed, match="set aside") as caught:
+            await job.wait()
+        assert await behind.wait() == "behind"
+    assert caught.value.error is not None
+    assert caught.value.error["code"] == "internal_error"
+    await finishes(bench)
+    assert bench.ran == {"poison": 1, "behind": 1, "later": 1}
+    assert [kind for kind, _ in set_aside(tmp_path / "work.db")] == ["outcome"]
+
+
+async def test_what_another_process_sent_and_nobody_can_read_is_set_aside(
+    bench: Bench, tmp_path: Path
+) -> None:
+    """As from a newer version, or from somebody who writes into the inbox by hand."""
+    await bench.store.append("unreadable", '{"type":"from the future"}', 0.0)
+    await finishes(bench)
+    answer = await eventually(lambda: bench.store.answer("unreadable"))
+    assert isinstance(from_text(answer), InternalError)
+    assert [kind for kind, _ in set_aside(tmp_path / "work.db")] == ["from the future"]
+
+
+async def test_a_program_that_cannot_lead_at_its_start_leads_when_it_can(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = Bench(tmp_path / "work.db")
+    monkeypatch.setattr(fairlane.app, "store_at", lambda address: bench.store)
+    bench.store.can_lead = False
+    async with asyncio.timeout(15), bench.app:
+        later = asyncio.create_task(finishes(bench))
+        await eventually(lambda: bench.store.elections > 1)
+        bench.store.can_lead = True
+        await later

@@ -1,0 +1,63 @@
+"""Functions that run as tasks in a child process, which has to be able to import them."""
+
+import asyncio
+import os
+import signal
+import time
+from pathlib import Path
+
+from fairlane import Context, Give, Retryable, SyncContext
+from tests.support.programs_processes import script
+
+
+def process_id() -> int:
+    return os.getpid()
+
+
+async def process_id_of_coroutine() -> int:
+    await asyncio.sleep(0)
+    return os.getpid()
+
+
+def shows_everything(ctx: SyncContext, path: str) -> list[str | int | None]:
+    """Use each part of a context once."""
+    ctx.log("hello from afar")
+    ctx.report(downloaded=3)
+    ctx.checkpoint["cursor"] = ctx.checkpoint.get("cursor", 0) + 1
+    made = ctx.stage("making").run(str.upper, "abc", limits=["host"], uses={"gpu": 1})
+    with ctx.output(path) as temporary:
+        temporary.write_text("whole")
+    return [made, ctx.job.lane, ctx.attempt]
+
+
+async def coroutine_with_stage(ctx: Context) -> str:
+    return str(await ctx.stage("making").run(process_id, fallback=Give(0)) != 0)
+
+
+def asks_for_an_unknown_limit(ctx: SyncContext) -> None:
+    ctx.stage("parsing").run(process_id, limits=["mastdon"])
+
+
+def fails() -> None:
+    raise Retryable("try later", after_seconds=7)
+
+
+def dies() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def ignores_being_asked(place: str) -> None:
+    Path(place).write_text(str(os.getpid()))
+    while True:
+        time.sleep(0.01)
+
+
+def stops_when_asked(ctx: SyncContext, place: str) -> str:
+    Path(place).write_text(str(os.getpid()))
+    while not ctx.stopping:
+        time.sleep(0.001)
+    return "stopped"
+
+
+def runs_a_family(ctx: SyncContext, folder: str) -> None:
+    ctx.run(script("programs_family.py", folder))

@@ -1,0 +1,65 @@
+"""A store whose commits fail when a test says so, before or after they were really made."""
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+from fairlane.core.decisions import Changes
+from fairlane.errors import StoreUnavailable
+from fairlane.store.protocol import Store
+
+When = Literal["before", "after"]  # an error after the commit: the leader cannot know it is stored
+
+
+class Fault:
+    def __init__(self, error: Callable[[], Exception], when: When) -> None:
+        self.error = error
+        self.when = when
+
+
+def unavailable() -> Exception:
+    return StoreUnavailable("the test lets this commit fail")
+
+
+def broken() -> Exception:
+    return RuntimeError("the test lets this commit fail")
+
+
+class FaultyStore:
+    """Everything goes to the real store; `judge` sees each commit first and may spoil it."""
+
+    def __init__(self, real: Store) -> None:
+        self._real = real
+        self.judge: Callable[[Changes], Fault | None] = lambda changes: None
+        self.spoiled = 0
+        self.can_lead = True
+        self.elections = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._real, name)
+
+    async def lead(self) -> int | None:
+        self.elections += 1
+        if not self.can_lead:
+            raise StoreUnavailable("the test lets nobody lead")
+        return await self._real.lead()
+
+    async def commit(self, changes: Changes, at: float) -> None:
+        fault = self.judge(changes)
+        if fault is not None and fault.when == "before":
+            self.spoiled += 1
+            raise fault.error()
+        await self._real.commit(changes, at)
+        if fault is not None:
+            self.spoiled += 1
+            raise fault.error()
+
+    def spoil_once(self, which: Callable[[Changes], object], fault: Fault) -> None:
+        """Spoil the first commit for which `which` says something true."""
+
+        def judge(changes: Changes) -> Fault | None:
+            if not which(changes):
+                return None
+            self.judge = lambda changes: None
+            return fault
+
+        self.judge = judge

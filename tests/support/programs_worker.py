@@ -1,0 +1,42 @@
+"""A worker to be killed or frozen: `programs_worker.py FOLDER [leased | child | forked]`.
+
+It runs a `programs_family.py` and says so; `leased` on a leash that it renews while it can, `child`
+as a child process with messages. `forked` leaves a copy of this process that keeps its files open.
+"""
+
+import asyncio
+import os
+import signal
+import sys
+from pathlib import Path
+
+from fairlane.engine.children import Child
+from fairlane.engine.groups import Leash, boot_seconds
+from fairlane.engine.programs import Program
+from tests.support.programs_processes import script
+
+LEASE_SECONDS = 1.0
+
+
+async def main(folder: str, mode: str = "plain") -> None:
+    leash = Leash(boot_seconds() + 30) if mode == "leased" else None
+    family = script("programs_family.py", folder)
+    if mode == "child":
+        await Child.start(family)
+    else:
+        await Program.start(family, leash=leash)
+    if mode == "forked":
+        copy = os.fork()
+        if copy == 0:
+            os.close(1)
+            signal.pause()
+        (Path(folder) / "copy").write_text(str(copy))
+    sys.stdout.write("started\n")
+    sys.stdout.flush()
+    while True:
+        if leash is not None:
+            leash.renew(boot_seconds() + LEASE_SECONDS)
+        await asyncio.sleep(0.1)
+
+
+asyncio.run(main(*sys.argv[1:]))
