@@ -213,9 +213,11 @@ class Engine:
         self.calls.answered(decisions.answers)
         if decisions.changes.ended:
             worker.forget(decisions.changes.ended)
-            self._hook_service.wake()
-            if self.waits.anybody:
-                self._ended.update(decisions.changes.ended)
+            if self._hooks.any:
+                self._hook_service.wake()
+            awaited = self.waits.awaited(decisions.changes.ended)
+            if awaited:
+                self._ended.update(awaited)
                 self._wait_service.wake()
         if decisions.changes.events and self.feed.has_followers:
             self._feed_service.wake()

@@ -40,6 +40,10 @@ class Hooks:
         self._seq: int | None = None
         self._begin: int | None = None
 
+    @property
+    def any(self) -> bool:
+        return bool(self._hooks)
+
     async def prepare(self) -> None:
         """Note where the events stand, before the first job can end that a hook must hear of."""
         if self._hooks:

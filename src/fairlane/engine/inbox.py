@@ -15,8 +15,7 @@ class Inbox:
     def __init__(self) -> None:
         self._items: deque[Input] = deque()
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._wake = asyncio.Event()
-        self._asleep = False
+        self._woken: asyncio.Future[None] | None = None
 
     def attach(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -30,10 +29,10 @@ class Inbox:
 
     def poke(self) -> None:
         """Have the leader look round, also when nothing new lies here."""
-        if self._asleep and self._loop is not None:
-            self._asleep = False
+        woken, self._woken = self._woken, None
+        if woken is not None and self._loop is not None:
             try:
-                self._loop.call_soon_threadsafe(self._wake.set)
+                self._loop.call_soon_threadsafe(_wake, woken)
             except RuntimeError:
                 pass  # the leader's loop has closed; the next one will look
 
@@ -41,20 +40,28 @@ class Inbox:
         items = self._items
         return [items.popleft() for _ in range(min(most, len(items)))]
 
-    async def wait(self, seconds: float | None) -> None:
-        """Return when something lies here, on a poke, or after so many seconds."""
-        self._wake.clear()
-        self._asleep = True
+    async def wait(self, seconds: float) -> None:
+        """Return when something lies here, on a poke, or after so many seconds.
+
+        A bare future and timer: the leader comes by here between any two decisions.
+        """
+        loop = asyncio.get_running_loop()
+        woken = loop.create_future()
+        self._woken = woken  # before looking: what is put from now on wakes us
         if self._items:
-            self._asleep = False
+            self._woken = None
             return
+        timer = loop.call_later(seconds, _wake, woken)
         try:
-            async with asyncio.timeout(seconds):
-                await self._wake.wait()
-        except TimeoutError:
-            pass
+            await woken
         finally:
-            self._asleep = False
+            timer.cancel()
+            self._woken = None
 
     def __len__(self) -> int:
         return len(self._items)
+
+
+def _wake(woken: asyncio.Future[None]) -> None:
+    if not woken.done():
+        woken.set_result(None)

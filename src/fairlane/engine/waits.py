@@ -21,6 +21,10 @@ class Waits:
     def anybody(self) -> bool:
         return bool(self._waiting)
 
+    def awaited(self, ended: Iterable[JobId]) -> list[JobId]:
+        """Return those of the jobs that somebody waits for."""
+        return [job for job in ended if job in self._waiting] if self._waiting else []
+
     async def ended(self, job: JobId) -> JobView:
         """Return the job once it has ended."""
         waiting: asyncio.Future[JobView] = asyncio.get_running_loop().create_future()
