@@ -63,6 +63,7 @@ class Fairlane(Client):
         self._work = work
         self._stop_grace_seconds = stop_grace_seconds
         self._recheck_seconds = recheck_seconds
+        self._in_a_hurry = False
         self._definitions: dict[str, Definition] = {}
         self._settings: dict[tuple[str, str], Setting] = {}
         self._schedules: dict[str, Schedule] = {}
@@ -191,7 +192,9 @@ class Fairlane(Client):
         await self._lifetime.enter()
         return self
 
-    async def __aexit__(self, *_: object) -> None:
+    async def __aexit__(self, kind: object, *_: object) -> None:
+        """Stop the engine; who leaves by an error or Ctrl-C does not wait for what runs."""
+        self._in_a_hurry = kind is not None
         await self._lifetime.leave()
 
     def start(self) -> None:
@@ -226,7 +229,7 @@ class Fairlane(Client):
 
     async def _close(self, engine: Engine) -> None:
         try:
-            await engine.stop(self._stop_grace_seconds)
+            await engine.stop(0.0 if self._in_a_hurry else self._stop_grace_seconds)
         finally:
             await engine.store.close()
 

@@ -14,7 +14,8 @@ from typing import Any, Final, Self
 
 import msgspec
 
-from fairlane.engine.groups import Leash, ProcessGroup, whatever_happens
+from fairlane.engine.groups import Leash, ProcessGroup
+from fairlane.engine.threads import to_its_end
 from fairlane.errors import InternalError, NotStarted, TooLarge, UsageError
 
 FD_VARIABLE: Final = "FAIRLANE_CHILD_FD"
@@ -115,7 +116,7 @@ class Child:
             connection = await Connection.over(ours)
         except BaseException:
             ours.close()
-            await whatever_happens(group.stop(0))
+            await to_its_end(group.stop(0))
             raise
 
         def hang_up() -> None:
@@ -197,7 +198,7 @@ class ChildPool:
             yield child
         except BaseException:
             child.kill()
-            await whatever_happens(child.stop(0))
+            await to_its_end(child.stop(0))
             raise
         finally:
             self._lent.discard(child)
@@ -210,7 +211,7 @@ class ChildPool:
             child.kill()
         children = [*self._idle, *self._lent]
         self._idle.clear()
-        await whatever_happens(_stop_all(children))
+        await to_its_end(_stop_all(children))
 
     async def _take(self) -> Child:
         self._refuse_if_closed()
@@ -223,7 +224,7 @@ class ChildPool:
         try:
             self._refuse_if_closed()  # it may have been while the child started
         except NotStarted:
-            await whatever_happens(child.stop(0))
+            await to_its_end(child.stop(0))
             raise
         return child
 
@@ -233,9 +234,9 @@ class ChildPool:
 
     async def _give_back(self, child: Child) -> None:
         if not child.is_usable:
-            await whatever_happens(child.stop(0))
+            await to_its_end(child.stop(0))
         elif self._closed or len(self._idle) >= self._idle_limit:
-            await whatever_happens(child.stop())
+            await to_its_end(child.stop())
         else:
             self._idle.append(child)
 

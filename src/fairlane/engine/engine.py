@@ -19,12 +19,12 @@ from fairlane.engine.calls import Calls
 from fairlane.engine.clock import Clock
 from fairlane.engine.definition import Definition
 from fairlane.engine.feed import Feed
-from fairlane.engine.groups import whatever_happens
 from fairlane.engine.hooks import Hook, Hooks
 from fairlane.engine.inbox import Inbox
 from fairlane.engine.leader import Leader
 from fairlane.engine.publishing import clean_up, remove_finished
 from fairlane.engine.services import Service
+from fairlane.engine.threads import to_its_end
 from fairlane.engine.waits import Waits
 from fairlane.engine.worker import Worker
 from fairlane.ids import new_id
@@ -89,7 +89,7 @@ class Engine:
         try:
             await self._elected.wait()
         except BaseException:
-            await whatever_happens(self._end())
+            await to_its_end(self._end())
             raise
 
     def _lead(self) -> None:

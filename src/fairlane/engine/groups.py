@@ -20,10 +20,11 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any, Final, Self
+from typing import IO, Final, Self
 
+from fairlane.engine.threads import to_its_end
 from fairlane.errors import Permanent, Retryable, TaskError
 
 LAUNCHER: Final = str(Path(__file__).resolve().with_name("launcher.py"))
@@ -131,10 +132,10 @@ class ProcessGroup:
             await asyncio.shield(group._started)
         except BaseException:
             group.kill()
-            await whatever_happens(group.ended())
+            await to_its_end(group.ended())
             raise
         if not group.pid:
-            await whatever_happens(group.ended())
+            await to_its_end(group.ended())
             raise _start_error(arguments[0], group._failure)
         return group
 
@@ -238,27 +239,6 @@ class ProcessGroup:
                     os.killpg(self.pid, signal.SIGKILL)
         self._report_started()
         self._ended.set_result(self._status)
-
-
-async def whatever_happens(
-    ending: Coroutine[Any, Any, object], *, hurry: Callable[[], None] | None = None
-) -> None:
-    """Await `ending` to its end even if this task is cancelled meanwhile, and be cancelled then.
-
-    `hurry` is called at each such cancellation.
-    """
-    task = asyncio.ensure_future(ending)
-    cancellation: asyncio.CancelledError | None = None
-    while not task.done():
-        try:
-            await asyncio.wait([task])
-        except asyncio.CancelledError as error:
-            cancellation = error
-            if hurry is not None:
-                hurry()
-    if cancellation is not None:
-        raise cancellation
-    task.result()
 
 
 def _checked(argv: Sequence[Argument]) -> list[str]:

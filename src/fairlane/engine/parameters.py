@@ -176,6 +176,13 @@ class Results:
     def decode(self, text: str) -> Any:
         return self._adapter.validate_json(text) if self._adapter else msgspec.json.decode(text)
 
+    def decode_or_plain(self, text: str) -> Any:
+        """Read what may come from a fallback, which need not have the function's own type."""
+        try:
+            return self.decode(text)
+        except pydantic.ValidationError:
+            return msgspec.json.decode(text)
+
     def from_json_value(self, value: Any) -> Any:
         try:
             return value if self._adapter is None else self._adapter.validate_python(value)

@@ -16,7 +16,8 @@ from typing import IO, Final, Self
 
 from msgspec import Struct
 
-from fairlane.engine.groups import Argument, Leash, ProcessGroup, whatever_happens
+from fairlane.engine.groups import Argument, Leash, ProcessGroup
+from fairlane.engine.threads import to_its_end
 from fairlane.errors import Permanent
 
 TAIL_BYTES: Final = 64 * 1024
@@ -170,7 +171,7 @@ class Program:
         try:
             await program._connect(stdout, stderr, stdin, input)
         except BaseException:
-            await whatever_happens(program.stop(0))
+            await to_its_end(program.stop(0))
             raise
         return program
 
@@ -258,7 +259,7 @@ async def run_program(
     try:
         finished = await program.wait()
     except BaseException:
-        await whatever_happens(program.stop(grace_seconds), hurry=program.kill)
+        await to_its_end(program.stop(grace_seconds), hurry=program.kill)
         raise
     if check and finished.returncode != 0:
         raise _failed(os.fspath(argv[0]), finished)

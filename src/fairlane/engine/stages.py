@@ -13,8 +13,6 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Self
 
-import msgspec
-
 from fairlane.core.retry import Retry
 from fairlane.engine.classify import classify
 from fairlane.engine.link import Link
@@ -104,7 +102,7 @@ class _StageBase:
         results = Results.of(function)
         key = f"stage:{self.name}"
         if key in self._kept:
-            return results.decode(self._kept[key])
+            return results.decode_or_plain(self._kept[key])
         self._started()
         needs = tuple(sorted((uses or {}).items()))
         try:
@@ -121,11 +119,7 @@ class _StageBase:
         await self._services.keep(key, text)
         self._kept[key] = text
         self._ended(status, message)
-        return (
-            results.decode(text)
-            if status == "done" and message is None
-            else msgspec.json.decode(text)
-        )
+        return results.decode_or_plain(text)
 
     async def _attempts(
         self,

@@ -1,7 +1,8 @@
-"""Blocking code beside the loop, awaited to its end.
+"""Work that is awaited to its end, whatever happens to who awaits it.
 
-A thread cannot be cancelled. Who stopped waiting for one would go on while it still runs: its job
-would be reported as ended too early, and what it did to files would be known to nobody.
+A thread cannot be cancelled, and a clean-up must not be. Who stopped waiting for one would go on
+while it still runs: its job would be reported as ended too early, and what it did to files would be
+known to nobody.
 """
 
 import asyncio
@@ -19,8 +20,11 @@ async def in_thread(
     return await to_its_end(asyncio.get_running_loop().run_in_executor(threads, function, *args))
 
 
-async def to_its_end(work: Awaitable[T]) -> T:
-    """Await work even if this task is cancelled meanwhile, and be cancelled then."""
+async def to_its_end(work: Awaitable[T], *, hurry: Callable[[], None] | None = None) -> T:
+    """Await work even if this task is cancelled meanwhile, and be cancelled then.
+
+    `hurry` is called at each such cancellation.
+    """
     task = asyncio.ensure_future(work)
     cancellation: asyncio.CancelledError | None = None
     while not task.done():
@@ -28,6 +32,8 @@ async def to_its_end(work: Awaitable[T]) -> T:
             await asyncio.wait([task])
         except asyncio.CancelledError as error:
             cancellation = error
+            if hurry is not None:
+                hurry()
     if cancellation is not None:
         task.exception()  # the cancellation is what counts, and this has been looked at
         raise cancellation
