@@ -1,6 +1,7 @@
 """The shapes that rows have on their way out of the database: JSON arrays."""
 
 from collections.abc import Iterable, Iterator
+from sys import intern
 from typing import Any, TypeVar
 
 import apsw
@@ -42,10 +43,12 @@ class JobRow(Struct, array_like=True):
     started_at: float | None
 
     def job(self) -> Job:
+        """Make a job; a million of them share the few texts that they have in common."""
         return Job(
-            self.id, self.task, self.queue, self.lane, self.kind, self.band, self.position,
-            self.state, terms_from_text(self.terms), self.dedupe, bool(self.exclusive),
-            self.digest, self.bucket, self.attempt, self.failures, self.crashes, self.fence,
+            self.id, intern(self.task), intern(self.queue), self.lane and intern(self.lane),
+            intern(self.kind), self.band, self.position, self.state, terms_from_text(self.terms),
+            self.dedupe, bool(self.exclusive), self.digest, self.bucket and intern(self.bucket),
+            self.attempt, self.failures, self.crashes, self.fence,
             bool(self.holds_lane), self.worker, self.due_at,
             _reason.decode(self.reason) if self.reason else None, self.stopping, self.created_at,
             self.started_at,
