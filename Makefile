@@ -14,13 +14,14 @@ STAMP := $(VENV)/.installed
 PIP := $(BIN)/python -m pip --quiet --quiet --disable-pip-version-check --no-input
 
 help: ## Show what can be made
+	@echo "The first command sets everything up, which takes about half a minute."
 	@echo "make run      set up and run a short tour of Fairlane"
 	@echo "make test     set up and run every test (ARGS=\"tests/core -k lane\" for some)"
 	@echo "make check    formatting, lint, types and layers"
 	@echo "make format   put the code into the agreed form"
 	@echo "make bench    measure throughput on this machine"
 	@echo "make setup    only create $(VENV) and install into it"
-	@echo "make clean    remove $(VENV) and everything tools have made"
+	@echo "make clean    remove $(VENV), the tour's database and everything tools have made"
 
 run: $(STAMP)
 	@$(BIN)/python examples/tour.py $(ARGS)
@@ -46,8 +47,9 @@ setup: $(STAMP)
 	@echo "$(VENV) is ready"
 
 clean:
-	@echo "Removing $(VENV) and what tools have made"
+	@echo "Removing $(VENV), the tour's database and what tools have made"
 	@rm -rf "$(VENV)" build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	@rm -f tour.db tour.db-* tour.db.*
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The stamp is newer than what it was installed from, so a second run installs nothing. A folder whose
@@ -56,7 +58,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@"$(BIN)/python" -m pip --version >/dev/null 2>&1 || { $(find_python); $(need_venv); \
 	    echo "Creating $(VENV) with $$($$python --version)"; \
 	    $$python -m venv --clear "$(VENV)"; }
-	@echo "Installing Fairlane and its tools into $(VENV) (once, and again when pyproject.toml changes)"
+	@echo "Installing Fairlane and its tools into $(VENV): about half a minute, once (and when pyproject.toml changes)"
 	@$(PIP) install --root-user-action=ignore --no-warn-script-location \
 	    --constraint constraints.txt --editable '.[dev]'
 	@touch "$(STAMP)"

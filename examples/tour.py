@@ -1,16 +1,19 @@
 """A tour of Fairlane in the terminal: a small media archive at work, live.
 
 It fetches from six accounts (a lane each, three at a time), makes previews on a scarce "gpu",
-checks a flaky service, and changes its own limits on the way. Everything is kept in `tour.db`: kill
-it with `kill -9` in the middle and run it again, and it goes on where it was.
+checks a flaky service, and pauses and changes its own queue on the way. It takes about half a
+minute. Everything is kept in `tour.db`: kill it with `kill -9` in the middle and run it again, and
+it goes on where it was.
 """
 
 import argparse
 import asyncio
 import contextlib
+import logging
 import random
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 from rich.console import Console, Group
@@ -20,10 +23,24 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from fairlane import Context, Fairlane, Give, JobView, Priority, Retry, Retryable, Snapshot
+from fairlane import (
+    Context,
+    Fairlane,
+    FairlaneError,
+    Give,
+    JobView,
+    Priority,
+    Retry,
+    Retryable,
+    Snapshot,
+)
 
 DATABASE = Path("tour.db")
 ACCOUNTS = ["esa", "nasa", "noaa", "nrk", "rijks", "tate"]
+PAGES = range(1, 9)
+CRASHES = 5  # how often this program may be killed before a job that ran each time is given up
+
+logging.getLogger("fairlane").addHandler(logging.NullHandler())  # the picture shows what fails
 
 app = Fairlane(f"sqlite:///{DATABASE}")
 app.queue("archive", max_concurrent=3)
@@ -33,7 +50,7 @@ app.limit("service", starts=2, per_seconds=3)
 app.resource("gpu", 1)
 
 
-@app.task(queue="archive", lane="{account}", stages=["listing", "saving"])
+@app.task(queue="archive", lane="{account}", stages=["listing", "saving"], recover=CRASHES)
 async def fetch(ctx: Context, account: str, page: int) -> dict[str, int]:
     """Fetch one page of an account: never two at a time for the same account."""
     count = await ctx.stage("listing").run(list_page, account, page)
@@ -51,11 +68,13 @@ async def list_page(account: str, page: int) -> int:
     return 4 + (len(account) * 7 + page * 3) % 6
 
 
-@app.task(queue="previews", lane="{account}", retry=Retry(times=2, first_seconds=1))
+@app.task(queue="previews", lane="{account}", recover=CRASHES)
 async def preview(ctx: Context, account: str) -> str:
     """Render a preview; the rendering itself needs the one gpu there is."""
     return str(
-        await ctx.stage("rendering").run(render, account, uses={"gpu": 1}, fallback=Give(""))
+        await ctx.stage("rendering").run(
+            render, account, uses={"gpu": 1}, fallback=Give("no preview")
+        )
     )
 
 
@@ -66,7 +85,7 @@ async def render(account: str) -> str:
     return f"{account}.webp"
 
 
-@app.task(queue="checks", limits=["service"], retry=Retry(times=3, first_seconds=1, factor=2))
+@app.task(queue="checks", limits=["service"], retry=Retry(times=3), recover=CRASHES)
 async def check(ctx: Context, account: str) -> None:
     """Ask a service that is allowed two questions in three seconds and fails now and then."""
     await asyncio.sleep(0.2)
@@ -78,37 +97,50 @@ async def check(ctx: Context, account: str) -> None:
 
 async def submit_everything() -> None:
     await app.submit_many(
-        [fetch.call(account=account, page=page) for page in (1, 2, 3, 4) for account in ACCOUNTS]
+        [fetch.call(account=account, page=page) for page in PAGES for account in ACCOUNTS]
         + [preview.call(account=account) for account in ACCOUNTS * 2]
         + [check.call(account=account) for account in ACCOUNTS]
     )
 
 
+async def clear_what_the_tour_set() -> None:
+    """Let the code's settings count again: what an operator sets outlives the program."""
+    await app.resume("archive")
+    await app.set_queue("archive", max_concurrent=None)
+
+
 class Story:
     """What the tour does by itself, and tells."""
 
-    def __init__(self) -> None:
-        self.line = "24 pages, 12 previews and 6 checks were accepted, all in one commit."
+    def __init__(self, heard: Callable[[str], None]) -> None:
+        self._heard = heard
+        self.line = ""
+
+    def say(self, line: str) -> None:
+        self.line = line
+        self._heard(line)
 
     async def tell(self) -> None:
-        await asyncio.sleep(5)
-        self.line = "max_concurrent of archive goes from 3 to 5: free slots fill at once."
-        await app.set_queue("archive", max_concurrent=5)
-        await asyncio.sleep(4)
-        self.line = "A job of high priority is submitted: it goes before everything that waits."
-        await fetch.options(priority=Priority.HIGH).submit(account="esa", page=9)
-        await asyncio.sleep(4)
-        self.line = "The archive is paused: what runs goes on, nothing new starts."
+        await asyncio.sleep(6)
+        self.say("The archive is paused: what runs goes on, nothing new starts.")
         await app.pause("archive")
-        await asyncio.sleep(4)
+        await asyncio.sleep(5)
+        self.say("The archive is resumed: it goes on where it stopped.")
         await app.resume("archive")
+        await asyncio.sleep(4)
+        self.say("The archive may run 5 at a time instead of 3: free slots fill at once.")
+        await app.set_queue("archive", max_concurrent=5)
+        await asyncio.sleep(5)
+        self.say("A page of loc comes with high priority: it passes all that wait.")
+        await fetch.options(priority=Priority.HIGH).submit(account="loc", page=9)
+        await asyncio.sleep(5)
+        self.say("The limit is cleared: 3 at a time again, as the code says.")
         await app.set_queue("archive", max_concurrent=None)
-        self.line = "Resumed, and the limit is back to what the code says: 3."
 
 
 def bar(job: JobView) -> ProgressBar | str:
     percent = job.progress.percent
-    return "" if percent is None else ProgressBar(total=100, completed=percent, width=16)
+    return "" if percent is None else ProgressBar(total=100, completed=percent, width=12)
 
 
 def doing(job: JobView) -> str:
@@ -126,7 +158,7 @@ async def reasons(snapshot: Snapshot, most: int) -> list[tuple[JobView, str]]:
     found = []
     for jobs in snapshot.waiting.values():
         for job in jobs[:most]:
-            with contextlib.suppress(Exception):
+            with contextlib.suppress(FairlaneError):
                 why = await app.explain(job.id)
                 if why["state"] not in ("running", "completed"):
                     found.append((job, why["reasons"][0]["message"]))
@@ -134,39 +166,48 @@ async def reasons(snapshot: Snapshot, most: int) -> list[tuple[JobView, str]]:
 
 
 def table(*columns: str) -> Table:
+    """Fixed columns, and a last one that takes what is left and is cut off there."""
     made = Table(box=None, expand=True, pad_edge=False)
-    for column, width in zip(columns, (9, 7, 16, None), strict=True):
-        made.add_column(column, no_wrap=True, width=width)
+    for column, width in zip(columns[:-1], (8, 6, 12), strict=True):
+        made.add_column(column, no_wrap=True, min_width=width, max_width=width)
+    made.add_column(columns[-1], no_wrap=True, overflow="ellipsis", ratio=1)
     return made
 
 
-def picture(snapshot: Snapshot, waiting: list[tuple[JobView, str]], story: Story) -> Group:
+def counted(snapshot: Snapshot) -> Text:
+    queues = "   ".join(
+        f"{name} {by.get('running', 0)} / {sum(by.values()) - by.get('running', 0)}"
+        for name, by in snapshot.counts.items()
+    )
+    line = f"running / waiting:   {queues}" if queues else "all done"
+    return Text(line, style="bold", no_wrap=True, overflow="ellipsis")
+
+
+def picture(
+    snapshot: Snapshot, waiting: list[tuple[JobView, str]], story: Story, rows: int
+) -> Group:
+    """Draw the present in so many rows of jobs; what ended takes what the others leave."""
     running = table("running", "lane", "progress", "doing")
-    for job in snapshot.running[:9]:
+    for job in snapshot.running[: rows - len(waiting) - 2]:
         running.add_row(job.task, job.lane or "", bar(job), doing(job))
     queue = table("waiting", "lane", "state", "why")
     for job, why in waiting:
         queue.add_row(job.task, job.lane or "", job.state, Text(why, style="dim"))
     ended = table("ended", "lane", "state", "result")
-    for job in snapshot.ended[:7]:
+    for job in snapshot.ended[: rows - running.row_count - queue.row_count]:
         said = job.error.message if job.error else str(job.result)
         ended.add_row(job.task, job.lane or "", Text(job.state, STYLES[job.state]), said)
-    counts = "   ".join(
-        f"{name}: {by.get('running', 0)} running, {sum(by.values()) - by.get('running', 0)} waiting"
-        for name, by in snapshot.counts.items()
-    )
+    line = Text(story.line, no_wrap=True, overflow="ellipsis")
     return Group(
-        Panel(Text(story.line), title="Fairlane", subtitle=f"event {snapshot.seq}"),
-        Text(counts or "all done", style="bold"),
-        running,
-        queue,
-        ended,
+        Panel(line, title="Fairlane", subtitle=f"event {snapshot.seq}"),
+        counted(snapshot),
+        *(part for part in (running, queue, ended) if part.row_count),
     )
 
 
-async def snapshots() -> AsyncIterator[Snapshot]:
+async def snapshots(rows: int) -> AsyncIterator[Snapshot]:
     while True:
-        snapshot = await app.snapshot(waiting=3, ended=7)
+        snapshot = await app.snapshot(waiting=3, ended=rows)
         yield snapshot
         if not snapshot.counts:
             return
@@ -174,45 +215,59 @@ async def snapshots() -> AsyncIterator[Snapshot]:
 
 
 async def show_live(console: Console, story: Story) -> None:
+    rows = max(8, console.height - 9)  # what the panel, the counts and three headings leave
+    most = 2 if rows < 20 else 3
     with Live(console=console, refresh_per_second=8, transient=False) as live:
-        async for snapshot in snapshots():
-            live.update(picture(snapshot, await reasons(snapshot, 3), story))
+        async for snapshot in snapshots(rows):
+            live.update(picture(snapshot, await reasons(snapshot, most), story, rows))
 
 
-async def show_lines(console: Console, story: Story) -> None:
+async def show_lines(console: Console, after: int) -> None:
     """Without a terminal: one line per thing that happens."""
-    told = ""
-    async for event in app.events():
-        if story.line != told:
-            told = story.line
-            console.print(f"-- {told}")
+    jobs: dict[str, JobView] = {}
+    async for event in app.events(after=after):
         if event.type == "job_state_changed" and event.job:
-            console.print(
-                f"{event.seq:>5}  {event.queue:<9} {event.job[-6:]}  {event.data['state']}"
-            )
-        if not (await app.snapshot(waiting=0, ended=0)).counts:
+            if event.job not in jobs:
+                jobs[event.job] = await app.show(event.job)
+            job = jobs[event.job]
+            state = event.data["state"]
+            console.print(f"{event.seq:>5}  {job.task:<8} {job.lane or '':<6} {state}")
+        present = await app.snapshot(waiting=0, ended=0)
+        if not present.counts and event.seq >= present.seq:
             return
+
+
+async def run(console: Console, *, plain: bool) -> None:
+    story = Story(lambda line: console.print(f"-- {line}") if plain else None)
+    await clear_what_the_tour_set()
+    present = await app.snapshot(waiting=0, ended=0)
+    if present.counts:
+        story.say("tour.db had unfinished jobs from an earlier run: they go on.")
+    else:
+        story.say("48 pages, 12 previews and 6 checks are accepted, all in one commit.")
+        await submit_everything()
+    telling = asyncio.create_task(story.tell())
+    try:
+        await (show_lines(console, present.seq) if plain else show_live(console, story))
+    finally:
+        telling.cancel()
+        await asyncio.wait([telling])
+        await clear_what_the_tour_set()
 
 
 async def main(*, plain: bool) -> None:
     console = Console()
-    story = Story()
+    began_at = datetime.now(UTC)
     async with app:
-        if (await app.snapshot()).counts:
-            story.line = "tour.db had unfinished jobs from an earlier run: they go on."
-        else:
-            await submit_everything()
-        telling = asyncio.create_task(story.tell())
-        show = show_lines if plain or not console.is_terminal else show_live
-        await show(console, story)
-        telling.cancel()
-        page = await app.history(limit=1000)
-    states = [job.state for job in page.items]
-    console.print(
-        f"\nDone: {states.count('completed')} completed, {states.count('failed')} failed (as "
-        f"planned: one account is gone). All of it is in {DATABASE}; "
-        "the next step is docs/quickstart.md."
-    )
+        await run(console, plain=plain or not console.is_terminal)
+        ended = (await app.history(since=began_at, limit=1000)).items
+    failed = [job for job in ended if job.state == "failed"]
+    completed = sum(job.state == "completed" for job in ended)
+    console.print(f"\nDone: {completed} completed, {len(failed)} failed in this run.")
+    for job in failed:
+        why = job.error.message if job.error else "unknown"
+        console.print(f"  {job.task} {job.params['account']}: {why}")
+    console.print(f"All of it is in {DATABASE}. The next step is docs/quickstart.md.")
 
 
 if __name__ == "__main__":

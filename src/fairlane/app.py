@@ -1,39 +1,60 @@
 """`Fairlane`: declare queues, limits, tasks and schedules; run an engine; then steer it
 (`client`)."""
 
+import inspect
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Concatenate, Final, Literal, ParamSpec, Self, TypeVar, overload
+from typing import (
+    Any,
+    Concatenate,
+    Final,
+    Literal,
+    ParamSpec,
+    Self,
+    TypeVar,
+    Unpack,
+    get_args,
+    overload,
+)
 
 import msgspec
 
 from fairlane.client import Client
 from fairlane.core.inputs import Input, Record, Setting
-from fairlane.core.queues import settings_from
+from fairlane.core.queues import QueueOptions, settings_from
 from fairlane.core.retry import Retry
+from fairlane.core.settings import check_amounts, check_name, is_number
 from fairlane.engine.clock import Clock, SystemClock
 from fairlane.engine.context import Context, SyncContext
+from fairlane.engine.declared import check_known
 from fairlane.engine.definition import GRACE_SECONDS, Definition, Isolation, Precondition, Template
 from fairlane.engine.engine import Engine
 from fairlane.engine.hooks import Hook
 from fairlane.engine.schedules import GRACE_SECONDS as MISFIRE_SECONDS
-from fairlane.engine.schedules import Schedule
+from fairlane.engine.schedules import Schedule, schedule_from
 from fairlane.engine.triggers import Trigger
 from fairlane.engine.worker import RECHECK_SECONDS
-from fairlane.errors import BadSetting, UnknownName
+from fairlane.errors import BadSetting, UnknownName, UsageError
+from fairlane.jobs import Job
 from fairlane.lifetime import Lifetime
 from fairlane.store.opening import store_at
 from fairlane.store.protocol import Store
 from fairlane.sync import Sync
-from fairlane.tasks import Call, Policies, Task
+from fairlane.tasks import Call, Policies, Task, as_call
 
 P = ParamSpec("P")
 R = TypeVar("R")
+Overlap = Literal["skip", "queue", "cancel"]
 
 DEFAULT_DATABASE: Final = "sqlite:///fairlane.db"
 DEFAULT_SLOTS: Final = 256
+
+_TASK_OPTIONS: Final = [
+    *(name for name in inspect.signature(Definition).parameters if name != "function"),
+    *Policies.__struct_fields__,
+]
 
 
 class Fairlane(Client):
@@ -64,6 +85,7 @@ class Fairlane(Client):
         self._stop_grace_seconds = stop_grace_seconds
         self._recheck_seconds = recheck_seconds
         self._in_a_hurry = False
+        self._opened_in: int | None = None  # the process whose engine is started
         self._definitions: dict[str, Definition] = {}
         self._settings: dict[tuple[str, str], Setting] = {}
         self._schedules: dict[str, Schedule] = {}
@@ -72,26 +94,49 @@ class Fairlane(Client):
         store_at(self.database)  # a wrong address is told here, not at the first start
         self.queue("default")
 
+    def __repr__(self) -> str:
+        state = "started" if self._is_started else "not started"
+        return f"<Fairlane {self.database}, {len(self.tasks)} tasks, {state}>"
+
     # declaring
 
-    def queue(self, name: str, **settings: Any) -> None:
+    def queue(self, name: str, **settings: Unpack[QueueOptions]) -> None:
         """Declare a queue.
 
         Settings: max_concurrent, order ("fifo", "strict", "round_robin"), on_conflict ("queue",
         "reject", "merge", "reject_running"), devices, anti_starvation, starvation_picks,
         starvation_seconds. What an operator set while running stays in force over these.
         """
-        settings_from(name, settings)
-        self._settings["queue", name] = Setting("", "queue", name, "code", settings)
+        values: dict[str, Any] = {**settings}
+        settings_from(name, values)
+        self._declare("queue", name)
+        self._settings["queue", name] = Setting("", "queue", name, "code", values)
 
     def limit(self, key: str, *, starts: int, per_seconds: float) -> None:
         """Allow so many starts in every window; `key:anything` counts apart, by the same rule."""
         values = {"starts": starts, "per_seconds": per_seconds}
+        check_amounts("rate", key, values)
+        self._declare("limit", key)
         self._settings["rate", key] = Setting("", "rate", key, "code", values)
 
     def resource(self, name: str, amount: int) -> None:
         """Say how much there is of something that jobs and stages use."""
-        self._settings["resource", name] = Setting("", "resource", name, "code", {"amount": amount})
+        values = {"amount": amount}
+        check_amounts("resource", name, values)
+        self._declare("resource", name)
+        self._settings["resource", name] = Setting("", "resource", name, "code", values)
+
+    def _declare(self, what: str, name: str) -> None:
+        """Raise while an engine runs: it has taken what was declared and would not notice more."""
+        if self._is_started:
+            raise UsageError(
+                f'{what} "{name}" comes too late, the engine is started; '
+                "declare it before the engine starts"
+            )
+
+    @property
+    def _is_started(self) -> bool:
+        return self._opened_in == os.getpid()  # a forked child has no engine yet
 
     @overload
     def task(self, function: Callable[Concatenate[Context, P], Awaitable[R]], /) -> Task[P, R]: ...
@@ -135,17 +180,21 @@ class Fairlane(Client):
         `limits`, `requires` and `outputs` are templates over the parameters, such as "{handle}".
         """
         if function:
-            return self._register(function[0], {})
+            return self._register(function[0], options)
         return lambda decorated: self._register(decorated, options)
 
     def _register(self, function: Callable[..., Any], options: dict[str, Any]) -> Task[Any, Any]:
+        check_known(options, _TASK_OPTIONS)
         for_scheduler = {k: v for k, v in options.items() if k in Policies.__struct_fields__}
         for_worker = {k: v for k, v in options.items() if k not in for_scheduler}
-        for_scheduler["uses"] = for_scheduler.get("uses") or {}
-        definition = Definition(function, **for_worker)
+        if for_scheduler.get("uses") is None:
+            for_scheduler["uses"] = {}
+        definition, policies = Definition(function, **for_worker), Policies(**for_scheduler)
+        policies.check(definition)
+        self._declare("task", definition.name)
         if definition.name in self.tasks:
             raise BadSetting(f'there is already a task "{definition.name}"; give this one a name=…')
-        task: Task[Any, Any] = Task(self, definition, Policies(**for_scheduler))
+        task: Task[Any, Any] = Task(self, definition, policies)
         self.tasks[definition.name] = task
         self._definitions[definition.name] = definition
         return task
@@ -161,13 +210,24 @@ class Fairlane(Client):
         timezone: str = "UTC",
         grace_seconds: float = MISFIRE_SECONDS,
         coalesce: bool = True,
-        overlap: Literal["skip", "queue", "cancel"] = "skip",
+        overlap: Overlap = "skip",
     ) -> None:
         """Declare a schedule: by cron expression, interval or a single instant.
 
         A firing that is late by no more than the grace happens; with `coalesce` once for all that
         piled up. `overlap` says what happens while the previous firing's job is still alive.
         """
+        check_name("schedule", name)
+        submission = as_call(call).submission()
+        where = f'schedule "{name}"'
+        if at is not None and not isinstance(at, datetime):
+            raise BadSetting(f"at of {where} is {at!r}; it must be a datetime")
+        if not is_number(grace_seconds) or grace_seconds < 0:
+            raise BadSetting(f"grace_seconds of {where} is {grace_seconds!r}; it must be 0 or more")
+        if overlap not in get_args(Overlap):
+            choices = ", ".join(get_args(Overlap))
+            raise BadSetting(f"overlap of {where} is {overlap!r}; choose one of {choices}")
+        self._declare("schedule", name)
         if at is not None:
             trigger = Trigger.once(at, timezone=timezone)
         else:
@@ -175,7 +235,7 @@ class Fairlane(Client):
         self._schedules[name] = Schedule(
             name=name,
             trigger=trigger,
-            submission=call.submission(),
+            submission=submission,
             grace_seconds=grace_seconds,
             coalesce=coalesce,
             overlap=overlap,
@@ -183,6 +243,9 @@ class Fairlane(Client):
 
     def on_end(self, hook: Hook) -> Hook:
         """Call this with the job whenever one ends, at least once each."""
+        if not callable(hook):
+            raise BadSetting(f"on_end takes a function, got {hook!r}")
+        self._declare("hook", getattr(hook, "__name__", repr(hook)))
         self._hooks.append(hook)
         return hook
 
@@ -197,6 +260,17 @@ class Fairlane(Client):
         self._in_a_hurry = kind is not None
         await self._lifetime.leave()
 
+    def __enter__(self) -> Self:
+        """Start the engine in a thread of its own and stop it at the end of the block."""
+        if self._is_started:
+            raise UsageError("the engine is already started in this process; enter it only once")
+        self.start()
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        self._in_a_hurry = kind is not None
+        self.stop()
+
     def start(self) -> None:
         """Start the engine in a thread of its own, for programs without asyncio. Safe to repeat."""
         self._lifetime.start()
@@ -210,11 +284,11 @@ class Fairlane(Client):
         store = store_at(self.database)
         await store.open()
         try:
-            stored = await store.records("schedule")
+            self._opened_in = os.getpid()
             engine = Engine(
                 store,
                 self._definitions,
-                lambda: self._declarations(stored),
+                self._declarations,
                 clock=self.clock,
                 slots=self._slots,
                 recheck_seconds=self._recheck_seconds,
@@ -223,6 +297,7 @@ class Fairlane(Client):
             )
             await engine.start()
         except BaseException:
+            self._opened_in = None
             await store.close()
             raise
         return engine
@@ -231,7 +306,9 @@ class Fairlane(Client):
         try:
             await engine.stop(0.0 if self._in_a_hurry else self._stop_grace_seconds)
         finally:
-            await engine.store.close()
+            self._opened_in, self._in_a_hurry = None, False
+            if not engine.still_runs():
+                await engine.store.close()  # otherwise what it holds ends with the process
 
     def _check_names(self) -> None:
         """Tell about a task that names what nobody declared, before anything runs."""
@@ -240,10 +317,11 @@ class Fairlane(Client):
             if task.policies.queue not in queues:
                 raise UnknownName("queue", task.policies.queue, queues)
 
-    def _declarations(self, stored: Mapping[str, str]) -> list[Input]:
+    def _declarations(self, stored: Mapping[tuple[str, str], str]) -> list[Input]:
         inputs: list[Input] = list(self._settings.values())
         for name, schedule in self._schedules.items():
-            before = msgspec.json.decode(stored[name], type=Schedule) if name in stored else None
+            text = stored.get(("schedule", name))
+            before = None if text is None else schedule_from(text)
             same = before is not None and before.trigger == schedule.trigger
             inputs.append(Record("", "schedule", name, msgspec.structs.replace(
                 schedule,
@@ -254,6 +332,12 @@ class Fairlane(Client):
             body = msgspec.json.encode(task.definition.parameters.schema()).decode()
             inputs.append(Record("", "task", task.name, body))
         return inputs
+
+    async def submit_many(self, calls: Sequence[Call[Any]]) -> list[Job[Any]]:
+        """Submit calls in this order, all or none: one conflict refuses all and names it."""
+        if isinstance(calls, Call):
+            raise UsageError(f"submit_many takes a list of calls, got {calls!r}; use submit")
+        return await super().submit_many([as_call(call) for call in calls])
 
     # what the client builds on
 

@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 import msgspec
 
@@ -25,10 +25,11 @@ from fairlane.core.inputs import (
     Submit,
 )
 from fairlane.core.job import JobId
-from fairlane.core.queues import settings_from
+from fairlane.core.lifecycle import FINAL
+from fairlane.core.queues import QueueChanges, QueueOptions, settings_from
 from fairlane.core.scheduler import Scheduler
 from fairlane.engine.schedules import Schedule, fire
-from fairlane.errors import BadSetting, NotFound, UnknownName
+from fairlane.errors import BadSetting, Conflict, NotFound, UnknownName
 from fairlane.ids import new_id
 from fairlane.jobs import Job
 from fairlane.snapshots import (
@@ -113,6 +114,9 @@ class Client:
 
     async def rerun(self, job: str) -> Job[Any]:
         """Run an ended job's original input again, as a new job."""
+        view = await self.show(job)
+        if view.state not in FINAL:
+            raise Conflict(f"job {job} is {view.state}; it can be run again when it has ended")
         submission = await self._on_loop(self._store.submission(JobId(job)))
         if submission is None:
             raise NotFound(f"job {job} does not exist")
@@ -156,6 +160,11 @@ class Client:
         cursor: str | None = None,
     ) -> Page:
         """List ended jobs, the newest end first; `next` of a page is the cursor of the next."""
+        if queue is not None:
+            await self._check_queue(queue)
+        for state in states:
+            if state not in FINAL:
+                raise UnknownName("final state", state, FINAL)
         query = Query(
             states=tuple(states), task=task, queue=queue, lane=lane,
             since=None if since is None else since.timestamp(),
@@ -177,9 +186,9 @@ class Client:
     async def resume(self, queue: str) -> dict[str, Any]:
         return await self.call(Resume(new_id(), queue))  # type: ignore[no-any-return]
 
-    async def set_queue(self, queue: str, **settings: Any) -> dict[str, Any]:
+    async def set_queue(self, queue: str, **settings: Unpack[QueueChanges]) -> dict[str, Any]:
         """Change settings while running; None clears a choice, so that the code's counts again."""
-        return await self._set("queue", queue, settings)
+        return await self._set("queue", queue, {**settings})
 
     async def set_limit(
         self, key: str, *, starts: int | None = None, per_seconds: float | None = None
@@ -202,8 +211,15 @@ class Client:
 
     async def drain(self, queue: str | None = None) -> None:
         """Return when nothing runs and nothing will: all done, or paused and the last one ended."""
+        if queue is not None:
+            await self._check_queue(queue)
         while not await self._is_drained(queue):  # noqa: ASYNC110 - other processes end jobs too
             await asyncio.sleep(0.05)
+
+    async def _check_queue(self, queue: str) -> None:
+        known = await self._on_loop(self._store.records("queue"))
+        if queue not in known:
+            raise UnknownName("queue", queue, known)
 
     async def _is_drained(self, queue: str | None) -> bool:
         records = await self._on_loop(self._store.records("queue"))
@@ -215,7 +231,7 @@ class Client:
                     return False
         return True
 
-    async def forecast(self, queue: str | None = None, **what_if: Any) -> Forecast:
+    async def forecast(self, queue: str | None = None, **what_if: Unpack[QueueOptions]) -> Forecast:
         """Say when each waiting job will start; with a queue's settings, what they would change."""
         if what_if and queue is None:
             raise BadSetting(f"say which queue would have {', '.join(what_if)}: forecast(queue, …)")

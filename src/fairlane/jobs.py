@@ -7,7 +7,7 @@ from fairlane.core.inputs import Cancel, Explain, Move, Prioritize, RetryJob, Sk
 from fairlane.core.job import JobId
 from fairlane.core.lifecycle import Priority
 from fairlane.engine.parameters import Results
-from fairlane.errors import JobCancelled, JobFailed, JobSkipped
+from fairlane.errors import BadSetting, JobCancelled, JobFailed, JobSkipped
 from fairlane.ids import new_id
 from fairlane.store.views import JobView, LogLine
 
@@ -37,8 +37,11 @@ class Job(Generic[R]):
 
     async def wait(self, timeout_seconds: float | None = None) -> R:
         """Return the result when the job has completed; raise if it ended otherwise."""
-        async with asyncio.timeout(timeout_seconds):
-            view = await self._app.wait_for(self.id)
+        try:
+            async with asyncio.timeout(timeout_seconds):
+                view = await self._app.wait_for(self.id)
+        except TimeoutError:
+            raise TimeoutError(f"job {self.id} has not ended in {timeout_seconds:g} s") from None
         if view.state == "completed":
             if self._results is None:
                 return view.result  # type: ignore[no-any-return]
@@ -60,10 +63,12 @@ class Job(Generic[R]):
 
         `outputs` says what becomes of finished files; `force` kills a process that does not stop.
         """
+        _one_of("outputs", outputs, "keep", "delete")
         return await self._call(Cancel(new_id(), self.id, outputs, force))
 
     async def retry(self, *, place: Literal["head", "tail"] = "head") -> dict[str, Any]:
         """Run a failed or cancelled job once more, as itself."""
+        _one_of("place", place, "head", "tail")
         return await self._call(RetryJob(new_id(), self.id, place))
 
     async def rerun(self) -> "Job[R]":
@@ -82,6 +87,8 @@ class Job(Generic[R]):
 
         `to="head"` is "start now".
         """
+        if to is not None:
+            _one_of("to", to, "head", "tail")
         return await self._call(Move(new_id(), self.id, to, _id(before), _id(after)))
 
     async def set_priority(self, priority: Priority) -> dict[str, Any]:
@@ -104,3 +111,8 @@ class Job(Generic[R]):
 
 def _id(job: "Job[Any] | str | None") -> JobId | None:
     return None if job is None else JobId(job.id if isinstance(job, Job) else job)
+
+
+def _one_of(what: str, got: str, *choices: str) -> None:
+    if got not in choices:
+        raise BadSetting(f"{what} is {got!r}; choose {' or '.join(choices)}")

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Final
 
 from fairlane.engine.engine import Engine
-from fairlane.errors import NotStarted
+from fairlane.errors import NotStarted, UsageError
 
 IN_CHILD: Final = "FAIRLANE_CHILD"
 
@@ -41,6 +41,7 @@ class Lifetime:
         if self._engine is None and self._restart:
             self.start()
         if self._engine is None:
+            _refuse_in_child()
             raise NotStarted(
                 "the engine is not started; use `async with app:` in an asyncio program, or "
                 "`app.start()` and `app.sync` in a plain one"
@@ -49,9 +50,10 @@ class Lifetime:
 
     async def enter(self) -> None:
         """Start the engine on the running loop."""
+        _refuse_in_child()
         with self._lock:
             if self._engine is not None or self._entering:
-                raise NotStarted(
+                raise UsageError(
                     "the engine is already started in this process; enter it only once"
                 )
             self._entering = True
@@ -78,7 +80,7 @@ class Lifetime:
             if self._engine is not None:
                 return
             if self._entering:
-                raise NotStarted("the engine is being started by `async with app`; start it once")
+                raise UsageError("the engine is being started by `async with app`; start it once")
             ready: threading.Event = threading.Event()
             failure: list[BaseException] = []
             self._thread = threading.Thread(
@@ -102,9 +104,12 @@ class Lifetime:
         finally:
             ready.set()
         loop.run_forever()
+        loop.run_until_complete(_cancel_the_rest())
         loop.close()
 
     def stop(self) -> None:
+        if self._loop is not None and _running_loop() is self._loop:
+            raise UsageError("app.stop() was called on the engine's own loop, which it would block")
         with self._lock:
             self._restart = False
             thread, loop = self._thread, self._loop
@@ -143,6 +148,29 @@ class Lifetime:
         if engine is not None:
             engine.store.abandon()
             _inherited.append(engine)
+
+
+async def _cancel_the_rest() -> None:
+    """End calls that came while the engine stopped: their callers must hear of it."""
+    rest = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in rest:
+        task.cancel()
+    await asyncio.gather(*rest, return_exceptions=True)
+
+
+def _running_loop() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
+
+
+def _refuse_in_child() -> None:
+    if os.environ.get(IN_CHILD):
+        raise UsageError(
+            "a child process imports this program to find its tasks, and the program tried to run; "
+            'put what starts it under `if __name__ == "__main__":`'
+        )
 
 
 _inherited: list[Engine] = []  # kept, so that nothing in them is closed in the wrong process

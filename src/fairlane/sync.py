@@ -28,15 +28,13 @@ class Sync:
         return found
 
     def _waited(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:
-            return self._run(coroutine)
-        coroutine.close()
-        raise UsageError(
-            "app.sync was called on a running event loop, which it would block; "
-            "await the same call without .sync"
-        )
+        if _on_a_running_loop():
+            coroutine.close()
+            raise UsageError(
+                "app.sync was called on a running event loop, which it would block; "
+                "await the same call without .sync"
+            )
+        return self._run(coroutine)
 
     def _wrap(self, value: Any) -> Any:
         if isinstance(value, Job):
@@ -63,3 +61,11 @@ class Sync:
                 yield item
         finally:
             self._waited(closing())
+
+
+def _on_a_running_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True

@@ -1,5 +1,6 @@
 """Tasks and calls: a function of yours, and one use of it with its parameters."""
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -22,10 +23,12 @@ from fairlane.core.inputs import Submission
 from fairlane.core.job import JobId, Terms
 from fairlane.core.lifecycle import Priority
 from fairlane.core.retry import Retry
+from fairlane.core.settings import is_count, settings_as
+from fairlane.engine.declared import Declared
 from fairlane.engine.definition import Definition, Template, fill
 from fairlane.engine.outputs import Policy, resolve
 from fairlane.engine.parameters import digest
-from fairlane.errors import BadSetting, TooLarge
+from fairlane.errors import BadSetting, TooLarge, UsageError
 from fairlane.ids import new_id
 
 if TYPE_CHECKING:
@@ -37,6 +40,7 @@ R = TypeVar("R")
 
 LARGEST_META: Final = 64 * 1024
 LONGEST_NAME: Final = 1_000
+_A_COUNT: Final = "a whole number, 0 or more"
 
 
 class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -54,10 +58,20 @@ class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     id: str | None = None
 
 
+EXPECTED: Final = {
+    "priority": "high, normal or low, by name or as a Priority",
+    "run_at": "a datetime",
+    "depends_on": "a list of jobs or their ids",
+    "run_anyway": "True or False",
+    "meta": "a dict of what can be written as JSON",
+    **dict.fromkeys(("queue", "lane", "dedupe", "id"), "text, or None"),
+}
+
+
 class Choices(TypedDict, total=False):
     """The same for a type checker: what `options(…)` takes."""
 
-    priority: Priority
+    priority: Priority | Literal["high", "normal", "low"]
     run_at: datetime | None
     depends_on: "Sequence[Job[Any] | str]"
     run_anyway: bool
@@ -83,6 +97,35 @@ class Policies(Struct, frozen=True, kw_only=True):
     recover: int = 1
     hold_lane: bool = True
 
+    def check(self, definition: Definition) -> None:
+        """Raise about the first option that could not work for this task."""
+        declared = Declared(definition.name, definition.parameters.names)
+        declared.expect(_is_text(self.queue), "queue", self.queue, "the name of a queue")
+        for option in ("lane", "bucket", "dedupe"):
+            declared.template(option, getattr(self, option))
+        declared.templates("limits", self.limits, example='"site"')
+        declared.templates("requires", self.requires, example='"gpu"')
+        declared.expect(
+            _are_amounts(self.uses),
+            "uses",
+            self.uses,
+            'a dict of whole numbers, e.g. uses={"gpu": 1}',
+        )
+        has_retry = self.retry is None or isinstance(self.retry, Retry)
+        declared.expect(has_retry, "retry", self.retry, "a Retry, e.g. Retry(times=3), or None")
+        declared.expect(is_count(self.recover), "recover", self.recover, _A_COUNT)
+        declared.flag("hold_lane", self.hold_lane)
+
+
+def _are_amounts(uses: object) -> bool:
+    return isinstance(uses, Mapping) and all(
+        _is_text(name) and is_count(amount, least=1) for name, amount in uses.items()
+    )
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and value != ""
+
 
 class Call(Generic[R]):
     """A task with checked parameters, ready to be submitted or scheduled."""
@@ -92,6 +135,10 @@ class Call(Generic[R]):
         self.params = task.definition.parameters.encode(values)
         self._values = values
         self._options = options
+
+    def __repr__(self) -> str:
+        values = ", ".join(f"{name}={repr(value)[:80]}" for name, value in self._values.items())
+        return f"<Call {self.task.name}({values:.300})>"
 
     def submission(self, reserve: Callable[[JobId, Path], Path] | None = None) -> Submission:
         """Fill in the templates; `reserve` finds a free name for an output that may be renamed."""
@@ -165,6 +212,16 @@ class Call(Generic[R]):
         return msgspec.json.encode(options).decode()
 
 
+def as_call(given: object) -> Call[Any]:
+    """Return a call, or say how to make one of what was given in its place."""
+    if isinstance(given, Call):
+        return given
+    if inspect.iscoroutine(given):
+        given.close()  # it will never be awaited, which Python would warn about
+    name = given.name if isinstance(given, Task) else "task"
+    raise UsageError(f"a call is needed, got {repr(given)[:200]}; pass {name}.call(…)")
+
+
 def _meta(meta: Mapping[str, Any]) -> str:
     try:
         text = msgspec.json.encode(meta)
@@ -184,6 +241,10 @@ class Task(Generic[P, R]):
         self.policies = policies
         self.__wrapped__ = definition.function
         self.__doc__ = definition.function.__doc__
+        self.__name__ = getattr(definition.function, "__name__", definition.name)
+
+    def __repr__(self) -> str:
+        return f'<Task "{self.name}" of queue "{self.policies.queue}">'
 
     @property
     def name(self) -> str:
@@ -202,11 +263,15 @@ class Task(Generic[P, R]):
 
     def options(self, **options: Unpack[Choices]) -> "Configured[P, R]":
         """Choose priority, run_at, depends_on, kind, meta, queue, lane or dedupe for this once."""
-        try:
-            return Configured(self._app, self, msgspec.convert(options, Options, strict=False))
-        except (msgspec.ValidationError, TypeError) as error:
-            known = ", ".join(Options.__struct_fields__)
-            raise BadSetting(f"{error} (options of a submission: {known})") from None
+        values: dict[str, Any] = {**options}
+        priority = values.get("priority")
+        if isinstance(priority, str) and priority.upper() in Priority.__members__:
+            values["priority"] = Priority[priority.upper()]
+        chosen = settings_as(
+            Options, values, owner=f'a submission of "{self.name}"', strict=False,
+            called="options of a submission", expected=EXPECTED,
+        )  # fmt: skip
+        return Configured(self._app, self, chosen)
 
 
 class Configured(Generic[P, R]):

@@ -80,9 +80,22 @@ class World:
 
 
 @asynccontextmanager
-async def running(app: Fairlane) -> AsyncIterator[World]:
-    """Run the app on a fake clock: the one it was given, or a new one."""
-    clock = app.clock if isinstance(app.clock, FakeClock) else FakeClock()
-    app.clock = clock
-    async with app:
-        yield World(app, clock)
+async def running(app: Fairlane, *, database: str | None = None) -> AsyncIterator[World]:
+    """Run an app on a fake clock, and in memory, for the length of the block.
+
+    An app that was made with a fake clock is a test's own and keeps its database; any other is put
+    back as it was afterwards. `database` names another one.
+    """
+    was_clock, was_database = app.clock, app.database
+    if isinstance(was_clock, FakeClock):
+        clock = was_clock
+        app.database = database or was_database
+    else:
+        clock = FakeClock()
+        app.clock = clock
+        app.database = database or "memory://"
+    try:
+        async with app:
+            yield World(app, clock)
+    finally:
+        app.clock, app.database = was_clock, was_database

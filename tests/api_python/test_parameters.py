@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, SecretStr
 
-from fairlane import BadParameters, BadSetting, Fairlane, TooLarge
+from fairlane import BadParameters, BadSetting, Fairlane, Priority, TooLarge
 from fairlane.testing import running
 
 
@@ -105,17 +105,56 @@ def test_an_option_that_does_not_exist_is_refused_with_those_that_do(app: Fairla
         work.options(kind="begin")  # type: ignore[arg-type]
 
 
-def test_a_template_that_names_no_parameter_is_refused(app: Fairlane) -> None:
-    @app.task(lane="{acount}")
-    async def work(account: str) -> None: ...
-
-    with pytest.raises(BadSetting, match=r"acount.*parameters: \{account\}"):
-        work.call("ann").submission()
-
-
 def test_templates_may_be_functions(app: Fairlane) -> None:
     @app.task(lane=lambda values: values["url"].split("/")[2], dedupe="{url}")
     async def work(url: str) -> None: ...
 
     submission = work.call("https://host/a").submission()
     assert (submission.lane, submission.dedupe) == ("host", "https://host/a")
+
+
+def test_templates_see_the_value_of_an_enum(app: Fairlane) -> None:
+    @app.task(lane="{quality}", dedupe="{quality.name}:{quality:>6}")
+    async def work(quality: Quality) -> None: ...
+
+    submission = work.call(Quality.GOOD).submission()
+    assert (submission.lane, submission.dedupe) == ("good", "GOOD:  good")
+
+
+def test_a_job_of_older_code_gets_the_defaults_of_parameters_that_came_later(
+    app: Fairlane,
+) -> None:
+    @app.task
+    async def archive(
+        handle: str,
+        quality: Quality = Quality.GOOD,
+        folder: Path = Path("here"),
+        token: SecretStr = SecretStr("hush"),
+    ) -> None: ...
+
+    values = archive.definition.parameters.decode('{"handle":"nasa","folder":"there"}')
+
+    assert values == {"handle": "nasa", "quality": Quality.GOOD, "folder": Path("there"),
+                      "token": SecretStr("hush")}  # fmt: skip
+    with pytest.raises(BadParameters, match="handle: Field required"):
+        archive.definition.parameters.decode("{}")
+
+
+@pytest.mark.parametrize("priority", ["high", "HIGH", Priority.HIGH, 0])
+def test_a_priority_is_chosen_by_name_or_number(app: Fairlane, priority: Any) -> None:
+    @app.task
+    async def work() -> None: ...
+
+    assert work.options(priority=priority).call().submission().priority is Priority.HIGH
+
+
+def test_an_option_of_a_wrong_type_is_refused_in_plain_words(app: Fairlane) -> None:
+    @app.task
+    async def work() -> None: ...
+
+    with pytest.raises(
+        BadSetting, match=r"priority .* is 'urgent'; it must be high, normal or low"
+    ):
+        work.options(priority="urgent")  # type: ignore[arg-type]
+    with pytest.raises(BadSetting, match="it must be one of 'start', 'continue'"):
+        work.options(kind="begin")  # type: ignore[arg-type]

@@ -18,7 +18,7 @@ from fairlane import (
     Retry,
     SyncContext,
 )
-from fairlane.testing import running
+from fairlane.testing import FakeClock, running
 from tests.support import apps_isolated
 from tests.support.apps import Doors, reaches, states
 from tests.support.eventually import eventually
@@ -315,7 +315,7 @@ async def test_a_job_ends_whenever_its_cancellation_comes(app: Fairlane, tmp_pat
 
 async def test_a_stopping_engine_hands_back_what_runs(tmp_path: Path, doors: Doors) -> None:
     def made() -> Fairlane:
-        app = Fairlane(f"sqlite:///{tmp_path}/work.db", stop_grace_seconds=0)
+        app = Fairlane(f"sqlite:///{tmp_path}/work.db", clock=FakeClock(), stop_grace_seconds=0)
 
         @app.task(name="work")
         async def work() -> None:
@@ -339,7 +339,7 @@ async def test_a_plain_function_that_ends_while_the_engine_stops_has_completed(
     tmp_path: Path,
 ) -> None:
     begun, go_on = threading.Event(), threading.Event()
-    app = Fairlane(f"sqlite:///{tmp_path}/work.db", stop_grace_seconds=0)
+    app = Fairlane(f"sqlite:///{tmp_path}/work.db", clock=FakeClock(), stop_grace_seconds=0)
 
     @app.task
     def work() -> str:

@@ -127,4 +127,4 @@ async def test_a_what_if_that_makes_no_sense_is_refused(app: Fairlane, doors: Do
     working(app, doors)
     async with running(app):
         with pytest.raises(BadSetting, match="settings: max_concurrent"):
-            await app.forecast("default", max_concurent=6)
+            await app.forecast("default", max_concurent=6)  # type: ignore[call-arg]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from fairlane import BadSetting, Fairlane, JobView, webhook
-from fairlane.testing import running
+from fairlane.testing import FakeClock, running
 from tests.support.eventually import eventually
 
 
@@ -82,7 +82,7 @@ async def test_an_end_that_no_hook_heard_of_is_told_after_the_restart(tmp_path: 
     told: list[str] = []
 
     def made(*, hook: bool) -> Fairlane:
-        app = Fairlane(f"sqlite:///{tmp_path}/work.db", stop_grace_seconds=0)
+        app = Fairlane(f"sqlite:///{tmp_path}/work.db", clock=FakeClock(), stop_grace_seconds=0)
 
         @app.task(name="work")
         async def work() -> None: ...

@@ -6,7 +6,7 @@ import pytest
 
 from fairlane import Context, Fairlane, JobFailed, JobView, Retry, SyncContext
 from fairlane.store.sqlite import SQLiteStore
-from fairlane.testing import running
+from fairlane.testing import FakeClock, running
 from tests.support.apps import Doors
 from tests.support.eventually import eventually
 
@@ -14,7 +14,7 @@ from tests.support.eventually import eventually
 async def test_progress_and_statistics_of_a_running_job_are_on_disk_soon(
     tmp_path: Path, doors: Doors
 ) -> None:
-    app = Fairlane(f"sqlite:///{tmp_path}/work.db", stop_grace_seconds=0)
+    app = Fairlane(f"sqlite:///{tmp_path}/work.db", clock=FakeClock(), stop_grace_seconds=0)
 
     @app.task
     async def work(ctx: Context) -> None:

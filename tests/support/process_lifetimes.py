@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from fairlane import Fairlane, NotStarted
+from fairlane import Fairlane, UsageError
 
 FOLDER = Path(os.environ["PROCESS_APP_FOLDER"])
 
@@ -61,7 +61,7 @@ def entered_at_once() -> dict[str, Any]:
                 found = leaders()
                 await asyncio.wait_for((await where.submit()).wait(), 20)
                 return found
-        except NotStarted as error:
+        except UsageError as error:
             told.append(str(error))
             return 0
 

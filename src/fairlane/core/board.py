@@ -156,7 +156,7 @@ class Board(Shortages):
         result: str | None = None,
         report: str | None = None,
     ) -> None:
-        forget = job.stopping == "delete"
+        forget = job.stopping == "delete" and state is State.CANCELLED
         if forget and job.attempt and job.state is not State.RUNNING:
             self.out.discards.append(last_start(job))  # no worker is there to do it
         data: dict[str, Any] = {}
@@ -180,7 +180,9 @@ class Board(Shortages):
         changes.changed.pop(job.id, None)
         if changes.entered.pop(job.id, None) is None:
             changes.left.append(job.id)
-        changes.ended[job.id] = Ended(job, self.now, result, error, report)
+        changes.ended[job.id] = Ended(
+            job, self.now, result, error, "{}" if forget else report, forget
+        )
         if self.waits_on.pop(job.id, None) is not None:
             changes.settled.append(job.id)
 

@@ -34,6 +34,7 @@ from fairlane.core.lifecycle import TRANSITIONS, State
 from fairlane.core.limits import Rate, Resource
 from fairlane.core.position import between
 from fairlane.core.queues import Queue, settings_from
+from fairlane.core.settings import check_amounts
 from fairlane.errors import BadSetting, Conflict, IllegalTransition, LaneBusy, LaneLocked, NotFound
 
 _UNSTARTED = frozenset({State.QUEUED, State.BLOCKED, State.SCHEDULED, State.RETRYING})
@@ -214,7 +215,7 @@ def setting(board: Board, command: Setting) -> dict[str, Any]:
     values = {**merged["code"], **merged["operator"]}
     if not values and stored["operator"] and ":" in command.name:
         return _clear(board, command.name)
-    _check_amounts(command, values)
+    check_amounts(command.kind, command.name, values)
     if merged == board.declared.get((command.kind, command.name)):
         return values
     board.declared[command.kind, command.name] = merged
@@ -241,30 +242,6 @@ def _merge(present: dict[str, Any], command: Setting) -> dict[str, Any]:
         return dict(command.values)
     merged = {**present, **command.values}
     return {name: value for name, value in merged.items() if value is not None}
-
-
-def _check_amounts(command: Setting, values: dict[str, Any]) -> None:
-    wanted = {"starts", "per_seconds"} if command.kind == "rate" else {"amount"}
-    if set(values) != wanted:
-        raise BadSetting(
-            f'limit "{command.name}" needs {" and ".join(sorted(wanted))}, got '
-            f"{', '.join(sorted(values)) or 'nothing'}"
-        )
-    for name, value in values.items():
-        fits = value > 0 if name == "per_seconds" and _is_number(value) else _is_count(value)
-        if not fits:
-            wanted_value = "above zero" if name == "per_seconds" else "a whole number, 0 or more"
-            raise BadSetting(
-                f'{name} of limit "{command.name}" is {value!r}; it must be {wanted_value}'
-            )
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _is_count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 def apply_setting(board: Board, kind: str, name: str) -> None:

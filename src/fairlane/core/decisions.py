@@ -23,13 +23,17 @@ class Event(Struct, gc=False):
 
 
 class Ended(Struct, gc=False):
-    """The final facts of a job; its row leaves the hot table. `report` None keeps the last one."""
+    """The final facts of a job; its row leaves the hot table. `report` None keeps the last one.
+
+    With `forget` nothing of what it made or kept is left, so a retry by hand begins from nothing.
+    """
 
     job: Job
     ended_at: float
     result: str | None = None
     error: dict[str, Any] | None = None
     report: str | None = None
+    forget: bool = False
 
 
 class LaneChange(Struct):

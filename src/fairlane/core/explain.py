@@ -22,7 +22,8 @@ def explain(board: Board, command: Explain, ended: dict[JobId, Job]) -> dict[str
     ahead = _ahead(board, job) if job.position else None
     reasons = [*_own(board, job), *_queue(board, job), *_lane(board, job), *_things(board, job)]
     if ahead:
-        reasons.append(Reason("turn", f"{ahead} waiting jobs stand before it"))
+        jobs = "waiting job stands" if ahead == 1 else "waiting jobs stand"
+        reasons.append(Reason("turn", f"{ahead} {jobs} before it"))
     if not reasons:
         reasons.append(Reason("next", "nothing is in its way: it starts with the next decision"))
     return _shown(job, None if ahead is None else ahead + 1, reasons)

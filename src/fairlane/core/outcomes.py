@@ -25,6 +25,7 @@ from fairlane.core.inputs import (
 )
 from fairlane.core.job import Job, JobId, Reason, WorkerId
 from fairlane.core.lifecycle import State
+from fairlane.errors import Conflict
 
 
 def present(board: Board, job: JobId, worker: WorkerId, fence: int) -> Job | None:
@@ -202,6 +203,14 @@ def log(board: Board, said: Log) -> None:
 def enter_stage(board: Board, said: EnterStage) -> None:
     if present(board, said.job, said.worker, said.fence) is not None:
         board.enter_stage(said)
+    else:
+        _deny_stale(board, said)
+
+
+def _deny_stale(board: Board, said: EnterStage | Keep) -> None:
+    """Somebody waits for this: a context that outlived its attempt."""
+    problem = Conflict(f"this attempt of job {said.job} is over: its context can do no more")
+    board.out.denied.append((said.token, problem))
 
 
 def leave_stage(board: Board, said: LeaveStage) -> None:
@@ -213,6 +222,8 @@ def keep(board: Board, said: Keep) -> None:
     if present(board, said.job, said.worker, said.fence) is not None:
         board.changes.kept.append((said.job, said.name, said.body))
         board.out.durable.append(said.token)
+    else:
+        _deny_stale(board, said)
 
 
 def stuck(board: Board, said: Stuck) -> None:

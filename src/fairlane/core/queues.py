@@ -10,11 +10,12 @@ head of each bucket: a bucket that was served is put right in one step, whatever
 only grow, so what is shown with an old turn is at worst too early and is put right at the front.
 """
 
+from collections.abc import Mapping
 from heapq import heappush
-from typing import Any, Literal
+from typing import Annotated, Any, Final, Literal, TypedDict
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from fairlane.core.fairness import Fairness
 from fairlane.core.job import JobId
@@ -22,37 +23,65 @@ from fairlane.core.lanes import Line
 from fairlane.core.lifecycle import Priority, State
 from fairlane.core.limits import Thing
 from fairlane.core.position import MIDDLE, number, numbered
-from fairlane.errors import BadSetting
+from fairlane.core.settings import LARGEST_COUNT, check_name, settings_as
 
 STRICT_STATES = frozenset({State.QUEUED, State.BLOCKED, State.RETRYING, State.INTERRUPTED})
+
+
+Order = Literal["fifo", "strict", "round_robin"]
+OnConflict = Literal["queue", "reject", "merge", "reject_running"]
 
 
 class QueueSettings(Struct, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """How a queue behaves. Everything can be changed while it runs."""
 
-    max_concurrent: int | None = None
-    order: Literal["fifo", "strict", "round_robin"] = "fifo"
-    on_conflict: Literal["queue", "reject", "merge", "reject_running"] = "queue"
+    max_concurrent: Annotated[int, Meta(ge=0, le=LARGEST_COUNT)] | None = None
+    order: Order = "fifo"
+    on_conflict: OnConflict = "queue"
     devices: bool = False
     anti_starvation: bool = True
-    starvation_picks: int = 10
-    starvation_seconds: float = 600.0
+    starvation_picks: Annotated[int, Meta(ge=1, le=LARGEST_COUNT)] = 10
+    starvation_seconds: Annotated[float, Meta(gt=0, le=LARGEST_COUNT)] = 600.0
 
 
-def settings_from(queue: str, values: dict[str, Any]) -> QueueSettings:
-    try:
-        settings = msgspec.convert(values, QueueSettings)
-    except msgspec.ValidationError as error:
-        known = ", ".join(QueueSettings.__struct_fields__)
-        raise BadSetting(f'queue "{queue}" cannot be set so: {error} (settings: {known})') from None
-    if settings.max_concurrent is not None and settings.max_concurrent < 0:
-        raise BadSetting(
-            f'max_concurrent of queue "{queue}" is {settings.max_concurrent}; '
-            "it must be 0 or more, or None for no limit"
-        )
-    if settings.starvation_picks < 1 or settings.starvation_seconds <= 0:
-        raise BadSetting(f'starvation settings of queue "{queue}" must be above zero')
-    return settings
+class QueueOptions(TypedDict, total=False):
+    """The same for a type checker: what code may say of a queue."""
+
+    max_concurrent: int | None
+    order: Order
+    on_conflict: OnConflict
+    devices: bool
+    anti_starvation: bool
+    starvation_picks: int
+    starvation_seconds: float
+
+
+class QueueChanges(TypedDict, total=False):
+    """What an operator may change; None gives a setting back to the code."""
+
+    max_concurrent: int | None
+    order: Order | None
+    on_conflict: OnConflict | None
+    devices: bool | None
+    anti_starvation: bool | None
+    starvation_picks: int | None
+    starvation_seconds: float | None
+
+
+EXPECTED: Final = {
+    "max_concurrent": "0 or more, a whole number, or None for no limit",
+    "devices": "True or False",
+    "anti_starvation": "True or False",
+    "starvation_picks": "a whole number above zero",
+    "starvation_seconds": "a number above zero",
+}
+
+
+def settings_from(queue: str, values: Mapping[str, Any]) -> QueueSettings:
+    check_name("queue", queue)
+    return settings_as(
+        QueueSettings, values, owner=f'queue "{queue}"', called="settings", expected=EXPECTED
+    )
 
 
 class Demand:

@@ -1,7 +1,9 @@
 """How often a failed job or stage is tried again, and after how long."""
 
 from msgspec import Struct
+from msgspec.structs import force_setattr
 
+from fairlane.core.settings import is_count, is_number
 from fairlane.errors import BadSetting
 
 
@@ -20,11 +22,19 @@ class Retry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     on: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.times < 0 or self.first_seconds < 0 or self.factor < 1 or self.cap_seconds < 0:
-            raise BadSetting(
-                f"{self} does not make sense: times and seconds must not be negative and the "
-                "factor must be 1 or more"
-            )
+        for name, fits, wanted in (
+            ("times", is_count(self.times), "a whole number, 0 or more"),
+            ("first_seconds", _is_at_least(0, self.first_seconds), "a number, 0 or more"),
+            ("factor", _is_at_least(1, self.factor), "a number, 1 or more"),
+            ("cap_seconds", _is_at_least(0, self.cap_seconds), "a number, 0 or more"),
+            ("on", _are_names(self.on), 'a list of names, such as on=["timeout"]'),
+        ):
+            if not fits:
+                got = getattr(self, name)
+                raise BadSetting(
+                    f"{name} of a Retry is {got!r}, which does not make sense; it must be {wanted}"
+                )
+        force_setattr(self, "on", tuple(self.on))  # a list would come back as something unequal
 
     def covers(self, codes: tuple[str, ...], *, retryable: bool) -> bool:
         """Tell whether an error with these names is one to try again."""
@@ -37,3 +47,11 @@ class Retry(Struct, frozen=True, kw_only=True, omit_defaults=True):
         except OverflowError:
             return self.cap_seconds
         return min(wait, self.cap_seconds)
+
+
+def _is_at_least(least: float, value: object) -> bool:
+    return is_number(value) and value >= least  # type: ignore[operator]
+
+
+def _are_names(names: object) -> bool:
+    return isinstance(names, list | tuple) and all(isinstance(name, str) for name in names)

@@ -111,6 +111,7 @@ def strangers(
 class Scheduler:
     def __init__(self) -> None:
         self.board = Board()
+        self.unreadable: list[str] = []  # stored settings that make no sense and were left out
 
     def load(
         self,
@@ -128,9 +129,16 @@ class Scheduler:
         board.now = now
         board.seq = seq
         for (kind, name), body in records.items():
-            self._load_record(kind, name, body)
-        for kind, name in board.declared:
-            commands.apply_setting(board, kind, name)
+            try:
+                self._load_record(kind, name, body)
+            except (FairlaneError, msgspec.MsgspecError, LookupError, TypeError, ValueError):
+                self.unreadable.append(f"{kind} {name}")  # the rest must go on without it
+        for kind, name in list(board.declared):
+            try:
+                commands.apply_setting(board, kind, name)
+            except (FairlaneError, LookupError, TypeError, ValueError):
+                del board.declared[kind, name]
+                self.unreadable.append(f"{kind} {name}")
         for key, at, _ in takes:
             try:
                 board.rate(key).take(min(at, now))

@@ -10,6 +10,7 @@ The rules that are easy to get wrong:
 """
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,8 @@ from fairlane.store.views import Payload, ReportBody
 
 if TYPE_CHECKING:
     from fairlane.engine.worker import Worker
+
+log = logging.getLogger("fairlane.worker")
 
 _decode_report = msgspec.json.Decoder(ReportBody)
 _NO_REPORT = ReportBody()
@@ -70,16 +73,27 @@ class Attempt:
         try:
             outcome = await self._attempt()
         except BaseException as error:  # noqa: BLE001 - user code; the leader hears of it
-            outcome = self._stopped() if self.stop_reason else self._failed(classify(error))
+            outcome = self._ended_by(error)
         self._ending = True
         for timer in self._timers:
             timer.cancel()
-        if self.delete_outputs and outcome.result == "cancelled":
-            await in_thread(publishing.remove_finished, self.kept)
-        if self.kept:
-            await in_thread(publishing.clean_up, self.kept)
+        try:
+            if self.delete_outputs and outcome.result == "cancelled":
+                await in_thread(publishing.remove_finished, self.kept)
+            if self.kept:
+                await in_thread(publishing.clean_up, self.kept)
+        except Exception:
+            log.exception("job %s could not be tidied up after", self.start.job)
         self.worker.outputs.release(self.start.job)
         self.worker.finished(self, outcome)
+
+    def _ended_by(self, error: BaseException) -> Outcome:
+        try:
+            return self._stopped() if self.stop_reason else self._failed(classify(error))
+        except Exception:
+            log.exception("the last report of job %s cannot be written", self.start.job)
+            self._body = self.report_sent = None
+            return self._stopped() if self.stop_reason else self._failed(classify(error))
 
     async def _attempt(self) -> Outcome:
         if self.stop_reason is not None:
@@ -129,9 +143,7 @@ class Attempt:
         if definition.is_async:
             value = await definition.call(context, values)
         else:
-            value = await loop.run_in_executor(
-                self.worker.threads, definition.call, context, values
-            )
+            value = await in_thread(definition.call, context, values, threads=self.worker.threads)
         return definition.results.encode(value)
 
     def _make_context(
@@ -300,7 +312,7 @@ def build_context(
     """Make a context for the worker's process or for a child: they differ only in the link."""
     earlier = _decode_report.decode(payload.report) if payload.report else _NO_REPORT
     checkpoint = earlier.checkpoint
-    if not checkpoint and payload.checkpoint:
+    if payload.report is None and payload.checkpoint:
         checkpoint = msgspec.json.decode(payload.checkpoint)
     body = Body(link, earlier=earlier, stages=definition.stages, checkpoint=checkpoint)
     publisher = publishing.Publishing(

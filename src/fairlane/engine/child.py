@@ -22,6 +22,7 @@ from fairlane.engine.classify import classify
 from fairlane.engine.context import Context, JobFacts, SyncContext
 from fairlane.engine.definition import Definition
 from fairlane.engine.outputs import OutputRegistry
+from fairlane.engine.threads import in_thread
 from fairlane.errors import FairlaneError
 from fairlane.store.views import Payload, ReportBody
 
@@ -141,12 +142,16 @@ class Runner:
         except BaseException as error:  # noqa: BLE001 - user code; the worker hears of it
             answer = {"type": "failed", "failure": msgspec.to_builtins(classify(error))}
         self._context = None
-        self._link.flush()
+        try:
+            self._link.flush()
+        except (TypeError, ValueError, RecursionError) as error:
+            answer = {"type": "failed", "failure": msgspec.to_builtins(classify(error))}
         self._connection.post(answer)
 
     async def _call(self, message: dict[str, Any]) -> str:
         sys.path[:] = message["path"]
-        definition = find_definition(*message["location"])
+        # In a thread without a loop, so that a program without a main guard gets a clear error.
+        definition = await in_thread(find_definition, *message["location"])
         self._is_async = definition.is_async
         payload = msgspec.convert(message["payload"], Payload)
         facts = msgspec.convert(message["facts"], JobFacts)
@@ -162,9 +167,7 @@ class Runner:
             if definition.is_async:
                 value = await definition.call(context, values)
             else:
-                value = await self._loop.run_in_executor(
-                    self._thread, definition.call, context, values
-                )
+                value = await in_thread(definition.call, context, values, threads=self._thread)
         finally:
             self._outputs.release(facts.id)
         return definition.results.encode(value)

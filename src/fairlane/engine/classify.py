@@ -11,10 +11,13 @@ import traceback
 from typing import Final
 
 from fairlane.core.inputs import Failure
+from fairlane.engine.texts import storable
 from fairlane.errors import FairlaneError, JobEnded, TaskError, UsageError
 
 _LONGEST_MESSAGE: Final = 2_000
 _LONGEST_TRACEBACK: Final = 16_000
+_LONGEST_CODE: Final = 100
+_LONGEST_WAIT_SECONDS: Final = 366 * 86_400.0
 
 _BUSY: Final = frozenset({errno.EBUSY, errno.EAGAIN, errno.ETXTBSY, errno.EMFILE, errno.ENFILE})
 _LASTING: Final[tuple[type[BaseException], ...]] = (
@@ -35,13 +38,29 @@ def classify(error: BaseException) -> Failure:
     code, retryable = _kind(error)
     names = tuple(cls.__name__ for cls in type(error).__mro__[:-2])
     return Failure(
-        code=code,
-        message=(str(error) or type(error).__name__)[:_LONGEST_MESSAGE],
+        code=storable(code)[:_LONGEST_CODE],
+        message=storable(_message(error)[:_LONGEST_MESSAGE]),
         retryable=retryable,
         names=names,
-        traceback="".join(traceback.format_exception(error))[-_LONGEST_TRACEBACK:],
-        after_seconds=getattr(error, "after_seconds", None),
+        traceback=storable("".join(traceback.format_exception(error))[-_LONGEST_TRACEBACK:]),
+        after_seconds=_after_seconds(error),
     )
+
+
+def _after_seconds(error: BaseException) -> float | None:
+    """Return the wait that an error asks for, if it is one that can be waited out."""
+    wanted = getattr(error, "after_seconds", None)
+    if not isinstance(wanted, int | float) or not 0 <= wanted <= _LONGEST_WAIT_SECONDS:
+        return None
+    return float(wanted)
+
+
+def _message(error: BaseException) -> str:
+    """Return what an error says; some say only a key or a number, which needs their name."""
+    text = str(error)
+    if isinstance(error, LookupError | SystemExit | AssertionError) or not text:
+        return f"{type(error).__name__}: {text}" if text else type(error).__name__
+    return text
 
 
 def _kind(error: BaseException) -> tuple[str, bool]:

@@ -26,6 +26,7 @@ from fairlane.engine.link import Link
 from fairlane.engine.programs import Finished, run_program
 from fairlane.engine.publishing import Publishing
 from fairlane.engine.stages import Stage, SyncStage
+from fairlane.engine.texts import storable
 from fairlane.engine.threads import in_thread
 from fairlane.errors import Permanent, TooLarge
 from fairlane.store.views import Artifact, Progress, ReportBody, StageView
@@ -69,7 +70,9 @@ class Checkpoint(dict[str, Any]):
         self._changed = changed
 
     def __setitem__(self, key: str, value: Any) -> None:
-        super().__setitem__(key, _as_json(f"checkpoint[{key!r}]", value))
+        if not isinstance(key, str):
+            raise Permanent(f"checkpoint[{key!r}]: a key must be text", code="not_json")
+        super().__setitem__(storable(key), _as_json(f"checkpoint[{key!r}]", value))
         self._changed()
 
     def update(self, *others: Any, **values: Any) -> None:
@@ -194,7 +197,10 @@ class _ContextBase:
 
     def report(self, **statistics: Any) -> None:
         """Show statistics: numbers and short texts, the newest of each name."""
-        shown = {name: _as_json(f"report({name}=…)", value) for name, value in statistics.items()}
+        shown = {
+            storable(name): _as_json(f"report({name}=…)", value)
+            for name, value in statistics.items()
+        }
         with self._body.lock:
             self._body.statistics.update(shown)
         self._body.changed()
@@ -203,7 +209,8 @@ class _ContextBase:
         """Say how far the job is, from 0 to 100."""
         with self._body.lock:
             self._body.explicit = True
-            self._body.progress = Progress(_bounded(percent), str(message)[:LONGEST_MESSAGE])
+            message = storable(str(message)[:LONGEST_MESSAGE])
+            self._body.progress = Progress(_bounded(percent), message)
         self._body.changed()
 
     def log(self, message: str, level: str = "info") -> None:
@@ -215,7 +222,8 @@ class _ContextBase:
         place = Path(path)
         size = place.stat().st_size if place.is_file() else 0
         with self._body.lock:
-            self._body.artifacts[str(place)] = Artifact(str(place), kind, size)
+            name = storable(place)
+            self._body.artifacts[name] = Artifact(name, storable(kind), size)
         self._body.changed()
 
     def request_stop(self) -> None:

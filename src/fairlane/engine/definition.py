@@ -3,9 +3,13 @@
 import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from enum import Enum
 from pathlib import Path
+from string import Formatter
 from typing import Any, Final, Literal, get_args
 
+from fairlane.core.settings import check_name, is_number
+from fairlane.engine.declared import Declared, signature_of, takes_context
 from fairlane.engine.outputs import Policy
 from fairlane.engine.parameters import Parameters, Results
 from fairlane.errors import BadSetting
@@ -33,25 +37,39 @@ class Definition:
         on_output: str = "rename",
         preconditions: Sequence[Precondition] = (),
     ) -> None:
+        if not callable(function):
+            raise BadSetting(f"a task is made of a function, got {function!r}")
         self.function = function
+        if name is not None:
+            check_name("task", name)
         self.name: str = name or str(getattr(function, "__name__", ""))
         if not self.name or self.name == "<lambda>":
             raise BadSetting("a task needs a name: decorate a function, or say name=…")
         self.is_async = inspect.iscoroutinefunction(function)
-        first = next(iter(inspect.signature(function).parameters), None)
-        self.takes_context = first == "ctx"
-        self.parameters = Parameters(self.name, function, skip_first=self.takes_context)
-        self.results = Results(self.parameters.returns)
+        signature = signature_of(self.name, function)
+        given = list(signature.parameters.values())
+        self.takes_context = takes_context(self.name, given, is_async=self.is_async)
+        given = given[1:] if self.takes_context else given
+        self.parameters = Parameters(self.name, given)
+        self.results = Results(signature.return_annotation)
+        declared = Declared(self.name, self.parameters.names)
+        declared.seconds("timeout_seconds", timeout_seconds)
+        declared.seconds("stall_seconds", stall_seconds)
+        has_grace = is_number(grace_seconds) and grace_seconds >= 0
+        declared.expect(has_grace, "grace_seconds", grace_seconds, "a number, 0 or more")
+        declared.items("stages", stages, example='"saving"', texts=True)
+        declared.templates("outputs", outputs, example='"{path}"')
+        declared.items("preconditions", preconditions, example="has_room", functions=True)
         self.isolation = isolation
-        self.timeout_seconds = _positive(self.name, "timeout_seconds", timeout_seconds)
-        self.stall_seconds = _positive(self.name, "stall_seconds", stall_seconds)
+        self.timeout_seconds = timeout_seconds
+        self.stall_seconds = stall_seconds
         self.grace_seconds = grace_seconds
         self.stages = tuple(stages)
         self.outputs = tuple(outputs)
         self.on_output = _policy(self.name, on_output)
         self.preconditions = tuple(preconditions)
-        if isolation not in get_args(Isolation):
-            raise BadSetting(f'isolation of task "{self.name}" must be "none" or "process"')
+        is_known = isolation in get_args(Isolation)
+        declared.expect(is_known, "isolation", isolation, '"none" or "process"')
         if isolation == "process":
             self.location = locate(self.name, function)
 
@@ -64,12 +82,6 @@ class Definition:
         if self.takes_context:
             return self.function(context, **values)
         return self.function(**values)
-
-
-def _positive(task: str, what: str, seconds: float | None) -> float | None:
-    if seconds is not None and seconds <= 0:
-        raise BadSetting(f'{what} of task "{task}" is {seconds}; it must be above zero, or None')
-    return seconds
 
 
 def _policy(task: str, policy: str) -> Policy:
@@ -102,13 +114,21 @@ def locate(task: str, function: Callable[..., Any]) -> tuple[str, str]:
     return str(Path(file).resolve()), name
 
 
+class _Filling(Formatter):
+    """Shows an enum by its value, which is what is stored, and not as Color.RED."""
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        plain = value.value if isinstance(value, Enum) else value
+        return str(super().format_field(plain, format_spec))
+
+
 def fill(template: Template | None, values: Mapping[str, Any]) -> str | None:
     """Fill a job's values into a template such as "{handle}"."""
     if template is None or callable(template):
         return template(values) if template else None
     try:
-        return template.format_map(values)
-    except (KeyError, IndexError, AttributeError) as error:
+        return _Filling().vformat(template, (), values)
+    except (KeyError, IndexError, AttributeError, ValueError, TypeError) as error:
         known = ", ".join(f"{{{name}}}" for name in values)
         raise BadSetting(
             f"the template {template!r} cannot be filled ({error!r}); parameters: {known or 'none'}"

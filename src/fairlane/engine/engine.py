@@ -15,6 +15,7 @@ from typing import Any, Final
 from fairlane.core.decisions import Decisions, Stop
 from fairlane.core.inputs import Ask, Command, Input, WorkerGone, WorkerJoined
 from fairlane.core.job import JobId
+from fairlane.core.lifecycle import State
 from fairlane.engine.calls import Calls
 from fairlane.engine.clock import Clock
 from fairlane.engine.definition import Definition
@@ -24,7 +25,7 @@ from fairlane.engine.inbox import Inbox
 from fairlane.engine.leader import Leader
 from fairlane.engine.publishing import clean_up, remove_finished
 from fairlane.engine.services import Service
-from fairlane.engine.threads import to_its_end
+from fairlane.engine.threads import in_thread, to_its_end
 from fairlane.engine.waits import Waits
 from fairlane.engine.worker import Worker
 from fairlane.ids import new_id
@@ -42,7 +43,7 @@ class Engine:
         self,
         store: Store,
         definitions: Mapping[str, Definition],
-        declare: Callable[[], list[Input]],
+        declare: Callable[[Mapping[tuple[str, str], str]], list[Input]],
         *,
         clock: Clock,
         slots: int,
@@ -101,21 +102,24 @@ class Engine:
     async def stop(self, grace_seconds: float) -> None:
         """Hand back what runs, have it recorded, and end."""
         self.inbox.put(self._joined(accepting=False))
-        await self.worker.close(grace_seconds)
-        if self.calls.leading:
-            if not self.worker.running:
+        try:
+            await self.worker.close(grace_seconds)
+            if self.calls.leading:
                 self.inbox.put(WorkerGone(self.worker.id))
-            await self._said_everything()
-        await self._end()
+                await self._said_everything()
+        finally:
+            await to_its_end(self._end())
 
     async def _end(self) -> None:
         self.leader.stop()
         if self._thread is not None:
-            await asyncio.to_thread(self._thread.join)
+            await in_thread(self._thread.join)
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self.calls.lost()
+        self.waits.close()
+        await self.feed.close()
 
     async def _said_everything(self) -> None:
         deadline = self._loop.time() + _FAREWELL_SECONDS
@@ -139,8 +143,11 @@ class Engine:
     def joined(self) -> list[Input]:
         return [self._joined(accepting=self.worker.accepting)] if self._work else []
 
-    def declared(self) -> list[Input]:
-        return self._declare()
+    def declared(self, stored: Mapping[tuple[str, str], str]) -> list[Input]:
+        return self._declare(stored)
+
+    def still_runs(self) -> bool:
+        return self.worker.running > 0
 
     def unsettled(self) -> list[Input]:
         return self.worker.unsettled()
@@ -168,6 +175,14 @@ class Engine:
         for payload in payloads.values():
             remove_finished(payload.kept)
             clean_up(payload.kept)
+
+    def found(self, tasks: set[str]) -> None:
+        unknown = sorted(tasks - set(self._definitions)) if self._work else []
+        if unknown:
+            log.warning(
+                "jobs wait for tasks that this program does not have: %s; they stay queued until a "
+                "program that has them runs, or they are cancelled", ", ".join(unknown)
+            )  # fmt: skip
 
     def reloaded(self, stops: list[Stop]) -> None:
         self._loop.call_soon_threadsafe(self._reloaded_here, stops)
@@ -213,6 +228,7 @@ class Engine:
         self.calls.answered(decisions.answers)
         if decisions.changes.ended:
             worker.forget(decisions.changes.ended)
+            _log_failures(decisions)
             if self._hooks.any:
                 self._hook_service.wake()
             awaited = self.waits.awaited(decisions.changes.ended)
@@ -250,3 +266,14 @@ class Engine:
 
     async def call(self, command: Command) -> Any:
         return await self.calls.call(command)
+
+
+def _log_failures(decisions: Decisions) -> None:
+    """A job that failed for good is told to whoever reads the log, even if nobody waits for it."""
+    for job, ended in decisions.changes.ended.items():
+        if ended.job.state is State.FAILED:
+            error = ended.error or {}
+            log.warning(
+                "job %s of task %s failed in attempt %d: %s",
+                job, ended.job.task, ended.job.attempt, error.get("message", "no reason kept"),
+            )  # fmt: skip

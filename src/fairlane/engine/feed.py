@@ -28,11 +28,18 @@ class Feed:
         self._seq: int | None = None
         self._followers = 0
         self._news = asyncio.Condition()
+        self._closed = False
         self._turn = asyncio.Lock()
 
     @property
     def has_followers(self) -> bool:
         return self._followers > 0
+
+    async def close(self) -> None:
+        """The engine stops: every stream ends."""
+        self._closed = True
+        async with self._news:
+            self._news.notify_all()
 
     async def pump(self) -> None:
         """Read what is new into the window and tell the followers."""
@@ -80,6 +87,8 @@ class Feed:
                         previous = event.seq
                 if not events:
                     async with self._news:
+                        if self._closed:
+                            return
                         if self._seq <= cursor:
                             await self._news.wait()
         finally:

@@ -17,6 +17,7 @@ import msgspec
 
 from fairlane.core.inputs import Record
 from fairlane.core.lifecycle import FINAL, State
+from fairlane.engine.threads import in_thread
 from fairlane.errors import BadSetting
 from fairlane.ids import new_id
 from fairlane.store.protocol import Store
@@ -92,7 +93,7 @@ class Hooks:
                     if asyncio.iscoroutinefunction(hook):
                         await hook(view)
                     else:
-                        await asyncio.to_thread(hook, view)
+                        await in_thread(hook, view)
                     break
                 except Exception:
                     log.exception("a hook failed for job %s, try %d of %d", view.id, number, _TRIES)

@@ -40,6 +40,7 @@ from fairlane.engine.clock import Clock
 from fairlane.engine.fresh import Fresh
 from fairlane.engine.inbox import Inbox
 from fairlane.engine.schedules import Schedules
+from fairlane.engine.texts import storable
 from fairlane.errors import (
     FairlaneError,
     InternalError,
@@ -68,8 +69,8 @@ class Hall(Protocol):
         """Say which worker is ours and alive."""
         ...
 
-    def declared(self) -> list[Input]:
-        """Say what the code declares."""
+    def declared(self, stored: Mapping[tuple[str, str], str]) -> list[Input]:
+        """Say what the code declares, in the light of what is stored."""
         ...
 
     def unsettled(self) -> list[Input]:
@@ -86,8 +87,15 @@ class Hall(Protocol):
 
     def perform(self, decisions: Decisions, payloads: Mapping[JobId, Payload]) -> None: ...
 
+    def found(self, tasks: set[str]) -> None:
+        """These tasks have live jobs in the database."""
+
     def reloaded(self, stops: list[Stop]) -> None:
         """Anything may have happened meanwhile: look again, and repeat these stops."""
+
+    def still_runs(self) -> bool:
+        """Tell whether an attempt goes on here that could not be stopped."""
+        ...
 
     def elected(self, *, leading: bool) -> None: ...
 
@@ -101,6 +109,7 @@ class Leader:
         self._scheduler = Scheduler()
         self._schedules = Schedules()
         self._fresh = Fresh()
+        self._records: Mapping[tuple[str, str], str] = {}
         self._handed: dict[JobId, int] = {}  # assignments our worker holds, by fence
         self._stopping = False
         self._wake_at: float | None = None
@@ -123,7 +132,7 @@ class Leader:
                 try:
                     await self._stand()
                 except NotLeading as error:
-                    log.warning("another process leads now: %s", error)
+                    log.warning("no longer leading: %s", error)
                     await self._store.resign()
                 except StoreError as error:
                     log.warning("leadership interrupted: %s", error)
@@ -132,7 +141,8 @@ class Leader:
                     log.exception("leadership interrupted by an error of our own")
                     await self._pause()
         finally:
-            await self._store.resign()
+            if not self._hall.still_runs():
+                await self._store.resign()  # otherwise the claim ends with the process
 
     async def _stand(self) -> None:
         if await self._store.lead() is None:
@@ -168,7 +178,7 @@ class Leader:
 
     async def _open(self) -> None:
         """Take in what the code declares, and what our worker may have told a former leader."""
-        happened = [*self._hall.declared(), *self._hall.unsettled()]
+        happened = [*self._hall.declared(self._records), *self._hall.unsettled()]
         try:
             await self._commit(happened, (), resent=True)
         except StoreError:
@@ -176,6 +186,7 @@ class Leader:
         except Exception:
             log.exception("what the code declares could not be taken in as a whole")
             await self._replay(happened, ())
+        self._hall.found({job.task for job in self._scheduler.board.jobs.values()})
 
     def _is_due(self) -> bool:
         return self._wake_at is not None and self._wake_at <= self._clock.now()
@@ -207,7 +218,11 @@ class Leader:
                 seq=image.seq,
                 now=now,
             )
+        if self._scheduler.unreadable:
+            left_out = ", ".join(self._scheduler.unreadable)
+            log.warning("stored settings that cannot be read are left out: %s", left_out)
         board = self._scheduler.board
+        self._records = image.records
         self._schedules.load(image.records, board.fired, now)
         named = {*board.workers.all, *(job.worker for job in board.jobs.values() if job.worker)}
         dead = sorted(worker for worker in named if not self._hall.is_own(worker))
@@ -271,6 +286,8 @@ class Leader:
             changes.answers.update(
                 (key, as_text(answer)) for key, answer in decisions.answers if key in remote
             )
+        discards = decisions.discards
+        made = await self._store.payloads(discards) if discards else {}  # the commit forgets it
         if changes:
             await self._store.commit(changes, now)
             self.commits += 1
@@ -279,8 +296,8 @@ class Leader:
         self._fresh.add(changes.submitted)
         self._fresh.forget(changes.ended)
         payloads = await self._payloads(decisions.starts)
-        if decisions.discards:
-            self._hall.discard(await self._store.payloads(decisions.discards))
+        if made:
+            self._hall.discard(made)
         self._hand_over(inputs, decisions.starts)
         self._hall.perform(decisions, payloads)
 
@@ -347,11 +364,13 @@ class Leader:
         self, happened: Sequence[Input], rows: Sequence[InboxRow], error: Exception
     ) -> None:
         """Keep an input that cannot be carried out where a person can look at it, and say so."""
-        problem = InternalError(f"this could not be carried out and was set aside: {error!r}")
-        text = rows[0].body if rows else msgspec.json.encode(happened[0]).decode()
+        problem = InternalError(
+            storable(f"this could not be carried out and was set aside: {error!r}")
+        )
+        text = rows[0].body if rows else _as_readable(happened[0])
         decisions = Decisions()
         now = self._clock.now()
-        decisions.changes.set_aside.append((text, repr(error), now))
+        decisions.changes.set_aside.append((text, storable(repr(error)), now))
         for row in rows:
             decisions.changes.consumed.append(row.id)
             decisions.changes.answers[row.key] = as_text(problem)
@@ -368,6 +387,13 @@ class Leader:
                 failure = Failure(problem.code, problem.message, retryable=False)
                 failed = Outcome(said.job, said.worker, said.fence, "failed", failure=failure)
                 await self._commit([failed], (), resent=True)
+
+
+def _as_readable(said: Input) -> str:
+    try:
+        return msgspec.json.encode(said).decode()
+    except (TypeError, ValueError, RecursionError):
+        return storable(repr(said))  # the very thing that could not be written
 
 
 @contextmanager

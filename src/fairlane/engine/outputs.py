@@ -16,7 +16,9 @@ are only noticed, as well as the system lets us (`is_locked_by_others`).
 import contextlib
 import errno
 import hashlib
+import logging
 import os
+import shutil
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
@@ -27,6 +29,8 @@ from typing import Final
 from msgspec import Struct
 
 from fairlane.errors import OutputBusy, Permanent
+
+log = logging.getLogger("fairlane.outputs")
 
 NAME_BYTES: Final = 255  # the longest file name on every usual file system
 NAMES_TRIED: Final = 10_000
@@ -106,19 +110,20 @@ def publish(temporary: Path, final: Path, policy: Policy) -> Path | None:
     return published
 
 
-def discard(temporary: Path) -> None:
-    """Remove a temporary file, if it is there."""
-    with contextlib.suppress(FileNotFoundError):
+def discard(temporary: Path) -> bool:
+    """Remove a temporary file or folder, if it is there; say whether it was."""
+    try:
         temporary.unlink()
+    except FileNotFoundError:
+        return False
+    except IsADirectoryError:
+        shutil.rmtree(temporary)
+    return True
 
 
 def remove_published(paths: Iterable[str | os.PathLike[str]]) -> list[Path]:
-    """Remove finished files, as a canceller asked; return those that were there."""
-    removed = []
-    for path in map(Path, paths):
-        with contextlib.suppress(FileNotFoundError):
-            path.unlink()
-            removed.append(path)
+    """Remove finished files, as a canceller asked; return those that were there and could be."""
+    removed = [path for path in map(Path, paths) if _removed(path)]
     for folder in {path.parent for path in removed}:
         _sync_folder(folder)
     return removed
@@ -133,11 +138,18 @@ def remove_leftovers(records: Iterable[OutputRecord]) -> list[Path]:
     for record in records:
         temporary = Path(record.temporary)
         ours = temporary.name.startswith(".") and ".part" in temporary.name
-        if ours and temporary.parent == Path(record.final).parent:
-            with contextlib.suppress(FileNotFoundError):
-                temporary.unlink()
-                removed.append(temporary)
+        if ours and temporary.parent == Path(record.final).parent and _removed(temporary):
+            removed.append(temporary)
     return removed
+
+
+def _removed(path: Path) -> bool:
+    """Remove what can be removed; what cannot must not keep anybody from going on."""
+    try:
+        return discard(path)
+    except OSError as error:
+        log.warning("%s could not be removed: %s", path, error)
+        return False
 
 
 class OutputRegistry:

@@ -2,7 +2,7 @@
 
 import hashlib
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import NoneType, UnionType
 from typing import Any, Final, Union, cast, get_args, get_origin
 
@@ -21,17 +21,8 @@ LARGEST_RESULT: Final = 8 * 1024 * 1024
 class Parameters:
     """Validates what a caller gives, writes it as JSON and reads it back with its types."""
 
-    def __init__(self, task: str, function: Callable[..., Any], *, skip_first: bool) -> None:
+    def __init__(self, task: str, given: Sequence[inspect.Parameter]) -> None:
         self._task = task
-        try:
-            signature = inspect.signature(function, eval_str=True)
-        except NameError as error:
-            raise BadSetting(
-                f'an annotation of task "{task}" cannot be resolved ({error}); '
-                "import what it names at the top of the module"
-            ) from None
-        self.returns = signature.return_annotation
-        given = list(signature.parameters.values())[1 if skip_first else 0 :]
         for parameter in given:
             if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.VAR_POSITIONAL,
                                   parameter.VAR_KEYWORD):  # fmt: skip
@@ -43,10 +34,14 @@ class Parameters:
         self.names = [parameter.name for parameter in given]
         self._defaults = {p.name: p.default for p in given if p.default is not empty}
         types = {p.name: Any if p.annotation is empty else p.annotation for p in given}
+        self._types = types
         self.secrets = tuple(name for name, type in types.items() if _is_secret(type))
         # A shape made at run time is beyond what a type checker can follow.
         shape: Any = cast(Any, TypedDict)(f"{task} parameters", types)
-        shape.__pydantic_config__ = pydantic.ConfigDict(extra="forbid")
+        # Not as null, which is pydantic's usual way: what is stored must be what was given.
+        shape.__pydantic_config__ = pydantic.ConfigDict(
+            extra="forbid", ser_json_inf_nan="constants"
+        )
         try:
             self._adapter: TypeAdapter[dict[str, Any]] = TypeAdapter(shape)
             self._refuse_hidden_secrets()
@@ -84,6 +79,7 @@ class Parameters:
                 text = msgspec.json.encode(plain)
             else:
                 text = self._adapter.dump_json(values)
+                _refuse_nan(text)
         except (pydantic.ValidationError, ValueError, TypeError) as error:
             problem = {
                 "where": "value",
@@ -96,10 +92,26 @@ class Parameters:
         return text.decode()
 
     def decode(self, text: str) -> dict[str, Any]:
+        """Read stored values; a parameter that the code got since then has its default."""
         try:
-            return self._adapter.validate_json(text)
+            try:
+                return self._adapter.validate_json(text)
+            except pydantic.ValidationError as error:
+                if not any(item["type"] == "missing" for item in error.errors()):
+                    raise
+                return self._adapter.validate_json(self._completed(text))
         except pydantic.ValidationError as error:
             raise BadParameters(self._task, _problems(error, self.secrets)) from None
+
+    def _completed(self, text: str) -> bytes:
+        values = msgspec.json.decode(text)
+        for name, default in self._defaults.items():
+            if name not in values and name in self.secrets:
+                values[name] = _revealed(default)
+            elif name not in values:
+                adapter: TypeAdapter[Any] = TypeAdapter(self._types[name])
+                values[name] = adapter.dump_python(default, mode="json", warnings=False)
+        return msgspec.json.encode(values)
 
     def schema(self) -> dict[str, Any]:
         return self._adapter.json_schema()
@@ -135,6 +147,15 @@ def _problems(error: pydantic.ValidationError, secrets: tuple[str, ...]) -> list
     return problems
 
 
+def _refuse_nan(text: bytes) -> None:
+    """Raise if a number is among it that JSON does not have: it could not be read again."""
+    if b"NaN" in text or b"Infinity" in text:
+        try:
+            msgspec.json.decode(text)
+        except msgspec.DecodeError:
+            raise ValueError("it holds a number that is infinite or not a number") from None
+
+
 def digest(task: str, params: str, outputs: str) -> str:
     """Return what two submissions share exactly when task, parameters and outputs are equal."""
     return hashlib.sha256(f"{task}\n{params}\n{outputs}".encode()).hexdigest()[:32]
@@ -163,6 +184,7 @@ class Results:
             return "null"
         try:
             text = pydantic_core.to_json(value)
+            _refuse_nan(text)
         except (pydantic_core.PydanticSerializationError, ValueError) as error:
             raise Permanent(
                 f"the result {str(value)[:100]!r} cannot be written as JSON ({error}); return "

@@ -7,6 +7,7 @@ knows what this job made.
 
 import os
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -85,6 +86,7 @@ class Publishing:
             self._earlier.discard(final)
             policy = Policy.OVERWRITE
         output = OpenOutput(final, temporary_name(final, self._job), policy)
+        await in_thread(partial(final.parent.mkdir, parents=True, exist_ok=True))
         await self._remember(output, None)
         return output
 

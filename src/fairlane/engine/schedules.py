@@ -5,6 +5,7 @@ store keeps both in one transaction, unique. What is late by no more than the gr
 default once for all that piled up; what is later is recorded as skipped, with how many there were.
 """
 
+import logging
 from collections.abc import Mapping
 from typing import Literal
 
@@ -13,7 +14,10 @@ from msgspec import Struct
 
 from fairlane.core.inputs import Cancel, Input, Skipped, Submission, Submit
 from fairlane.engine.triggers import Trigger
+from fairlane.errors import FairlaneError
 from fairlane.ids import firing_id, new_id
+
+log = logging.getLogger("fairlane.schedules")
 
 GRACE_SECONDS = 300.0
 
@@ -32,6 +36,15 @@ class Schedule(Struct, kw_only=True, omit_defaults=True):
 
     def text(self) -> str:
         return msgspec.json.encode(self).decode()
+
+
+def schedule_from(text: str) -> Schedule | None:
+    """Read a stored schedule; one that cannot be read does not fire, and all others do."""
+    try:
+        return msgspec.json.decode(text, type=Schedule)
+    except (msgspec.DecodeError, FairlaneError) as error:
+        log.warning("a stored schedule cannot be read and does not fire: %s", error)
+        return None
 
 
 def fire(schedule: Schedule, fire_at: float, *, by_hand: bool = False) -> Submission:
@@ -78,8 +91,10 @@ class Schedules:
             self._schedules.pop(name, None)
             self._next.pop(name, None)
             if body is not None:
-                schedule = self._schedules[name] = msgspec.json.decode(body, type=Schedule)
-                self._plan(schedule, min(now, self._last(schedule)))
+                schedule = schedule_from(body)
+                if schedule is not None:
+                    self._schedules[name] = schedule
+                    self._plan(schedule, min(now, self._last(schedule)))
 
     def _last(self, schedule: Schedule) -> float:
         return max(schedule.since, self._fired.get(schedule.name, float("-inf")))

@@ -11,16 +11,20 @@ never suspend, so `SyncStage` can drive the same coroutine from a thread.
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from fairlane.core.retry import Retry
 from fairlane.engine.classify import classify
 from fairlane.engine.link import Link
 from fairlane.engine.parameters import Results
+from fairlane.engine.texts import storable
 from fairlane.errors import TimedOut, UsageError
 
 if TYPE_CHECKING:
     from fairlane.engine.context import Body, Services
+
+
+LONGEST_NAME: Final = 200
 
 
 class Give:
@@ -43,7 +47,13 @@ class _StageBase:
         services: "Services",
         link: Link,
     ) -> None:
-        self.name = name
+        given: object = name
+        if not isinstance(given, str) or not 0 < len(given) <= LONGEST_NAME:
+            raise UsageError(
+                f"the name of a stage must be a text of up to {LONGEST_NAME} characters, "
+                f"got {str(name)[:50]!r}"
+            )
+        self.name = storable(name)
         self._body = body
         self._kept = kept
         self._begun = begun
@@ -53,7 +63,7 @@ class _StageBase:
     def progress(self, percent: float, message: str = "") -> None:
         """Say how far this stage is, from 0 to 100."""
         percent = round(min(100.0, max(0.0, float(percent))), 2)
-        self._body.stage(self.name, percent=percent, message=str(message)[:500])
+        self._body.stage(self.name, percent=percent, message=storable(str(message)[:500]))
 
     def skip(self, message: str = "") -> None:
         """Show that this stage is not needed."""
@@ -70,7 +80,7 @@ class _StageBase:
         )
 
     def _ended(self, status: str, message: str | None = None) -> None:
-        more = {} if message is None else {"message": message[:500]}
+        more = {} if message is None else {"message": storable(message[:500])}
         if status == "done":
             more["percent"] = 100.0  # type: ignore[assignment]
         self._body.stage(self.name, status=status, finished_at=datetime.now(UTC), **more)
@@ -105,6 +115,11 @@ class _StageBase:
             return results.decode_or_plain(self._kept[key])
         self._started()
         needs = tuple(sorted((uses or {}).items()))
+        for resource, amount in needs:
+            if type(amount) is not int or amount < 1:
+                raise UsageError(
+                    f'stage "{self.name}" uses {amount!r} of "{resource}": it must be 1 or more'
+                )
         try:
             value = await self._attempts(
                 function, args, named, retry, needs, tuple(limits), timeout_seconds
@@ -144,9 +159,8 @@ class _StageBase:
                 if retry is None or not covered or failures > retry.times:
                     raise
                 wait = max(retry.backoff_seconds(failures), failure.after_seconds or 0.0)
-                self._body.stage(
-                    self.name, message=f"try {failures + 1} in {wait:g} s after: {error}"[:500]
-                )
+                message = f"try {failures + 1} in {wait:g} s after: {failure.message}"[:500]
+                self._body.stage(self.name, message=message)
                 await self._services.sleep(wait)
 
     async def _once(
@@ -215,7 +229,8 @@ class Stage(_StageBase):
         """Run a function as this stage and keep its result; a plain function runs in a thread.
 
         `retry` tries again on its own; `fallback` is what to call instead (or several, or
-        `Give(value)`); `uses` and `limits` are held and taken for each try.
+        `Give(value)`); `uses` and `limits` are held and taken for each try, and not for the
+        fallback: one that needs them runs a stage of its own.
         """
         return await self._run(
             function, args, named, retry=retry, fallback=fallback, uses=uses, limits=limits,

@@ -6,18 +6,51 @@ known to nobody.
 """
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable
-from concurrent.futures import Executor
-from typing import TypeVar
+from concurrent.futures import Executor, ThreadPoolExecutor
+from typing import Final, TypeVar
 
 T = TypeVar("T")
+
+
+_POOL_THREADS: Final = 16
+_pool: ThreadPoolExecutor | None = None
 
 
 async def in_thread(
     function: Callable[..., T], *args: object, threads: Executor | None = None
 ) -> T:
-    """Run a function in a thread; a cancellation meanwhile is raised once it has returned."""
-    return await to_its_end(asyncio.get_running_loop().run_in_executor(threads, function, *args))
+    """Run a function in a thread; a cancellation meanwhile is raised once it has returned.
+
+    Without `threads` it is one of our own: the loop's default pool belongs to the program, which
+    may fill it with calls that wait for us.
+    """
+    loop = asyncio.get_running_loop()
+    return await to_its_end(loop.run_in_executor(threads or _our_pool(), _call, function, *args))
+
+
+def _our_pool() -> ThreadPoolExecutor:
+    global _pool
+    if _pool is None:
+        _pool = ThreadPoolExecutor(_POOL_THREADS, thread_name_prefix="fairlane-beside")
+    return _pool
+
+
+def _forget_pool() -> None:
+    global _pool
+    _pool = None  # a fork has none of its threads
+
+
+os.register_at_fork(after_in_child=_forget_pool)
+
+
+def _call(function: Callable[..., T], *args: object) -> T:
+    try:
+        return function(*args)
+    except StopIteration as error:
+        # A future does not take it, and whoever awaits it would wait for ever.
+        raise RuntimeError(f"StopIteration: {error}") from error
 
 
 async def to_its_end(work: Awaitable[T], *, hurry: Callable[[], None] | None = None) -> T:

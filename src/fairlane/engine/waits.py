@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from fairlane.core.job import JobId
 from fairlane.core.lifecycle import FINAL, State
-from fairlane.errors import NotFound
+from fairlane.errors import NotFound, NotStarted
 from fairlane.store.protocol import Store
 from fairlane.store.views import JobView
 
@@ -41,6 +41,14 @@ class Waits:
                 self._waiting[job] = others
             else:
                 self._waiting.pop(job, None)
+
+    def close(self) -> None:
+        """The engine stops: whoever waits here will hear of no end any more."""
+        for futures in self._waiting.values():
+            for waiting in futures:
+                if not waiting.done():
+                    problem = "the engine stopped before the job had ended; wait again when it runs"
+                    waiting.set_exception(NotStarted(problem))
 
     async def look(self, ended: Iterable[JobId] | None) -> None:
         """Tell those who wait; None means that anything may have ended."""

@@ -23,6 +23,7 @@ from fairlane.engine.clock import Clock
 from fairlane.engine.definition import Definition
 from fairlane.engine.groups import Leash
 from fairlane.engine.outputs import OutputRegistry
+from fairlane.engine.texts import storable
 from fairlane.errors import FairlaneError
 from fairlane.ids import new_id
 from fairlane.store.views import Payload, ReportBody
@@ -147,8 +148,8 @@ class Worker:
             self._answers.pop(token, None)
 
     def finished(self, attempt: Attempt, outcome: Outcome) -> None:
-        self._flush(attempt)  # so that who follows the events sees the last numbers before the end
         self._attempts.pop(attempt.start.job, None)
+        self._flush(attempt)  # so that who follows the events sees the last numbers before the end
         self._unsettled[attempt.token] = outcome
         self._put(outcome)
         if not self._attempts:
@@ -162,7 +163,7 @@ class Worker:
     def logged(self, attempt: Attempt, level: str, message: str) -> None:
         lines = self._lines.setdefault(attempt, [])
         if len(lines) < _MOST_LINES:
-            lines.append((self._clock.now(), level, message))
+            lines.append((self._clock.now(), storable(level), storable(message)))
         elif len(lines) == _MOST_LINES:
             lines.append(
                 (self._clock.now(), "warning", "… more lines than can be kept were dropped")
@@ -189,8 +190,12 @@ class Worker:
         dirty = self._dirty.pop(attempt, None)
         if dirty is not None:
             snapshot, stage = dirty
-            body = msgspec.json.encode(snapshot()).decode()
-            self._put(Report(start.job, start.worker, start.fence, body, stage))
+            try:
+                body = msgspec.json.encode(snapshot()).decode()
+            except (TypeError, ValueError, RecursionError):
+                log.warning("what job %s reports cannot be written as JSON", start.job)
+            else:
+                self._put(Report(start.job, start.worker, start.fence, body, stage))
 
     async def recheck_blocked(self) -> float:
         """Look again at preconditions that did not hold."""
@@ -218,9 +223,12 @@ class Worker:
             await _within(self.idle.wait(), grace_seconds)
         for attempt in list(self._attempts.values()):
             attempt.stop("return")
-        if not await _within(self.idle.wait(), self._longest_grace()):
-            log.warning("%d jobs did not stop and are waited for", len(self._attempts))
-            await _within(self.idle.wait(), 5.0)
+        grace = self._longest_grace()
+        while not await _within(self.idle.wait(), grace):
+            # Who went on now would let another process run what still runs here.
+            names = ", ".join(attempt.start.task for attempt in self._attempts.values())
+            log.warning("waiting for jobs that do not stop: %s", names)
+            grace = 5.0
         await self.flush_reports()
         await self._children.close()
         if self._threads is not None:

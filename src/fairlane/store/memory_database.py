@@ -240,7 +240,7 @@ class MemoryDatabase:
         self._insert(self.ended_numbers, job.id, number)
         self._insert(self.ended, number, row)
         self._drop(self.reports, job.id)
-        if job.state is State.COMPLETED:
+        if job.state is State.COMPLETED or ended.forget:
             self._drop(self.kept, job.id)
 
     def _change_lane(self, key: tuple[str, str], change: LaneChange) -> None:

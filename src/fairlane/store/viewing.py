@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from statistics import median
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -20,6 +20,8 @@ from fairlane.store.views import (
     ReportBody,
     instant,
 )
+
+T = TypeVar("T")
 
 MASK: Final = "**********"
 LATELY: Final = 2_000  # how many of the newest ended jobs tell how long a task takes
@@ -88,9 +90,18 @@ _object = msgspec.json.Decoder(dict[str, Any])
 _hidden = msgspec.json.Decoder(Hidden)
 _report = msgspec.json.Decoder(ReportBody)
 _reason = msgspec.json.Decoder(Reason)
-_error = msgspec.json.Decoder(ErrorView)
+_error: msgspec.json.Decoder[ErrorView | None] = msgspec.json.Decoder(ErrorView | None)
+_anything: msgspec.json.Decoder[Any] = msgspec.json.Decoder(Any)
 _worker = msgspec.json.Decoder(WorkerName)
 _submit = msgspec.json.Decoder(Submit)
+
+
+def _read(decoder: msgspec.json.Decoder[T], text: str | None, otherwise: T) -> T:
+    """Read a text that a task had a hand in: one that is odd must not hide all the others."""
+    try:
+        return decoder.decode(text) if text else otherwise
+    except (msgspec.DecodeError, ValueError):
+        return otherwise
 
 
 def worker_names(records: Mapping[str, str]) -> dict[str, WorkerName]:
@@ -107,7 +118,7 @@ def without_secrets(params: dict[str, Any], options: str) -> dict[str, Any]:
 
 
 def job_view(facts: Facts, workers: Mapping[str, WorkerName]) -> JobView:
-    report = _report.decode(facts.report) if facts.report else ReportBody()
+    report = _read(_report, facts.report, ReportBody())
     worker = workers.get(facts.worker) if facts.worker else None
     return JobView(
         id=facts.id,
@@ -118,7 +129,7 @@ def job_view(facts: Facts, workers: Mapping[str, WorkerName]) -> JobView:
         state=facts.state.value,
         priority=facts.band.name.lower(),
         position=facts.position or None,
-        params=without_secrets(_object.decode(facts.params), facts.options),
+        params=without_secrets(_read(_object, facts.params, {}), facts.options),
         progress=report.progress,
         stages=report.stages,
         statistics=report.statistics,
@@ -126,9 +137,9 @@ def job_view(facts: Facts, workers: Mapping[str, WorkerName]) -> JobView:
         crashes=facts.crashes,
         stopping=facts.stopping is not None,
         waiting_for=_waiting_for(facts),
-        error=_error.decode(facts.error) if facts.error else None,
-        result=msgspec.json.decode(facts.result) if facts.result else None,
-        meta=_object.decode(facts.meta),
+        error=_read(_error, facts.error, None),
+        result=_read(_anything, facts.result, None),
+        meta=_read(_object, facts.meta, {}),
         artifacts=report.artifacts,
         worker=worker.name if worker else facts.worker,
         device=worker.name if worker and worker.device else None,
@@ -146,7 +157,8 @@ def _waiting_for(facts: Facts) -> list[Reason]:
         case State.RUNNING if facts.reason:  # it was to stop and did not
             return [_reason.decode(facts.reason)]
         case State.SCHEDULED | State.RETRYING if facts.due_at is not None:
-            until = datetime.fromtimestamp(facts.due_at, UTC).isoformat().replace("+00:00", "Z")
+            due_at = instant(facts.due_at)
+            until = due_at.isoformat().replace("+00:00", "Z") if due_at else "the end of time"
             return [Reason("due", f"until {until}")]
         case _:
             return []

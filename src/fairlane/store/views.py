@@ -1,4 +1,4 @@
-"""What a reader sees of what is stored: the shapes that Python, HTTP and the command line share."""
+"""What a reader sees of what is stored."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -9,7 +9,10 @@ from fairlane.core.job import JobId, Reason
 
 
 def instant(seconds: float | None) -> datetime | None:
-    return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
+    try:
+        return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
+    except (OverflowError, ValueError):
+        return None  # beyond what a calendar has
 
 
 class Progress(Struct):

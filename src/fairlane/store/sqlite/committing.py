@@ -326,7 +326,7 @@ def rows_of(changes: Changes, at: float) -> dict[str, list[Any]]:
         "kept": [(*key, body) for key, body in kept.items() if body is not None],
         "ended": [_ended(ended) for id, ended in changes.ended.items() if id not in completed],
         "finished": list(changes.ended),
-        "whole": list(completed),
+        "whole": [id for id, ended in changes.ended.items() if ended.forget or id in completed],
         "dependencies": changes.dependencies,
         "settled": changes.settled,
         "logs": changes.logs,

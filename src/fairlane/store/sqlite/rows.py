@@ -1,5 +1,6 @@
 """The shapes that rows have on their way out of the database: JSON arrays."""
 
+import logging
 from collections.abc import Iterable, Iterator
 from sys import intern
 from typing import Any, TypeVar
@@ -8,10 +9,13 @@ import apsw
 import msgspec
 from msgspec import Struct
 
-from fairlane.core.job import Job, JobId, Reason, WorkerId, terms_from_text
+from fairlane.core.job import Job, JobId, Reason, Terms, WorkerId, terms_from_text
 from fairlane.core.lifecycle import Priority, State
+from fairlane.errors import FairlaneError
 
 T = TypeVar("T")
+
+log = logging.getLogger("fairlane.store")
 
 
 class JobRow(Struct, array_like=True):
@@ -46,13 +50,22 @@ class JobRow(Struct, array_like=True):
         """Make a job; a million of them share the few texts that they have in common."""
         return Job(
             self.id, intern(self.task), intern(self.queue), self.lane and intern(self.lane),
-            intern(self.kind), self.band, self.position, self.state, terms_from_text(self.terms),
+            intern(self.kind), self.band, self.position, self.state, _terms(self.terms),
             self.dedupe, bool(self.exclusive), self.digest, self.bucket and intern(self.bucket),
             self.attempt, self.failures, self.crashes, self.fence,
             bool(self.holds_lane), self.worker, self.due_at,
             _reason.decode(self.reason) if self.reason else None, self.stopping, self.created_at,
             self.started_at,
         )  # fmt: skip
+
+
+def _terms(text: str) -> Terms:
+    """Read a job's terms; one that cannot be read runs with the usual ones, and all others too."""
+    try:
+        return terms_from_text(text)
+    except (msgspec.DecodeError, FairlaneError):
+        log.warning("the terms of a job cannot be read and are left out: %s", text)
+        return Terms()
 
 
 class EventRow(Struct, array_like=True):

@@ -1,0 +1,83 @@
+"""Checks of what people set: amounts, names, and settings by their names and types."""
+
+import difflib
+import math
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Any, Final, TypeVar, get_args, get_type_hints
+
+import msgspec
+from msgspec import Struct
+
+from fairlane.errors import BadSetting
+
+LARGEST_COUNT: Final = 2**63 - 1  # what a database keeps as a whole number
+
+S = TypeVar("S", bound=Struct)
+
+
+def guess(wrong: object, known: Iterable[str]) -> str:
+    """Return 'did you mean "…"? ' if one of the known names is close, else nothing."""
+    close = difflib.get_close_matches(str(wrong), list(known), n=1)
+    return f'did you mean "{close[0]}"? ' if close else ""
+
+
+def is_number(value: object) -> bool:
+    """Tell a finite number; True is none, and infinity cannot be written as JSON."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def is_count(value: object, *, least: int = 0) -> bool:
+    is_whole = isinstance(value, int) and not isinstance(value, bool)
+    return is_whole and least <= value <= LARGEST_COUNT  # type: ignore[operator]
+
+
+def check_name(what: str, name: object) -> None:
+    if not isinstance(name, str) or not name:
+        raise BadSetting(f"the name of a {what} is {name!r}; it must be text, and not empty")
+
+
+def check_amounts(kind: str, name: str, values: Mapping[str, Any]) -> None:
+    """Raise unless these values make up a limit (`rate`) or a resource."""
+    what, wanted = ("limit", ["per_seconds", "starts"]) if kind == "rate" else (kind, ["amount"])
+    check_name(what, name)
+    if sorted(values) != wanted:
+        raise BadSetting(
+            f'{what} "{name}" needs {" and ".join(wanted)}, got '
+            f"{', '.join(sorted(values)) or 'nothing'}"
+        )
+    for field, value in values.items():
+        is_span = field == "per_seconds"
+        if not (is_number(value) and value > 0 if is_span else is_count(value)):
+            expected = "above zero, a number" if is_span else "a whole number, 0 or more"
+            raise BadSetting(f'{field} of {what} "{name}" is {value!r}; it must be {expected}')
+
+
+def settings_as(
+    shape: type[S],
+    values: Mapping[str, Any],
+    *,
+    owner: str,
+    called: str,
+    expected: Mapping[str, str],
+    strict: bool = True,
+) -> S:
+    """Convert values to a struct, or say in our own words which one does not fit."""
+    types = _types(shape)
+    for name, value in values.items():
+        if name not in types:
+            raise BadSetting(
+                f'{owner} has no "{name}"; {guess(name, types)}({called}: {", ".join(types)})'
+            )
+        try:
+            msgspec.convert(value, types[name], strict=strict)
+        except msgspec.ValidationError:
+            choices = [repr(choice) for choice in get_args(types[name])]
+            wanted = expected.get(name) or f"one of {', '.join(choices)}"
+            raise BadSetting(f"{name} of {owner} is {value!r}; it must be {wanted}") from None
+    return msgspec.convert(values, shape, strict=strict)
+
+
+@cache
+def _types(shape: type[Struct]) -> dict[str, Any]:
+    return get_type_hints(shape, include_extras=True)

@@ -1,0 +1,126 @@
+"""What a newcomer gets wrong first, and what the program says then."""
+
+import asyncio
+import logging
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fairlane import Context, Fairlane, JobFailed, UnknownName
+from fairlane.testing import running
+
+UNGUARDED = """
+import asyncio
+from fairlane import Fairlane, JobFailed
+
+app = Fairlane("sqlite:///work.db")
+
+@app.task(isolation="process")
+def double(number: int) -> int:
+    return 2 * number
+
+async def main() -> None:
+    async with app:
+        try:
+            print(await (await double.submit(21)).wait())
+        except JobFailed as error:
+            print(error)
+
+asyncio.run(main())
+"""
+
+
+def test_a_program_without_a_main_guard_is_told_so_by_its_child(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(UNGUARDED)
+    done = subprocess.run(
+        [sys.executable, "program.py"], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert 'put what starts it under `if __name__ == "__main__":`' in done.stdout
+
+
+@pytest.fixture
+def app() -> Fairlane:
+    return Fairlane("memory://")
+
+
+async def test_draining_a_queue_that_does_not_exist_is_refused(app: Fairlane) -> None:
+    app.queue("letters")
+    async with running(app):
+        with pytest.raises(UnknownName, match='did you mean "letters"'):
+            await app.drain("leters")
+
+
+@pytest.mark.parametrize("filters", [{"queue": "nope"}, {"states": ["done"]}])
+async def test_a_history_of_what_does_not_exist_is_refused(
+    app: Fairlane, filters: dict[str, str]
+) -> None:
+    async with running(app):
+        with pytest.raises(UnknownName):
+            await app.history(**filters)  # type: ignore[arg-type]
+
+
+async def test_a_failed_job_is_told_in_the_log_though_nobody_waits(
+    app: Fairlane, caplog: pytest.LogCaptureFixture
+) -> None:
+    @app.task
+    async def work() -> None:
+        raise KeyError("missing")
+
+    with caplog.at_level(logging.WARNING, logger="fairlane"):
+        async with running(app) as world:
+            job = await work.submit()
+            await world.idle()
+    assert f"job {job.id} of task work failed in attempt 1: KeyError: 'missing'" in caplog.text
+
+
+async def test_an_error_that_says_only_a_key_is_shown_with_its_name(app: Fairlane) -> None:
+    @app.task
+    async def work() -> None:
+        raise SystemExit(3)
+
+    async with running(app):
+        with pytest.raises(JobFailed, match="SystemExit: 3"):
+            await (await work.submit()).wait()
+
+
+async def test_the_folder_of_an_output_is_made(app: Fairlane, tmp_path: Path) -> None:
+    @app.task
+    async def save(ctx: Context, folder: str) -> None:
+        async with ctx.output(Path(folder) / "ann" / "letter.txt") as part:
+            part.write_text("dear ann")
+
+    async with running(app):
+        await (await save.submit(folder=str(tmp_path / "out"))).wait()
+    assert (tmp_path / "out" / "ann" / "letter.txt").read_text() == "dear ann"
+
+
+async def test_jobs_of_a_task_that_is_gone_are_mentioned_at_the_start(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    address = f"sqlite:///{tmp_path}/work.db"
+    old = Fairlane(address)
+
+    @old.task
+    async def send() -> None: ...
+
+    async with old:
+        await old.pause("default")
+        await send.submit()
+    with caplog.at_level(logging.WARNING, logger="fairlane"):
+        async with Fairlane(address):
+            pass
+    assert "tasks that this program does not have: send" in caplog.text
+
+
+async def test_waiting_too_long_says_for_which_job(app: Fairlane) -> None:
+    @app.task
+    async def work() -> None:
+        await asyncio.Event().wait()
+
+    async with running(app):
+        job = await work.submit()
+        with pytest.raises(TimeoutError, match=str(job.id)):
+            await job.wait(timeout_seconds=0.01)
+        await job.cancel()

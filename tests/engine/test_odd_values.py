@@ -1,0 +1,226 @@
+"""Values and errors that nobody expects: one job may fail over them, never its neighbours."""
+
+import asyncio
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from fairlane import Context, Fairlane, JobFailed, NotStarted, SyncContext
+from fairlane.engine.outputs import OutputRecord, remove_leftovers
+from fairlane.testing import FakeClock, running
+from tests.support.eventually import eventually, eventually_sync
+
+NOT_UTF8 = os.fsdecode(b"caf\xe9.txt")
+
+
+def with_neighbour(app: Fairlane) -> None:
+    @app.task(name="neighbour", lane="one")
+    async def neighbour() -> str:
+        return "fine"
+
+
+async def neighbours_are_fine(app: Fairlane) -> None:
+    async with asyncio.timeout(20):
+        assert await (await app.tasks["neighbour"].submit()).wait() == "fine"
+        assert {job.task for job in (await app.history()).items} >= {"neighbour"}
+        await app.snapshot()
+
+
+async def test_an_error_that_quotes_a_name_which_is_not_utf8_is_kept(app: Fairlane) -> None:
+    @app.task(lane="one")
+    async def read() -> None:
+        raise ValueError(f"cannot read {NOT_UTF8}")
+
+    with_neighbour(app)
+    async with running(app):
+        with pytest.raises(JobFailed, match=r"cannot read caf\\udce9.txt"):
+            await (await read.submit()).wait()
+        await neighbours_are_fine(app)
+
+
+async def test_odd_texts_in_a_report_are_written_out(app: Fairlane) -> None:
+    @app.task(lane="one")
+    async def scan(ctx: Context) -> None:
+        ctx.artifact(f"/var/{NOT_UTF8}")
+        ctx.progress(5, NOT_UTF8)
+        ctx.log(NOT_UTF8)
+        ctx.report(name=1)
+
+    with_neighbour(app)
+    async with running(app):
+        job = await scan.submit()
+        await job.wait()
+        assert (await job.show()).progress.message == r"caf\udce9.txt"
+        assert [line.message for line in await job.log()] == [r"caf\udce9.txt"]
+        await neighbours_are_fine(app)
+
+
+async def test_a_plain_function_that_runs_out_of_items_fails(app: Fairlane) -> None:
+    @app.task(lane="one")
+    def first() -> int:
+        return next(iter([]))  # StopIteration, which no future takes
+
+    with_neighbour(app)
+    async with running(app):
+        with pytest.raises(JobFailed, match="StopIteration"):
+            await (await first.submit()).wait()
+        await neighbours_are_fine(app)
+
+
+async def test_a_checkpoint_that_cannot_be_written_fails_its_job_alone(app: Fairlane) -> None:
+    @app.task(lane="one")
+    async def work(ctx: Context) -> None:
+        ctx.checkpoint["seen"] = []
+        ctx.checkpoint["seen"].append(object())
+
+    with_neighbour(app)
+    async with running(app):
+        with pytest.raises(JobFailed):
+            await (await work.submit()).wait()
+        await neighbours_are_fine(app)
+
+
+@pytest.mark.parametrize("value", [float("nan"), [1.0, float("inf")]])
+async def test_a_result_that_json_does_not_have_fails_its_job_alone(
+    app: Fairlane, value: object
+) -> None:
+    @app.task(lane="one")
+    async def measure() -> object:
+        return value
+
+    with_neighbour(app)
+    async with running(app):
+        with pytest.raises(JobFailed, match="JSON"):
+            await (await measure.submit()).wait()
+        await neighbours_are_fine(app)
+
+
+async def test_a_retry_after_a_cancel_that_deleted_begins_from_nothing(
+    app: Fairlane, tmp_path: Path
+) -> None:
+    halfway = asyncio.Event()
+    made = tmp_path / "page.txt"
+
+    @app.task(lane="one")
+    async def save(ctx: Context) -> bool:
+        async def page() -> None:
+            async with ctx.output(made, on_exists="overwrite") as part:
+                part.write_text("1")
+
+        await ctx.stage("page").run(page)
+        if ctx.attempt == 1:
+            ctx.checkpoint["cursor"] = 1
+            halfway.set()
+            await asyncio.Event().wait()
+        return made.exists() and not ctx.checkpoint
+
+    async with running(app):
+        job = await save.submit()
+        await halfway.wait()
+        await job.cancel(outputs="delete")
+        await app.wait_for(job.id)
+        assert not made.exists()
+        await job.retry()
+        assert await job.wait() is True
+
+
+async def test_a_context_that_outlives_its_attempt_is_told_so(app: Fairlane) -> None:
+    kept: list[Context] = []
+
+    @app.task
+    async def work(ctx: Context) -> None:
+        kept.append(ctx)
+
+    async def late() -> int:
+        return 1
+
+    async with running(app):
+        await (await work.submit()).wait()
+        async with asyncio.timeout(20):
+            with pytest.raises(Exception, match="is over"):
+                await kept[0].stage("late").run(late)
+
+
+def test_a_half_written_folder_is_removed_after_a_crash(tmp_path: Path) -> None:
+    record = OutputRecord(final=str(tmp_path / "site"), temporary=str(tmp_path / ".site.1.part"))
+    (tmp_path / ".site.1.part").mkdir()
+    (tmp_path / ".site.1.part" / "index.html").write_text("half")
+    assert remove_leftovers([record]) == [tmp_path / ".site.1.part"]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_who_waits_for_a_job_hears_that_the_engine_stopped(tmp_path: Path) -> None:
+    app = Fairlane(f"sqlite:///{tmp_path}/work.db")
+
+    @app.task
+    def work() -> None: ...
+
+    app.start()
+    app.sync.pause("default")
+    job = app.sync.submit(work.call())
+    heard: list[BaseException] = []
+
+    def wait() -> None:
+        try:
+            job.wait()
+        except BaseException as error:  # noqa: BLE001 - whatever it is, it must be heard
+            heard.append(error)
+
+    waiting = threading.Thread(target=wait)
+    waiting.start()
+    eventually_sync(lambda: app._engine.waits.anybody)
+    app.stop()
+    waiting.join(20)
+    assert [type(error) for error in heard] == [NotStarted]
+
+
+async def test_a_thread_that_does_not_stop_is_waited_for_before_anybody_else_leads(
+    tmp_path: Path,
+) -> None:
+    journal: list[str] = []
+    begun, go_on = threading.Event(), threading.Event()
+
+    def made() -> Fairlane:
+        app = Fairlane(f"sqlite:///{tmp_path}/work.db", stop_grace_seconds=0, clock=FakeClock())
+
+        @app.task(name="slow", lane="one", grace_seconds=0.01)
+        def slow(ctx: SyncContext) -> None:
+            journal.append("start")
+            begun.set()
+            go_on.wait(30)
+            journal.append("end")
+
+        return app
+
+    first, second = made(), made()
+    async with first:
+        await first.tasks["slow"].submit()
+        await eventually(begun.is_set)
+        leaving = asyncio.create_task(first.__aexit__(None, None, None))
+        async with second:
+            await asyncio.wait([leaving], timeout=0.3)
+            assert journal == ["start"]
+            go_on.set()
+            await leaving
+            await second.drain()
+    assert journal == ["start", "end"] * (len(journal) // 2)
+
+
+async def test_a_paused_schedule_stays_paused_under_the_next_leader(tmp_path: Path) -> None:
+    def made() -> Fairlane:
+        app = Fairlane(f"sqlite:///{tmp_path}/work.db", clock=FakeClock())
+
+        @app.task(name="tick")
+        async def tick() -> None: ...
+
+        app.schedule("often", app.tasks["tick"].call(), every_seconds=60)
+        return app
+
+    first, second = made(), made()
+    async with first, second:
+        await first.pause_schedule("often")
+        await first.__aexit__(None, None, None)
+        await eventually(lambda: second._engine.calls.leading)
+        assert (await second.schedules())["often"].paused
