@@ -47,7 +47,7 @@ from fairlane.store.views import (
     Page,
     Query,
 )
-from fairlane.tasks import Call, Options, Task
+from fairlane.tasks import Call, Options, Task, check_name
 
 if TYPE_CHECKING:
     from fairlane.engine.clock import Clock
@@ -89,7 +89,8 @@ class Client:
         submissions = [call.submission(self._reserve) for call in calls]
         admitted: set[str] = set()
         try:
-            answers = await self.call(Submit(new_id(), submissions))
+            own_ids = any(call.has_own_id for call in calls)
+            answers = await self.call(Submit(new_id(), submissions, own_ids))
             admitted.update(answer["id"] for answer in answers)
         finally:
             self._release(job.id for job in submissions if job.id not in admitted)
@@ -292,6 +293,7 @@ class Client:
 
     async def save_lane(self, queue: str, lane: str, call: Call[Any] | None) -> None:
         """Save what a lane runs; refused while it has an active job. None forgets it."""
+        check_name("lane", lane)
         body = None
         if call is not None:
             params = msgspec.json.decode(call.params)

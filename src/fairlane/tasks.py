@@ -1,6 +1,7 @@
 """Tasks and calls: a function of yours, and one use of it with its parameters."""
 
 import inspect
+import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -28,6 +29,8 @@ from fairlane.engine.declared import Declared
 from fairlane.engine.definition import Definition, Template, fill
 from fairlane.engine.outputs import Policy, resolve
 from fairlane.engine.parameters import digest
+from fairlane.engine.texts import storable
+from fairlane.engine.triggers import LAST_INSTANT
 from fairlane.errors import BadSetting, TooLarge, UsageError
 from fairlane.ids import new_id
 
@@ -40,6 +43,7 @@ R = TypeVar("R")
 
 LARGEST_META: Final = 64 * 1024
 LONGEST_NAME: Final = 1_000
+_ID: Final = re.compile(r"[A-Za-z0-9_.:-]{1,100}")
 _A_COUNT: Final = "a whole number, 0 or more"
 
 
@@ -136,6 +140,10 @@ class Call(Generic[R]):
         self._values = values
         self._options = options
 
+    @property
+    def has_own_id(self) -> bool:
+        return self._options.id is not None
+
     def __repr__(self) -> str:
         values = ", ".join(f"{name}={repr(value)[:80]}" for name, value in self._values.items())
         return f"<Call {self.task.name}({values:.300})>"
@@ -143,7 +151,7 @@ class Call(Generic[R]):
     def submission(self, reserve: Callable[[JobId, Path], Path] | None = None) -> Submission:
         """Fill in the templates; `reserve` finds a free name for an output that may be renamed."""
         policies, options, values = self.task.policies, self._options, self._values
-        id = JobId(options.id) if options.id is not None else new_id()
+        id = _own_id(options.id) if options.id is not None else new_id()
         lane = options.lane if options.lane is not None else fill(policies.lane, values)
         wanted = self._wanted_outputs()
         exists = self._existing(wanted)
@@ -151,9 +159,10 @@ class Call(Generic[R]):
         limits = tuple(filled for t in policies.limits if (filled := fill(t, values)))
         requires = tuple(sorted(filled for t in policies.requires if (filled := fill(t, values))))
         dedupe = options.dedupe if options.dedupe is not None else fill(policies.dedupe, values)
-        for what, name in (("lane", lane), ("dedupe key", dedupe)):
-            if name is not None and len(name) > LONGEST_NAME:
-                raise TooLarge(f"the {what}", len(name), LONGEST_NAME)
+        bucket = fill(policies.bucket, values)
+        for what, name in (("lane", lane), ("dedupe key", dedupe), ("bucket", bucket),
+                           *(("limit", key) for key in limits)):  # fmt: skip
+            check_name(what, name)
         return Submission(
             id=id,
             task=self.task.name,
@@ -161,10 +170,10 @@ class Call(Generic[R]):
             lane=lane,
             kind=options.kind,
             priority=Priority(options.priority),
-            run_at=None if options.run_at is None else options.run_at.timestamp(),
+            run_at=None if options.run_at is None else _instant(options.run_at),
             dedupe=dedupe,
             digest=None if lane is None else self._digest(wanted),
-            bucket=fill(policies.bucket, values),
+            bucket=bucket,
             depends_on=tuple(JobId(getattr(job, "id", job)) for job in options.depends_on),
             terms=Terms(
                 limits=limits,
@@ -222,10 +231,37 @@ def as_call(given: object) -> Call[Any]:
     raise UsageError(f"a call is needed, got {repr(given)[:200]}; pass {name}.call(…)")
 
 
+def check_name(what: str, name: str | None) -> None:
+    if name is None:
+        return
+    if len(name) > LONGEST_NAME:
+        raise TooLarge(f"the {what}", len(name), LONGEST_NAME)
+    if storable(name) != name:
+        raise BadSetting(f"the {what} {name!r} holds characters that cannot be stored")
+
+
+def _own_id(id: str) -> JobId:
+    if not _ID.fullmatch(id):
+        raise BadSetting(
+            f"the id {id[:120]!r} cannot be used; take up to 100 letters, digits, or any of _ . : -"
+        )
+    return JobId(id)
+
+
+def _instant(run_at: datetime) -> float:
+    try:
+        seconds = run_at.timestamp()
+    except (OverflowError, ValueError):
+        seconds = -1.0
+    if not 0 <= seconds <= LAST_INSTANT:
+        raise BadSetting(f"run_at is {run_at}; it must lie between 1970 and the year 9000")
+    return seconds
+
+
 def _meta(meta: Mapping[str, Any]) -> str:
     try:
         text = msgspec.json.encode(meta)
-    except TypeError as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise BadSetting(f"meta cannot be written as JSON: {error}") from None
     if len(text) > LARGEST_META:
         raise TooLarge("meta", len(text), LARGEST_META)

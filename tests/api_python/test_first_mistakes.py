@@ -4,11 +4,13 @@ import asyncio
 import logging
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from fairlane import Context, Fairlane, JobFailed, UnknownName
+from fairlane import BadSetting, Conflict, Context, Fairlane, JobFailed, UnknownName
 from fairlane.testing import running
 
 UNGUARDED = """
@@ -124,3 +126,53 @@ async def test_waiting_too_long_says_for_which_job(app: Fairlane) -> None:
         with pytest.raises(TimeoutError, match=str(job.id)):
             await job.wait(timeout_seconds=0.01)
         await job.cancel()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"lane": "\udcff"},
+        {"dedupe": "\udcff"},
+        {"id": "../escape"},
+        {"id": ""},
+        {"id": "x" * 101},
+        {"meta": {"name": "\udcff"}},
+        {"run_at": datetime.max.replace(tzinfo=UTC)},
+        {"run_at": datetime.min.replace(tzinfo=UTC)},
+    ],
+)
+async def test_what_cannot_be_stored_is_refused_at_submission(
+    app: Fairlane, options: dict[str, Any]
+) -> None:
+    @app.task
+    async def work() -> None: ...
+
+    async with running(app):
+        with pytest.raises(BadSetting):
+            await work.options(**options).submit()
+        assert (await app.snapshot()).counts == {}
+
+
+async def test_an_id_that_was_used_before_is_the_job_that_had_it(app: Fairlane) -> None:
+    @app.task
+    async def work() -> str:
+        return "once"
+
+    async with running(app):
+        first = await work.options(id="letter-1").submit()
+        assert await first.wait() == "once"
+        again = await work.options(id="letter-1").submit()
+        assert await again.wait() == "once"
+        assert (await again.show()).attempt == 1
+        assert len((await app.history()).items) == 1
+
+
+async def test_only_an_ended_job_is_run_again(app: Fairlane) -> None:
+    @app.task
+    async def work() -> None: ...
+
+    async with running(app):
+        await app.pause("default")
+        job = await work.submit()
+        with pytest.raises(Conflict, match="when it has ended"):
+            await job.rerun()

@@ -39,10 +39,11 @@ class Submission(Struct, kw_only=True, gc=False):
 
 
 class Submit(Struct, tag="submit"):
-    """Admit all of these in this order, or none."""
+    """Admit all of these in this order, or none. `sent_before` says that an id may be known."""
 
     key: str
     jobs: list[Submission]
+    sent_before: bool = False
 
 
 class Cancel(Struct, tag="cancel"):

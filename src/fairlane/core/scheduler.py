@@ -97,7 +97,7 @@ def strangers(
             case Submit():
                 for submission in happened.jobs:
                     named.update(submission.depends_on)
-                    if resent:
+                    if resent or happened.sent_before:
                         named.add(submission.id)
             case Move():
                 named.update(filter(None, (happened.job, happened.before, happened.after)))
