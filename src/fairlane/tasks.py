@@ -175,15 +175,7 @@ class Call(Generic[R]):
             digest=None if lane is None else self._digest(wanted),
             bucket=bucket,
             depends_on=tuple(JobId(getattr(job, "id", job)) for job in options.depends_on),
-            terms=Terms(
-                limits=limits,
-                uses=tuple(sorted(policies.uses.items())),
-                requires=requires,
-                retry=policies.retry,
-                recover=policies.recover,
-                hold_lane=policies.hold_lane,
-                run_anyway=options.run_anyway,
-            ),
+            terms=self.task.terms(limits, requires, options.run_anyway),
             params=self.params,
             meta=_meta(options.meta),
             options=self._worker_options(outputs),
@@ -218,7 +210,7 @@ class Call(Generic[R]):
             options["outputs"] = outputs
         if self.task.definition.parameters.secrets:
             options["secrets"] = self.task.definition.parameters.secrets
-        return msgspec.json.encode(options).decode()
+        return msgspec.json.encode(options).decode() if options else "{}"
 
 
 def as_call(given: object) -> Call[Any]:
@@ -259,6 +251,8 @@ def _instant(run_at: datetime) -> float:
 
 
 def _meta(meta: Mapping[str, Any]) -> str:
+    if not meta:
+        return "{}"
     try:
         text = msgspec.json.encode(meta)
     except (TypeError, ValueError, RecursionError) as error:
@@ -275,6 +269,7 @@ class Task(Generic[P, R]):
         self._app = app
         self.definition = definition
         self.policies = policies
+        self._last_terms: tuple[Any, Terms] | None = None
         self.__wrapped__ = definition.function
         self.__doc__ = definition.function.__doc__
         self.__name__ = getattr(definition.function, "__name__", definition.name)
@@ -285,6 +280,25 @@ class Task(Generic[P, R]):
     @property
     def name(self) -> str:
         return self.definition.name
+
+    def terms(self, limits: tuple[str, ...], requires: tuple[str, ...], run_anyway: bool) -> Terms:
+        """Return what the scheduler is asked for; most jobs of a task ask for the same."""
+        wanted = (limits, requires, run_anyway)
+        if self._last_terms is None or self._last_terms[0] != wanted:
+            policies = self.policies
+            self._last_terms = (
+                wanted,
+                Terms(
+                    limits=limits,
+                    uses=tuple(sorted(policies.uses.items())),
+                    requires=requires,
+                    retry=policies.retry,
+                    recover=policies.recover,
+                    hold_lane=policies.hold_lane,
+                    run_anyway=run_anyway,
+                ),
+            )
+        return self._last_terms[1]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.definition.function(*args, **kwargs)

@@ -18,7 +18,8 @@ def explain(board: Board, command: Explain, ended: dict[JobId, Job]) -> dict[str
     job = live(board, command.job, ended, State.QUEUED)
     if job.state is State.RUNNING:
         stopping = "; it was asked to stop" if job.stopping else ""
-        return _shown(job, None, [Reason("running", f"it runs, attempt {job.attempt}{stopping}")])
+        runs = Reason("running", f"it runs, attempt {job.attempt}{stopping}")
+        return _shown(job, None, [runs, *([job.reason] if job.reason else [])])
     ahead = _ahead(board, job) if job.position else None
     reasons = [*_own(board, job), *_queue(board, job), *_lane(board, job), *_things(board, job)]
     if ahead:
