@@ -165,3 +165,14 @@ def test_naming_a_limit_twice_takes_one_start(world: World) -> None:
     world.submit("a", limits=["api", "api"])
     world.submit("b", limits=["api"])
     assert world.running == {"a", "b"}
+
+
+def test_windows_of_endless_keys_are_forgotten_once_they_are_empty(world: World) -> None:
+    for number in range(3_000):
+        world.submit(f"job-{number}", limits=[f"api:{number}"])
+        world.finish(f"job-{number}")
+        world.wait(1)
+    assert len(world.scheduler.board.rates) < 1_100
+    world.submit("x1", limits=["api:2999"])
+    world.submit("x2", limits=["api:2999"])
+    assert world.running == {"x1"}  # what still counts has not been forgotten

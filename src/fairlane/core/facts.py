@@ -1,6 +1,6 @@
 """What the leader knows: jobs, queues, lanes, limits and workers, and the batch being decided."""
 
-from typing import Any
+from typing import Any, Final
 
 from fairlane.core.decisions import Changes, Decisions, Event
 from fairlane.core.inputs import EnterStage
@@ -10,6 +10,8 @@ from fairlane.core.limits import Hands, Rate, Resource
 from fairlane.core.queues import Queue, settings_from
 from fairlane.core.workers import Workers
 from fairlane.errors import UnknownName
+
+MOST_IDLE_RATES: Final = 1_000  # windows kept before the empty ones are looked for
 
 
 class Facts:
@@ -21,6 +23,7 @@ class Facts:
         self.lanes: dict[tuple[str, str], Lane] = {}
         self.dedupe: dict[str, JobId] = {}
         self.rates: dict[str, Rate] = {}
+        self._most_rates = MOST_IDLE_RATES
         self.resources: dict[str, Resource] = {}
         self.declared: dict[tuple[str, str], dict[str, dict[str, Any]]] = {}
         self.hands: dict[tuple[str, str, tuple[str, ...]], Hands] = {}
@@ -57,8 +60,18 @@ class Facts:
             values = self.setting("rate", key) or self.setting("rate", key.split(":", 1)[0])
             if values is None:
                 raise UnknownName("limit", key, [n for kind, n in self.declared if kind == "rate"])
+            if len(self.rates) >= self._most_rates:
+                self._forget_rates()
             rate = self.rates[key] = Rate(key, values["starts"], values["per_seconds"])
         return rate
+
+    def _forget_rates(self) -> None:
+        """Drop windows that are empty and nobody waits for: `host:…` can have endless keys."""
+        for key, rate in list(self.rates.items()):
+            used = rate.has_taken(self.now) or rate.alarm_at is not None or not rate.is_idle
+            if not used and ("rate", key) not in self.declared:
+                del self.rates[key]
+        self._most_rates = max(MOST_IDLE_RATES, 2 * len(self.rates))
 
     def resource(self, name: str) -> Resource:
         if name not in self.resources:

@@ -78,6 +78,11 @@ class Rate(Thing):
         self._forget(now)
         return len(self.taken) < self.starts
 
+    def has_taken(self, now: float) -> bool:
+        """Tell whether any start still counts in the present window."""
+        self._forget(now)
+        return bool(self.taken)
+
     def free_at(self, now: float) -> float | None:
         """Return when the next start may be; None if the limit is zero."""
         self._forget(now)

@@ -253,7 +253,9 @@ class Scheduler:
                 board.transition(job, State.QUEUED)
         while board.alarms and board.alarms[0][0] <= board.now:
             at, key = heappop(board.alarms)
-            rate = board.rates[key]
+            rate = board.rates.get(key)
+            if rate is None:
+                continue  # forgotten since: nobody waited for it
             if rate.alarm_at == at:
                 rate.alarm_at = None
                 board.wake(rate)
