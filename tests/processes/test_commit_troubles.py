@@ -243,6 +243,18 @@ async def test_an_outcome_that_can_never_be_stored_makes_its_job_failed(
     assert [kind for kind, _ in set_aside(tmp_path / "work.db")] == ["outcome"]
 
 
+async def test_who_waits_hears_of_the_end_though_the_first_look_at_it_failed(bench: Bench) -> None:
+    job = await bench.gated.submit(name="done")
+    waiting = asyncio.create_task(job.wait())
+    await eventually(lambda: bench.app._engine.waits.anybody and bench.ran["done"])
+    await bench.app.show(job.id)  # the waiter's own first look is over by now
+    bench.store.spoiled_reads = 1
+    bench.gate.set()
+    async with asyncio.timeout(15):
+        assert await waiting == "done"
+    assert bench.store.spoiled_reads == 0
+
+
 async def test_what_another_process_sent_and_nobody_can_read_is_set_aside(
     bench: Bench, tmp_path: Path
 ) -> None:

@@ -1,11 +1,13 @@
 """A store whose commits fail when a test says so, before or after they were really made."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from fairlane.core.decisions import Changes
+from fairlane.core.job import JobId
 from fairlane.errors import StoreUnavailable
 from fairlane.store.protocol import Store
+from fairlane.store.views import JobView
 
 When = Literal["before", "after"]  # an error after the commit: the leader cannot know it is stored
 
@@ -33,6 +35,7 @@ class FaultyStore:
         self.spoiled = 0
         self.can_lead = True
         self.elections = 0
+        self.spoiled_reads = 0
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._real, name)
@@ -42,6 +45,12 @@ class FaultyStore:
         if not self.can_lead:
             raise StoreUnavailable("the test lets nobody lead")
         return await self._real.lead()
+
+    async def jobs(self, ids: Sequence[JobId]) -> dict[JobId, JobView]:
+        if self.spoiled_reads > 0:
+            self.spoiled_reads -= 1
+            raise StoreUnavailable("the test lets this read fail")
+        return await self._real.jobs(ids)
 
     async def commit(self, changes: Changes, at: float) -> None:
         fault = self.judge(changes)

@@ -245,7 +245,11 @@ class Engine:
         ended, self._ended = self._ended, set()
         anything, self._anything_ended = self._anything_ended, False
         if self.calls.leading:
-            await self.waits.look(None if anything else ended)
+            try:
+                await self.waits.look(None if anything else ended)
+            except BaseException:
+                self._anything_ended = True  # the next look must not miss what this one did not see
+                raise
             return None
         if self.waits.anybody or self.feed.has_followers:
             version = await self.store.version()

@@ -134,6 +134,7 @@ class Leader:
                 except NotLeading as error:
                     log.warning("no longer leading: %s", error)
                     await self._store.resign()
+                    await self._pause()
                 except StoreError as error:
                     log.warning("leadership interrupted: %s", error)
                     await self._pause()
