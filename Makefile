@@ -3,11 +3,12 @@
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test check format setup bench clean
+.PHONY: help run test check format setup simulate chaos bench clean
 
 VENV ?= .venv
 PYTHON ?=
 ARGS ?=
+SEEDS ?= 500
 
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
@@ -19,7 +20,9 @@ help: ## Show what can be made
 	@echo "make test     set up and run every test (ARGS=\"tests/core -k lane\" for some)"
 	@echo "make check    formatting, lint, types and layers"
 	@echo "make format   put the code into the agreed form"
-	@echo "make bench    measure throughput on this machine"
+	@echo "make simulate live through simulated worlds full of trouble (SEEDS=5000 for more)"
+	@echo "make chaos    real kills, bad disks and power cuts: a quarter of an hour (ARGS=\"power-cuts --times 50\" for some)"
+	@echo "make bench    race against Huey and DBOS here: a quarter of an hour (ARGS=--quick for less)"
 	@echo "make setup    only create $(VENV) and install into it"
 	@echo "make clean    remove $(VENV), the tour's database and everything tools have made"
 
@@ -41,14 +44,20 @@ format: $(STAMP)
 	@$(BIN)/ruff format --quiet .
 
 bench: $(STAMP)
-	@$(BIN)/python benchmarks/quick.py $(ARGS)
+	@$(BIN)/python -m benchmarks $(ARGS)
+
+simulate: $(STAMP)
+	@$(BIN)/python -m simulation --seeds $(SEEDS) $(ARGS)
+
+chaos: $(STAMP)
+	@$(BIN)/python -m chaos $(ARGS)
 
 setup: $(STAMP)
 	@echo "$(VENV) is ready"
 
 clean:
 	@echo "Removing $(VENV), the tour's database and what tools have made"
-	@rm -rf "$(VENV)" build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	@rm -rf "$(VENV)" build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache .peers benchmarks/.scratch
 	@rm -f tour.db tour.db-* tour.db.*
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

@@ -281,26 +281,33 @@ class Fairlane(Client):
 
     async def _open(self) -> Engine:
         self._check_names()
-        store = store_at(self.database)
+        store = self._new_store()
         await store.open()
         try:
             self._opened_in = os.getpid()
-            engine = Engine(
-                store,
-                self._definitions,
-                self._declarations,
-                clock=self.clock,
-                slots=self._slots,
-                recheck_seconds=self._recheck_seconds,
-                hooks=self._hooks,
-                work=self._work,
-            )
+            engine = self._new_engine(store)
             await engine.start()
         except BaseException:
             self._opened_in = None
             await store.close()
             raise
         return engine
+
+    def _new_store(self) -> Store:
+        return store_at(self.database)
+
+    def _new_engine(self, store: Store, *, kind: type[Engine] = Engine, **more: Any) -> Engine:
+        return kind(
+            store,
+            self._definitions,
+            self._declarations,
+            clock=self.clock,
+            slots=self._slots,
+            recheck_seconds=self._recheck_seconds,
+            hooks=self._hooks,
+            work=self._work,
+            **more,
+        )
 
     async def _close(self, engine: Engine) -> None:
         try:
@@ -329,7 +336,7 @@ class Fairlane(Client):
                 paused=before.paused if before is not None else False,
             ).text()))  # fmt: skip
         for task in self.tasks.values():
-            body = msgspec.json.encode(task.definition.parameters.schema()).decode()
+            body = msgspec.json.encode(task.definition.parameters.schema).decode()
             inputs.append(Record("", "task", task.name, body))
         return inputs
 

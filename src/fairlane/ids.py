@@ -3,8 +3,13 @@
 import hashlib
 import os
 import time
+from collections.abc import Callable
 
 from fairlane.core.job import JobId
+
+# A simulation puts its own clock and its own chance here, so that it can be repeated.
+time_ns: Callable[[], int] = time.time_ns
+chance: Callable[[int], bytes] = os.urandom
 
 _last_ms = 0
 _sequence = 0
@@ -13,15 +18,21 @@ _sequence = 0
 def new_id() -> JobId:
     """Return a new id; ids made one after the other in a process sort in that order."""
     global _last_ms, _sequence
-    ms = time.time_ns() // 1_000_000
+    ms = time_ns() // 1_000_000
     if ms <= _last_ms:
         _sequence += 1
         ms = _last_ms
     else:
         _last_ms, _sequence = ms, 0
     carry, counter = divmod(_sequence, 1 << 12)
-    bits = int.from_bytes(os.urandom(8), "big")
+    bits = int.from_bytes(chance(8), "big")
     return _build(ms + carry, counter, bits)
+
+
+def forget_time() -> None:
+    """Begin anew, for a clock that is not the one before."""
+    global _last_ms, _sequence
+    _last_ms = _sequence = 0
 
 
 def firing_id(schedule: str, fire_at: float) -> JobId:

@@ -290,6 +290,16 @@ async def test_a_job_that_stops_running_loses_its_grants(store: Store, how: str)
     assert (await store.load()).grants == []
 
 
+async def test_what_is_given_back_and_taken_again_at_one_instant_counts_once(store: Store) -> None:
+    job = a_job("a", 0)
+    changes = admitted(job)
+    changes.takes = [("host", NOW, job.id)]
+    await store.commit(changes, NOW)
+    again = Changes(takes=[("host", NOW, job.id)], untakes=[("host", NOW, job.id)])
+    await store.commit(again, NOW)
+    assert (await store.load()).takes == [("host", NOW, "a")]
+
+
 async def test_old_takes_and_answers_are_swept_out(store: Store) -> None:
     day = 24 * 3600.0
     changes = Changes(takes=[("host", NOW, JobId("a"))], answers={"k": "{}"})

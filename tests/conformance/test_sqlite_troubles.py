@@ -19,6 +19,7 @@ from fairlane.errors import (
 from fairlane.store.memory import MemoryStore
 from fairlane.store.opening import store_at
 from fairlane.store.sqlite import SQLiteStore
+from fairlane.store.sqlite.connecting import connect
 from fairlane.store.sqlite.filesystem import kind_of_mount, refuse_network_file_system
 from tests.support.stores import NOW, a_job, admitted, started
 
@@ -43,6 +44,14 @@ async def trouble_at(path: Path, kind: type[StoreError]) -> str:
         await SQLiteStore(path).open()
     assert str(path) in caught.value.message or path.name in caught.value.message
     return caught.value.message
+
+
+def test_every_setting_of_a_connection_is_in_force(path: Path) -> None:
+    connection = connect(path, cache_kib=256)
+    names = ("journal_mode", "synchronous", "wal_autocheckpoint", "journal_size_limit")
+    assert [connection.pragma(name) for name in names] == ["wal", 2, 4000, 64 * 1024 * 1024]
+    assert [connection.pragma(name) for name in ("foreign_keys", "temp_store")] == [0, 2]
+    connection.close()
 
 
 async def test_a_newer_schema_is_left_alone(path: Path) -> None:

@@ -191,9 +191,18 @@ async def test_the_active_job_of_a_waiting_lane_is_the_one_that_holds_it_else_th
     jobs = [a_job("later", 2, lane="x"), a_job("sooner", 1, lane="x")]
     await store.commit(admitted(*jobs), NOW)
     assert (await store.lanes())[0].active_job == "sooner"
-    jobs[0].state = State.RETRYING
+    jobs[0].state, jobs[0].holds_lane = State.RETRYING, True
     await store.commit(Changes(changed={jobs[0].id: jobs[0]}), NOW)
     assert (await store.lanes())[0].active_job == "later"
+
+
+async def test_the_next_in_a_lane_is_told_by_its_position_whatever_its_length(store: Store) -> None:
+    first, between = a_job("zz", 1, lane="x"), a_job("aa", 1, lane="x")
+    between.position += "V"
+    unplaced = a_job("dependent", 0, lane="x", state=State.BLOCKED)
+    unplaced.position = ""
+    await store.commit(admitted(first, between, unplaced), NOW)
+    assert (await store.lanes())[0].active_job == "zz"
 
 
 async def test_what_is_not_said_of_a_lane_stays_as_it_was(store: Store) -> None:

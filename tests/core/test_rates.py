@@ -176,3 +176,14 @@ def test_windows_of_endless_keys_are_forgotten_once_they_are_empty(world: World)
     world.submit("x1", limits=["api:2999"])
     world.submit("x2", limits=["api:2999"])
     assert world.running == {"x1"}  # what still counts has not been forgotten
+
+
+def test_a_clock_set_back_before_a_restart_does_not_make_a_window_endless(world: World) -> None:
+    world.submit("a", limits=["api"])
+    world.now -= 30  # nobody noticed: the process was not there
+    world.submit("b", limits=["api"])
+    world.submit("c", limits=["api"])
+    again = world.reloaded()
+    again.ask(Setting("", "rate", "api", "operator", {"starts": 1, "per_seconds": 60}))
+    again.wait(61)
+    assert "c" in again.running

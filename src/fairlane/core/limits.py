@@ -7,6 +7,7 @@ be seen to be able to start, or its starvation turn would never come).
 """
 
 from abc import ABC, abstractmethod
+from bisect import insort
 from collections import deque
 from collections.abc import Callable
 from heapq import heappop, heappush
@@ -92,8 +93,11 @@ class Rate(Thing):
             return None
         return self.taken[len(self.taken) - self.starts] + self.per_seconds
 
-    def take(self, now: float) -> None:
-        self.taken.append(now)
+    def take(self, at: float) -> None:
+        if self.taken and at < self.taken[-1]:
+            insort(self.taken, at)  # the clock went back; out of order, a window would never end
+        else:
+            self.taken.append(at)
 
     def give_back(self, at: float) -> None:
         if at in self.taken:

@@ -128,7 +128,7 @@ class Scheduler:
         board = self.board
         board.now = now
         board.seq = seq
-        for (kind, name), body in records.items():
+        for (kind, name), body in sorted(records.items()):  # the same order on every store
             try:
                 self._load_record(kind, name, body)
             except (FairlaneError, msgspec.MsgspecError, LookupError, TypeError, ValueError):

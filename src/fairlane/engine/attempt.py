@@ -11,7 +11,6 @@ The rules that are easy to get wrong:
 
 import asyncio
 import logging
-import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -50,7 +49,8 @@ class Attempt:
         self.kept = dict(payload.kept)
         self.stop_reason: str | None = None  # "cancel", "return", "timeout", "stall"
         self.delete_outputs = False
-        self.reported_at = time.monotonic()
+        self._time = asyncio.get_running_loop().time
+        self.reported_at = self._time()
         self.report_sent: str | None = None
         self._began = False
         self._ending = False  # the outcome stands; what is left to do is ours and is not cancelled
@@ -251,7 +251,7 @@ class Attempt:
             self._watch_for_stall(self.definition.stall_seconds)
 
     def _watch_for_stall(self, seconds: float) -> None:
-        left = self.reported_at + seconds - time.monotonic()
+        left = self.reported_at + seconds - self._time()
         if left <= 0:
             self.stop("stall")
             return
@@ -262,11 +262,11 @@ class Attempt:
     # the link
 
     def report(self, snapshot: Callable[[], ReportBody], stage: str | None) -> None:
-        self.reported_at = time.monotonic()
+        self.reported_at = self._time()
         self.worker.reported(self, snapshot, stage)
 
     def log(self, level: str, message: str) -> None:
-        self.reported_at = time.monotonic()
+        self.reported_at = self._time()
         self.worker.logged(self, level, message)
 
     async def enter_stage(self, limits: tuple[str, ...], uses: tuple[tuple[str, int], ...]) -> str:

@@ -14,18 +14,19 @@ from fairlane.core.inputs import Command, Submit
 from fairlane.engine.clock import Clock
 from fairlane.engine.inbox import Inbox
 from fairlane.engine.leader import from_text
+from fairlane.engine.rhythm import USUAL, Rhythm
 from fairlane.errors import FairlaneError, StoreUnavailable, Undecided
 from fairlane.store.protocol import Store
 
 ANSWER_SECONDS: Final = 5.0
-_POLL_SECONDS: Final = 0.01
 
 
 class Calls:
-    def __init__(self, store: Store, inbox: Inbox, clock: Clock) -> None:
+    def __init__(self, store: Store, inbox: Inbox, clock: Clock, rhythm: Rhythm = USUAL) -> None:
         self._store = store
         self._inbox = inbox
         self._clock = clock
+        self._rhythm = rhythm
         self._waiting: dict[str, asyncio.Future[Any]] = {}
         self.leading = False
 
@@ -51,13 +52,14 @@ class Calls:
         )
         loop = asyncio.get_running_loop()
         deadline = loop.time() + ANSWER_SECONDS
-        pause = _POLL_SECONDS / 4
+        longest = self._rhythm.answer_seconds
+        pause = longest / 4
         while loop.time() < deadline:
             text = await self._store.answer(command.key)
             if text is not None:
                 return from_text(text)
             await asyncio.sleep(pause)
-            pause = min(pause * 1.5, _POLL_SECONDS)
+            pause = min(pause * 1.5, longest)
         first = command.jobs[0].id if isinstance(command, Submit) and command.jobs else None
         raise Undecided(first)
 

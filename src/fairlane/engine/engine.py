@@ -24,6 +24,7 @@ from fairlane.engine.hooks import Hook, Hooks
 from fairlane.engine.inbox import Inbox
 from fairlane.engine.leader import Leader
 from fairlane.engine.publishing import clean_up, remove_finished
+from fairlane.engine.rhythm import USUAL, Rhythm
 from fairlane.engine.services import Service
 from fairlane.engine.threads import in_thread, to_its_end
 from fairlane.engine.waits import Waits
@@ -34,7 +35,6 @@ from fairlane.store.views import Payload
 
 log = logging.getLogger("fairlane.engine")
 
-_OTHERS_SECONDS: Final = 0.025
 _FAREWELL_SECONDS: Final = 5.0
 
 
@@ -50,19 +50,22 @@ class Engine:
         recheck_seconds: float,
         hooks: list[Hook],
         work: bool,
+        inbox: Inbox | None = None,
+        rhythm: Rhythm = USUAL,
     ) -> None:
         self.store = store
-        self.inbox = Inbox()
-        self.calls = Calls(store, self.inbox, clock)
+        self.inbox = inbox or Inbox()
+        self.calls = Calls(store, self.inbox, clock, rhythm)
         self.feed = Feed(store)
         self.waits = Waits(store)
         self.worker = Worker(
             self.inbox.put, definitions, clock, slots=slots, recheck_seconds=recheck_seconds
         )
-        self.leader = Leader(store, self.inbox, clock, self)
+        self.leader = Leader(store, self.inbox, clock, self, rhythm)
         self._declare = declare
         self._definitions = definitions
         self._work = work
+        self._rhythm = rhythm
         self._loop = asyncio.get_running_loop()
         self._elected = asyncio.Event()
         self._thread: threading.Thread | None = None
@@ -77,8 +80,7 @@ class Engine:
 
     async def start(self) -> None:
         await self._hooks.prepare()
-        self._thread = threading.Thread(target=self._lead, name="fairlane-leader", daemon=True)
-        self._thread.start()
+        self.begin_to_lead()
         services = [
             Service("reports", self.worker.flush_reports),
             Service("preconditions", self.worker.recheck_blocked),
@@ -92,6 +94,16 @@ class Engine:
         except BaseException:
             await to_its_end(self._end())
             raise
+
+    def begin_to_lead(self) -> None:
+        """Give the leader a thread of its own, so that user code which blocks cannot stop it."""
+        self._thread = threading.Thread(target=self._lead, name="fairlane-leader", daemon=True)
+        self._thread.start()
+
+    async def led(self) -> None:
+        """Return when the leader has ended."""
+        if self._thread is not None:
+            await in_thread(self._thread.join)
 
     def _lead(self) -> None:
         try:
@@ -112,8 +124,7 @@ class Engine:
 
     async def _end(self) -> None:
         self.leader.stop()
-        if self._thread is not None:
-            await in_thread(self._thread.join)
+        await self.led()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -257,7 +268,7 @@ class Engine:
                 self._seen = version
                 await self.waits.look(None)
                 await self.feed.pump()
-        return _OTHERS_SECONDS
+        return self._rhythm.others_seconds
 
     async def _pump(self) -> float | None:
         await self.feed.pump()

@@ -51,7 +51,15 @@ class Inbox:
         if self._items:
             self._woken = None
             return
-        timer = loop.call_later(seconds, _wake, woken)
+        await self._until(woken, seconds)
+
+    async def stand_by(self, seconds: float) -> None:
+        """Return on a poke or after so many seconds, whatever lies here for a leader."""
+        self._woken = woken = asyncio.get_running_loop().create_future()
+        await self._until(woken, seconds)
+
+    async def _until(self, woken: "asyncio.Future[None]", seconds: float) -> None:
+        timer = asyncio.get_running_loop().call_later(seconds, _wake, woken)
         try:
             await woken
         finally:

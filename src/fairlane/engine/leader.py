@@ -39,6 +39,7 @@ from fairlane.core.scheduler import Scheduler, strangers
 from fairlane.engine.clock import Clock
 from fairlane.engine.fresh import Fresh
 from fairlane.engine.inbox import Inbox
+from fairlane.engine.rhythm import USUAL, Rhythm
 from fairlane.engine.schedules import Schedules
 from fairlane.engine.texts import storable
 from fairlane.errors import (
@@ -54,9 +55,6 @@ from fairlane.store.views import Payload
 log = logging.getLogger("fairlane.leader")
 
 _BATCH = 2_000
-_OTHERS_SECONDS = 0.025  # how soon a command of another process is noticed
-_STANDBY_SECONDS = 0.25
-_RETRY_SECONDS = 0.5
 
 NOBODY = WorkerId("")
 _decode_command = msgspec.json.Decoder(Command)
@@ -101,11 +99,14 @@ class Hall(Protocol):
 
 
 class Leader:
-    def __init__(self, store: Store, inbox: Inbox, clock: Clock, hall: Hall) -> None:
+    def __init__(
+        self, store: Store, inbox: Inbox, clock: Clock, hall: Hall, rhythm: Rhythm = USUAL
+    ) -> None:
         self._store = store
         self._inbox = inbox
         self._clock = clock
         self._hall = hall
+        self._rhythm = rhythm
         self._scheduler = Scheduler()
         self._schedules = Schedules()
         self._fresh = Fresh()
@@ -148,7 +149,7 @@ class Leader:
     async def _stand(self) -> None:
         if await self._store.lead() is None:
             self._hall.elected(leading=False)
-            await self._inbox.wait(_STANDBY_SECONDS * random.uniform(0.8, 1.2))
+            await self._inbox.stand_by(self._rhythm.standby_seconds * random.uniform(0.8, 1.2))
             return
         try:
             await self._reign()
@@ -159,7 +160,7 @@ class Leader:
     async def _pause(self) -> None:
         self._hall.elected(leading=False)
         if not self._stopping:
-            await asyncio.sleep(_RETRY_SECONDS)
+            await asyncio.sleep(self._rhythm.retry_seconds)
 
     async def _reign(self) -> None:
         await self._load()
@@ -195,17 +196,18 @@ class Leader:
     def _pause_seconds(self) -> float:
         times = [at for at in (self._wake_at, self._schedules.next_at) if at is not None]
         waits = [self._clock.seconds_until(at) for at in times]
-        return min([_OTHERS_SECONDS, *(wait for wait in waits if wait is not None)])
+        return min([self._rhythm.others_seconds, *(wait for wait in waits if wait is not None)])
 
     async def _from_others(self) -> list[InboxRow]:
         loop_time = asyncio.get_running_loop().time()
-        if loop_time - self._looked_at < _OTHERS_SECONDS:
+        if loop_time - self._looked_at < self._rhythm.others_seconds:
             return []
         self._looked_at = loop_time
         return await self._store.take(_BATCH)
 
     async def _load(self) -> None:
         """Forget everything and rebuild it, then say who we are and who is dead."""
+        self._clock.jumped()  # forgotten: what is loaded is clipped to the clock as it is now
         now = self._clock.now()
         self._scheduler = Scheduler()
         with _no_collections():
@@ -324,7 +326,7 @@ class Leader:
                 return {**found, **await self._store.payloads(rest)}
             except StoreUnavailable as error:
                 log.warning("cannot read what to start: %s", error)
-                await asyncio.sleep(_RETRY_SECONDS)
+                await asyncio.sleep(self._rhythm.retry_seconds)
         return found
 
     async def _wait_out(self, happened: Sequence[Input], error: StoreUnavailable) -> None:
@@ -334,7 +336,7 @@ class Leader:
         answers = Decisions(answers=[(command.key, error) for command in refused if command.key])
         self._hall.perform(answers, {})
         self._keep(happened)
-        await asyncio.sleep(_RETRY_SECONDS)
+        await asyncio.sleep(self._rhythm.retry_seconds)
         await self._load()
         self._inbox.put_first(self._hall.unsettled())
 

@@ -3,6 +3,7 @@
 import hashlib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from types import NoneType, UnionType
 from typing import Any, Final, Union, cast, get_args, get_origin
 
@@ -50,7 +51,7 @@ class Parameters:
 
     def _refuse_hidden_secrets(self) -> None:
         """Raise if a secret lies inside a parameter, where it could not be kept out of sight."""
-        schema = self.schema()
+        schema = self.schema
         shapes = {name: s for name, s in schema["properties"].items() if name not in self.secrets}
         if '"writeOnly":true' in msgspec.json.encode([shapes, schema.get("$defs")]).decode():
             raise BadSetting(
@@ -113,6 +114,7 @@ class Parameters:
                 values[name] = adapter.dump_python(default, mode="json", warnings=False)
         return msgspec.json.encode(values)
 
+    @cached_property
     def schema(self) -> dict[str, Any]:
         return self._adapter.json_schema()
 

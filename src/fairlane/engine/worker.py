@@ -178,7 +178,7 @@ class Worker:
     # services: each runs once, and says when next
 
     async def flush_reports(self) -> float:
-        for attempt in {*self._dirty, *self._lines}:
+        for attempt in [*{**self._dirty, **self._lines}]:
             self._flush(attempt)
         return REPORT_SECONDS
 

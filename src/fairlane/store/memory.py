@@ -395,8 +395,8 @@ def _claim(job: Job) -> tuple[Any, ...]:
     """Sort the jobs of a lane by who stands for it: what runs, what holds it, what is next."""
     return (
         job.state is not State.RUNNING,
-        job.state is not State.INTERRUPTED,
-        job.state is not State.RETRYING,
+        not job.holds_lane,
+        job.position == "",
         job.band,
         job.position,
         job.id,

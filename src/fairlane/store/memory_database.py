@@ -146,11 +146,11 @@ class MemoryDatabase:
             self._drop(self.dependencies, id)
         for id, moment, level, message in changes.logs:
             self._append(self.logs.setdefault(id, []), (moment, level, message))
-        for take in changes.takes:
-            self._append(self.takes, take)
-        if changes.untakes:
+        if changes.untakes:  # first: one taken again at the same instant is another
             gone = set(changes.untakes)
             self._replace_takes([take for take in self.takes if take not in gone])
+        for take in changes.takes:
+            self._append(self.takes, take)
         for id, token, uses in changes.grants:
             self._put(self._inner(self.grants, id), token, uses)
         for id, token in changes.releases:

@@ -145,13 +145,13 @@ STATEMENTS: Final[tuple[tuple[str, str], ...]] = (
     ("dependencies", _insert("dependency", "dependencies", ("job", "on_job"))),
     ("settled", _delete("dependency", "job", "settled")),
     ("logs", _insert("log", "logs", ("job", "at", "level", "message"))),
-    ("takes", _insert("take", "takes", ("key", "at", "job"))),
-    (
+    (  # before "takes": one taken again at the same instant is another
         "untakes",
         "DELETE FROM take WHERE number IN (SELECT take.number FROM jsonb_each(NEW.untakes) e "
         "JOIN take ON take.at = e.value ->> 1 "
         "WHERE take.key = e.value ->> 0 AND take.job = e.value ->> 2)",
     ),
+    ("takes", _insert("take", "takes", ("key", "at", "job"))),
     (
         "grants",
         _insert("stage_grant", "grants", ("job", "token", "uses"), verb="INSERT OR REPLACE"),
@@ -330,8 +330,8 @@ def rows_of(changes: Changes, at: float) -> dict[str, list[Any]]:
         "dependencies": changes.dependencies,
         "settled": changes.settled,
         "logs": changes.logs,
-        "takes": changes.takes,
         "untakes": changes.untakes,
+        "takes": changes.takes,
         "grants": changes.grants,
         "releases": changes.releases,
         "stopped": [*changes.left, *(job.id for job in waiting)],

@@ -32,7 +32,8 @@ def connect(path: Path, *, cache_kib: int, busy_seconds: float = BUSY_SECONDS) -
     with translated(path):
         connection = apsw.Connection(str(path))
         connection.set_busy_timeout(int(busy_seconds * 1000))
-        patiently(lambda: connection.execute(_SETTINGS))
+        # Read to the end: a statement that gives a row stops there until it is asked for more.
+        patiently(lambda: connection.execute(_SETTINGS).fetchall())
         connection.pragma("cache_size", -cache_kib)
         return connection
 

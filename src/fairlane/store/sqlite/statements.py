@@ -76,7 +76,8 @@ LANES: Final = """
 SELECT json_group_array(json_array(queue, lane, status, last_job, checkpoint, params)) FROM lane
 """
 LANES_OF_QUEUE: Final = LANES + "WHERE queue = ?1"
-# With min(), SQLite gives the other columns of the row that has it.
+# With min(), SQLite gives the other columns of the row that has it. A space sorts before every
+# character of a position, so that a shorter one comes first; one that waits for others has none.
 _ACTIVE: Final = """
 SELECT json_group_array(json_array(queue, lane, id, state)) FROM (
     SELECT queue, lane, id, 'running' AS state FROM job
@@ -84,7 +85,7 @@ SELECT json_group_array(json_array(queue, lane, id, state)) FROM (
     UNION ALL
     SELECT queue, lane, id, state FROM (
         SELECT queue, lane, id, state,
-            min((state <> 'interrupted') || (state <> 'retrying') || band || position || id)
+            min((holds_lane = 0) || (position = '') || band || position || ' ' || id)
         FROM job WHERE state <> 'running' AND lane IS NOT NULL {narrowed}
         GROUP BY queue, lane
     ) next

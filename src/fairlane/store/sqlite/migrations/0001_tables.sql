@@ -39,7 +39,8 @@ CREATE UNIQUE INDEX job_exclusive ON job (queue, lane) WHERE exclusive = 1 AND l
 CREATE UNIQUE INDEX job_dedupe ON job (dedupe) WHERE dedupe IS NOT NULL;
 
 -- Holds all that counts and lanes need, so that a picture never reads the wide rows it omits.
-CREATE INDEX job_waiting ON job (queue, band, position, state, lane) WHERE state <> 'running';
+CREATE INDEX job_waiting ON job (queue, band, position, state, lane, holds_lane)
+WHERE state <> 'running';
 
 -- What was submitted, written once and never changed.
 CREATE TABLE detail (

@@ -1,0 +1,55 @@
+"""The figures of a run, kept as JSON, and how to ask for them."""
+
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from statistics import median
+
+Series = list[float | None]  # one value per round; None where the measurement failed
+
+
+@dataclass
+class Results:
+    at: str
+    machine: dict[str, str]
+    settings: dict[str, dict[str, str]]  # by contestant
+    rounds: int
+    figures: dict[str, dict[str, dict[str, Series]]] = field(default_factory=dict)
+    failures: list[str] = field(default_factory=list)
+
+    def add(self, round: int, contestant: str, scenario: str, values: dict[str, float]) -> None:
+        kept = self.figures.setdefault(contestant, {}).setdefault(scenario, {})
+        for name, value in values.items():
+            kept.setdefault(name, [None] * self.rounds)[round] = float(f"{value:.5g}")
+
+    def series(self, contestant: str, scenario: str, name: str = "per_second") -> Series:
+        found = self.figures.get(contestant, {}).get(scenario, {}).get(name)
+        return found or [None] * self.rounds
+
+    def save(self, path: Path) -> None:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps(asdict(self), indent=1) + "\n")
+
+
+def read(path: Path) -> Results:
+    return Results(**json.loads(path.read_text()))
+
+
+def ratio(over: Series, under: Series) -> Series:
+    """Divide round by round: what was measured side by side had the same noise."""
+    return [a / b if a is not None and b else None for a, b in zip(over, under, strict=True)]
+
+
+def least(first: Series, second: Series) -> Series:
+    """Take the smaller of two, round by round."""
+    pairs = zip(first, second, strict=True)
+    return [min(a, b) if a is not None and b is not None else None for a, b in pairs]
+
+
+def measured(series: Series) -> list[float]:
+    return sorted(value for value in series if value is not None)
+
+
+def middle(series: Series) -> float | None:
+    values = measured(series)
+    return median(values) if values else None

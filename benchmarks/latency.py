@@ -1,0 +1,20 @@
+"""The samples of a pick-up: from the call that submits to the first line of the function."""
+
+import random
+from collections.abc import Iterator, Sequence
+
+from benchmarks.entry import Figures
+
+
+def pauses(samples: int) -> Iterator[float]:
+    """Give the seconds to leave between submissions: uneven, so that no poller is met in step."""
+    dice = random.Random(1)
+    return (dice.uniform(0.01, 0.03) for _ in range(samples))
+
+
+def figures(seconds: Sequence[float]) -> Figures:
+    in_order = sorted(seconds)
+    return {
+        "p50_ms": 1000 * in_order[len(in_order) // 2],
+        "p95_ms": 1000 * in_order[len(in_order) * 95 // 100],
+    }

@@ -1,0 +1,65 @@
+"""Where a run took place: without a host name, with what its figures depend on."""
+
+import os
+import platform
+import shutil
+import subprocess
+from pathlib import Path
+
+from fairlane.store.sqlite.filesystem import kind_of_mount
+
+_MOUNTS = Path("/proc/self/mountinfo")
+IN_MEMORY = ("tmpfs", "ramfs")
+
+
+def facts() -> dict[str, str]:
+    return {
+        "processor": _processor(),
+        "cores": str(os.cpu_count()),
+        "memory": _memory(),
+        "system": f"{platform.system()} {platform.release().split('-')[0]}",
+        "Python": platform.python_version(),
+        "revision": _revision(),
+    }
+
+
+def file_system(folder: Path) -> str:
+    """Name the type of the file system, or say that it is not known."""
+    try:
+        return kind_of_mount(folder, _MOUNTS.read_text()) or "unknown"
+    except OSError:
+        return "unknown"
+
+
+def load() -> str:
+    """Tell how many programs wanted to run in the last minute, before the race began."""
+    return f"{os.getloadavg()[0]:.2f}"
+
+
+def is_busy() -> bool:
+    return os.getloadavg()[0] > 0.5
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        lines = []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.machine()
+
+
+def _memory() -> str:
+    return f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.0f} GB"
+
+
+def _revision() -> str:
+    """Name the commit that was measured, with a + if files differ from it."""
+    git = shutil.which("git")
+    if git is None:
+        return "unknown"
+    command = [git, "describe", "--always", "--dirty=+", "--exclude=*"]
+    done = subprocess.run(  # noqa: S603 - our own words
+        command, capture_output=True, text=True, check=False, cwd=Path(__file__).parent
+    )
+    return done.stdout.strip() or "unknown"

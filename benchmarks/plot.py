@@ -1,0 +1,188 @@
+"""The picture of a run: a dot for each round, the median with its number beside it.
+
+Runs in the environment of the peers, which has matplotlib:
+`python -m benchmarks.plot figures.json picture.svg`.
+"""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl  # type: ignore[import-not-found]
+from matplotlib import pyplot
+from matplotlib.lines import Line2D  # type: ignore[import-not-found]
+from matplotlib.ticker import FuncFormatter, NullFormatter  # type: ignore[import-not-found]
+
+from benchmarks.figures import Results, Series, measured, middle, read
+from benchmarks.plan import BACKLOGS
+from benchmarks.scenarios import PICK_UPS, RATES, TITLES
+from benchmarks.targets import TARGETS
+
+INK, QUIET, FAINT = "#1f2933", "#7b8794", "#e4e7eb"
+COLOURS = {"fairlane": "#0f766e", "huey": "#d97706", "dbos": "#7c3aed", "raw": "#7b8794"}
+GOOD, BAD = "#0f766e", "#b91c1c"
+STYLE = {
+    "font.family": "sans-serif",
+    "font.size": 9.5,
+    "text.color": INK,
+    "axes.labelcolor": QUIET,
+    "axes.edgecolor": FAINT,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.spines.left": False,
+    "axes.axisbelow": True,
+    "axes.grid": True,
+    "axes.grid.axis": "x",
+    "axes.titlelocation": "left",
+    "axes.titleweight": "bold",
+    "axes.titlesize": 11,
+    "axes.titlepad": 12,
+    "grid.color": FAINT,
+    "xtick.color": QUIET,
+    "ytick.color": INK,
+    "xtick.major.size": 0,
+    "xtick.minor.size": 0,
+    "ytick.major.size": 0,
+    "svg.hashsalt": "fairlane",  # the same figures give the same file
+}
+
+
+def draw(results: Results, path: Path) -> None:
+    mpl.use("svg" if path.suffix == ".svg" else "agg")
+    mpl.rcParams.update(STYLE)
+    figure = pyplot.figure(figsize=(11, 11.5), layout="constrained", facecolor="white")
+    upper, between, lower = figure.subfigures(3, 1, height_ratios=(7.6, 4.4, 5.4), hspace=0.03)
+    left, right = between.subfigures(1, 2, width_ratios=(1.15, 1), wspace=0.02)
+    upper.suptitle(
+        "Noop jobs on SQLite, synchronous=FULL, one process",
+        x=0.01,
+        ha="left",
+        fontsize=15,
+        fontweight="bold",
+    )
+    jobs(upper.subplots(), results)
+    legend(upper, results)
+    pick_ups(left.subplots(), results)
+    backlogs(right.subplots(), results)
+    targets(lower.subplots(), results)
+    lower.supxlabel(note(results), x=0.01, ha="left", fontsize=8.5, color=QUIET)
+    metadata = {"Date": None} if path.suffix == ".svg" else {}
+    figure.savefig(path, metadata=metadata, dpi=110, bbox_inches="tight", pad_inches=0.25)
+
+
+def note(results: Results) -> str:
+    machine = results.machine
+    return (
+        f"{results.at[:10]} · {results.rounds} rounds, each small dot one of them, numbers are "
+        f"medians · {machine.get('cores')} cores {machine.get('processor')}, "
+        f"{machine.get('file system')}, Python {machine.get('Python')}"
+    )
+
+
+def legend(figure: Any, results: Results) -> None:
+    names = ("fairlane", "huey", "dbos")
+    handles = [
+        Line2D([], [], color=COLOURS[name], marker="o", linestyle="", markersize=8)
+        for name in names
+    ]
+    figure.legend(
+        handles,
+        [f"{TITLES[name]} {results.settings.get(name, {}).get('version', '')}" for name in names],
+        loc="upper right",
+        ncols=3,
+        frameon=False,
+        handletextpad=0.1,
+        fontsize=10.5,
+    )
+
+
+def jobs(axes: Any, results: Results) -> None:
+    axes.set_title("Jobs per second (more is better)")
+    axes.set_xscale("log")
+    for row, scenario in enumerate(RATES):
+        for contestant in ("dbos", "huey", "fairlane"):
+            dots(axes, results.series(contestant, scenario), row, contestant)
+    rows(axes, [*RATES])
+
+
+def pick_ups(axes: Any, results: Results) -> None:
+    axes.set_title("Milliseconds until a job begins (less is better)")
+    axes.set_xscale("log")
+    for row, (scenario, name) in enumerate(PICK_UPS):
+        for contestant in ("dbos", "huey", "fairlane"):
+            dots(axes, results.series(contestant, scenario, f"{name}_ms"), row, contestant)
+    rows(axes, [f"{scenario.removeprefix('pick-up, ')}, {name}" for scenario, name in PICK_UPS])
+
+
+def backlogs(axes: Any, results: Results) -> None:
+    axes.set_title("Fairlane: jobs per second with a backlog")
+    for row, queued in enumerate(BACKLOGS):
+        series = results.series("fairlane", f"backlog, {queued:,} queued")
+        dots(axes, series, row, "fairlane")
+    axes.set_xlim(left=0)
+    rows(axes, [f"{queued:,} queued" for queued in BACKLOGS])
+
+
+def targets(axes: Any, results: Results) -> None:
+    axes.set_title("How far beyond each target (1 is the target)")
+    axes.set_xscale("log")
+    for row, target in enumerate(TARGETS):
+        value = middle(target.value(results))
+        if value:
+            times = value / target.at_least if target.at_least else (target.below or 0) / value
+            colour = GOOD if target.is_reached(results) else BAD
+            axes.barh(row, times - 1, left=1, height=0.5, color=colour, alpha=0.85)
+            side = 4 if times >= 1 else -4
+            axes.annotate(
+                target.form.format(value),
+                (times, row),
+                xytext=(side, 0),
+                textcoords="offset points",
+                va="center",
+                ha="left" if times >= 1 else "right",
+                color=colour,
+                fontsize=8.5,
+            )
+    axes.axvline(1, color=INK, linewidth=1)
+    low, high = axes.get_xlim()
+    axes.set_xlim(low / 1.25, high * 1.25)
+    low, high = axes.get_xlim()
+    rows(axes, [target.short for target in TARGETS], times=True)
+    axes.set_xticks([tick for tick in (0.5, 1, 2, 5, 10) if low <= tick <= high])
+
+
+def dots(axes: Any, series: Series, row: int, contestant: str) -> None:
+    colour = COLOURS[contestant]
+    values = measured(series)
+    if not values:
+        return
+    axes.plot([values[0], values[-1]], [row, row], color=colour, linewidth=2, alpha=0.35)
+    axes.plot(values, [row] * len(values), "o", color=colour, markersize=4, alpha=0.35, mew=0)
+    found = middle(series) or 0
+    axes.plot([found], [row], "o", color=colour, markersize=7, mew=0)
+    axes.annotate(
+        short(found),
+        (found, row),
+        xytext=(0, -14 if contestant == "huey" else 7),  # so that neighbours stay readable
+        textcoords="offset points",
+        ha="center",
+        color=colour,
+        fontsize=8.5,
+    )
+
+
+def rows(axes: Any, labels: list[str], *, times: bool = False) -> None:
+    axes.set_yticks(range(len(labels)), labels)
+    axes.set_ylim(len(labels) - 0.4, -0.75)
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g} ×" if times else short(x)))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+
+
+def short(value: float) -> str:
+    if value >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
+
+
+if __name__ == "__main__":
+    draw(read(Path(sys.argv[1])), Path(sys.argv[2]))

@@ -1,0 +1,1 @@
+"""Real trouble for real processes: kills, bad disks and power cuts (`python -m chaos`)."""

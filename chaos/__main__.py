@@ -1,0 +1,124 @@
+"""`python -m chaos [KIND …]`: torment a program and see whether it keeps its promises."""
+
+import argparse
+import asyncio
+import random
+import shlex
+import shutil
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Awaitable, Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from chaos.cuts import power_cuts
+from chaos.disks import Impossible, full_disk, unwritable
+from chaos.kills import kills
+from chaos.processes import Gone, Refused
+from chaos.result import Result, table
+
+SHOWN_PROBLEMS = 20
+
+
+class Kind:
+    def __init__(self, about: str, times: int, torment: Callable[..., Awaitable[None]]) -> None:
+        self.about = about
+        self.times = times
+        self.torment = torment
+
+
+KINDS = {
+    "kills": Kind("SIGKILL under load, and a new start", 200, kills),
+    "full-disk": Kind("the disk fills up and is freed again", 4, full_disk),
+    "unwritable": Kind("nothing can be written, while it runs and at its start", 2, unwritable),
+    "slow-disk": Kind("kills on a disk that is slow", 12, partial(kills, slow_seconds=0.2)),
+    "power-cuts": Kind("what was not synced is gone", 1000, power_cuts),
+}
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m chaos",
+        description="Torment a program on Fairlane and check from a journal of its own that "
+        "nothing acknowledged is lost.",
+    )
+    about = "; ".join(f"{name}: {kind.about} ({kind.times})" for name, kind in KINDS.items())
+    parser.add_argument("kinds", nargs="*", metavar="KIND", help=f"{about}; all by default")
+    parser.add_argument("--times", type=int, help="how often, instead of the number in brackets")
+    parser.add_argument("--seed", type=int, help="repeats the choices of an earlier run")
+    parser.add_argument("--chain", type=int, help="only this chain of the power cuts")
+    parser.add_argument(
+        "--synchronous",
+        choices=["NORMAL", "OFF"],
+        help="let power cuts meet a database that syncs too little, to see that it is noticed",
+    )
+    parser.add_argument("--keep", action="store_true", help="keep the files of a good run as well")
+    given = parser.parse_args()
+    for kind in given.kinds:
+        if kind not in KINDS:
+            parser.error(f"there is no kind {kind!r}; choose from {', '.join(KINDS)}")
+    return given
+
+
+async def torment(name: str, given: argparse.Namespace, folder: Path, progress: Progress) -> Result:
+    kind = KINDS[name]
+    times = given.times or kind.times
+    command = ["python", "-m", "chaos", name, "--times", str(times), "--seed", str(given.seed)]
+    result = Result(name, shlex.join(command))
+    bar = progress.add_task(name, total=times)
+    options: dict[str, Any] = {}
+    if name == "power-cuts":
+        options = {"only_chain": given.chain, "synchronous": given.synchronous}
+    began = time.monotonic()
+    try:
+        await kind.torment(
+            folder, result, seed=given.seed, times=times,
+            tick=lambda: progress.advance(bar), **options,
+        )  # fmt: skip
+    except Impossible as error:
+        result.skipped = str(error)
+    except (TimeoutError, ExceptionGroup, Gone, Refused):
+        result.problem(traceback.format_exc())
+    result.longest("seconds in all", time.monotonic() - began)
+    progress.stop_task(bar)
+    return result
+
+
+def main() -> int:
+    given = arguments()
+    console = Console()
+    if given.seed is None:
+        given.seed = random.randrange(1_000_000)
+    folder = Path(tempfile.mkdtemp(prefix="chaos-"))
+    console.print(f"seed {given.seed}")
+    columns = (TextColumn("{task.description}"), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        results = [
+            asyncio.run(torment(name, given, folder / name, progress))
+            for name in given.kinds or KINDS
+        ]
+    console.print(table(results))
+    bad = [result for result in results if result.problems]
+    for result in bad:
+        console.print(f"[red]{result.kind}[/]: {len(result.problems)} problems", highlight=False)
+        for problem in result.problems[:SHOWN_PROBLEMS]:
+            console.print(f"  {problem}", markup=False, highlight=False, soft_wrap=True)
+        console.print(f"repeat: {result.command}", markup=False, highlight=False, soft_wrap=True)
+    if bad:
+        console.print(f"everything is left in {folder}", highlight=False, soft_wrap=True)
+        console.print("A seed repeats the choices; the moments are the machine's own.")
+    elif given.keep:
+        console.print(f"the files are in {folder}", highlight=False, soft_wrap=True)
+    else:
+        shutil.rmtree(folder, ignore_errors=True)
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

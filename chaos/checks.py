@@ -1,0 +1,350 @@
+"""What must be so, read from the journal of a run.
+
+A body's span lasts from its beginning to its end. One without an end was cut off by a kill: it is
+over when its process was killed, or when the program it ran was last heard of, if that was later.
+"""
+
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from chaos import settings
+from chaos.journal import Entry
+from fairlane.ids import firing_id
+
+NANO: Final = 1_000_000_000
+# A start that was decided before a pause or a lower limit may begin a moment after it was
+# acknowledged. In a process that was started later there is no such excuse.
+DELAY: Final = 3 * NANO
+
+Check = Callable[["Story"], Iterator[str]]
+
+
+@dataclass
+class Span:
+    entry: Entry
+    end: int | None = None
+    heard: int = 0  # of the program that it runs
+
+    def over_at(self, killed: Mapping[int, int]) -> int | None:
+        """When it was over; None if it never was as far as anybody noted."""
+        if self.end is not None:
+            return max(self.end, self.heard)
+        died = killed.get(self.entry.program)
+        return None if died is None else max(died, self.heard)
+
+
+class Story:
+    """The journal, sorted by what it tells of."""
+
+    def __init__(self, entries: Iterable[Entry]) -> None:
+        self.entries = sorted(entries, key=lambda entry: entry.at)
+        self.asked: dict[str, Entry] = {}
+        self.acked: dict[str, Entry] = {}
+        self.cancelled: dict[str, Entry] = {}  # acknowledged while they waited
+        self.cancelling: set[str] = set()
+        self.killed: dict[int, int] = {}
+        self.started: dict[int, int] = {}
+        self.spans: dict[tuple[str, int], Span] = {}
+        self.commands: list[Entry] = []
+        self.refused: Counter[str] = Counter()
+        for entry in self.entries:
+            self._take(entry)
+        self.begins = sorted(self.spans.values(), key=lambda span: span.entry.at)
+
+    def _take(self, entry: Entry) -> None:
+        match entry.what:
+            case "asked":
+                self.asked.setdefault(entry.job, entry)
+            case "acked":
+                self.acked.setdefault(entry.job, entry)
+            case "refused":
+                self.refused[entry.key] += 1
+            case "cancelling":
+                self.cancelling.add(entry.job)
+            case "cancelled":
+                if entry.key == "cancelled":
+                    self.cancelled[entry.job] = entry
+            case "killed":
+                self.killed[entry.program] = entry.at
+            case "started":
+                self.started[entry.program] = entry.at
+            case "begin":
+                self.spans[entry.job, entry.attempt] = Span(entry)
+            case "end":
+                self.spans[entry.job, entry.attempt].end = entry.at
+            case "beat":
+                span = self.spans.get((entry.job, entry.attempt))
+                if span is not None:
+                    span.heard = max(span.heard, entry.at)
+            case "commanding" | "commanded":
+                self.commands.append(entry)
+
+    def open_at(self, spans: Iterable[Span], at: int) -> list[Span]:
+        """Those that had begun and were not over."""
+        found = []
+        for span in spans:
+            if span.entry.at <= at:
+                over = span.over_at(self.killed)
+                if over is None or over > at:
+                    found.append(span)
+        return found
+
+    def first_begins(self) -> dict[str, Span]:
+        first: dict[str, Span] = {}
+        for span in self.begins:
+            first.setdefault(span.entry.job, span)
+        return first
+
+    def by_queue(self) -> dict[str, list[Span]]:
+        found: dict[str, list[Span]] = defaultdict(list)
+        for span in self.begins:
+            found[span.entry.queue].append(span)
+        return found
+
+    def kills_since(self, job: str) -> int:
+        return sum(at > self.asked[job].at for at in self.killed.values())
+
+    def may_be_late(self, span: Span, since: int) -> bool:
+        """Tell whether its start can have been decided before this instant."""
+        started = self.started.get(span.entry.program, 0)
+        return started < since and span.entry.at < since + DELAY
+
+
+def lanes_never_overlap(story: Story) -> Iterator[str]:
+    last: dict[tuple[str, str], Span] = {}
+    for span in story.begins:
+        entry = span.entry
+        if entry.lane is None:
+            continue
+        before = last.get((entry.queue, entry.lane))
+        if before is not None and story.open_at([before], entry.at):
+            other = before.entry
+            yield (
+                f"attempt {entry.attempt} of {entry.job} began in lane {entry.lane} of "
+                f"{entry.queue} beside attempt {other.attempt} of {other.job} (process "
+                f"{other.program}, over {_after(before.over_at(story.killed), entry.at)})"
+            )
+        last[entry.queue, entry.lane] = span
+
+
+def _after(over: int | None, at: int) -> str:
+    return "never" if over is None else f"{(over - at) / NANO:.3f} s later"
+
+
+def lanes_keep_their_order(story: Story) -> Iterator[str]:
+    """Who was acknowledged before another was asked begins before it, in a lane and in a line."""
+    first = story.first_begins()
+    groups: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for job, asked in story.asked.items():
+        is_ordered = asked.lane is not None or asked.queue == "line"
+        if is_ordered and job in story.acked and job in first:
+            groups[asked.queue, asked.lane or ""].append(job)
+    for (queue, lane), jobs in groups.items():
+        # Walk in the order of beginning; nobody may begin after one that was asked only once this
+        # one was already acknowledged.
+        latest_asked = 0
+        latest = ""
+        for job in sorted(jobs, key=lambda job: first[job].entry.at):
+            if story.acked[job].at < latest_asked:
+                yield f"{latest} began before {job} in {queue} {lane}, which was accepted first"
+            if story.asked[job].at > latest_asked:
+                latest_asked, latest = story.asked[job].at, job
+
+
+def interrupted_jobs_go_first(story: Story) -> Iterator[str]:
+    """In the line nobody begins for the first time before those that a kill has put back."""
+    firsts = [s.entry for s in story.first_begins().values() if s.entry.queue == "line"]
+    last: dict[str, Span] = {}
+    for span in story.begins:
+        entry = span.entry
+        if entry.queue != "line":
+            continue
+        before = last.get(entry.job)
+        last[entry.job] = span
+        if before is None:
+            continue
+        killed = story.killed.get(before.entry.program)
+        if killed is not None:
+            # The killed one may have begun something in its last moment.
+            start = bisect_left(firsts, killed, key=lambda other: other.at)
+            end = bisect_left(firsts, entry.at, key=lambda other: other.at)
+            for other in firsts[start:end]:
+                if other.program != before.entry.program:
+                    yield f"{other.job} began before {entry.job}, which a kill had put back"
+
+
+def cancelled_jobs_never_begin(story: Story) -> Iterator[str]:
+    for span in story.begins:
+        cancelled = story.cancelled.get(span.entry.job)
+        if cancelled is not None and span.entry.at > cancelled.at:
+            yield f"{span.entry.job} began after its cancellation was acknowledged"
+
+
+def paused_queues_start_nothing(story: Story) -> Iterator[str]:
+    by_queue = story.by_queue()
+    for queue, value, since, until in _in_force(story, "pause"):
+        if not value:
+            continue
+        for span in by_queue[queue]:
+            at = span.entry.at
+            if since < at < until and not story.may_be_late(span, since):
+                yield (
+                    f"{span.entry.job} began in {queue} {(at - since) / NANO:.3f} s after its "
+                    "pause was acknowledged"
+                )
+
+
+def _in_force(story: Story, name: str) -> Iterator[tuple[str, int, int, int]]:
+    """What was acknowledged to be in force, from then until the next change was asked for."""
+    known: dict[str, Entry] = {}
+    for entry in story.commands:
+        if entry.key != name:
+            continue
+        before = known.pop(entry.queue, None)
+        if before is not None:
+            yield entry.queue, before.value or 0, before.at, entry.at
+        if entry.what == "commanded":
+            known[entry.queue] = entry
+    for queue, entry in known.items():
+        yield queue, entry.value or 0, entry.at, 1 << 62
+
+
+def limits_are_never_exceeded(story: Story) -> Iterator[str]:
+    by_queue = story.by_queue()
+    for queue, most in settings.MAX_CONCURRENT.items():
+        changes = [e for e in story.commands if e.key == "max_concurrent" and e.queue == queue]
+        yield from _exceeded(story, by_queue[queue], changes, most, f"max_concurrent of {queue}")
+    yield from _exceeded(story, by_queue["scarce"], [], settings.TOOLS, "the amount of tools")
+
+
+def _exceeded(
+    story: Story, spans: list[Span], changes: list[Entry], most: int, what: str
+) -> Iterator[str]:
+    recent: list[Span] = []
+    for span in spans:
+        at = span.entry.at
+        recent = [*story.open_at(recent, at), span]
+        if len(recent) > _allowed(story, span, changes, most):
+            yield f"{len(recent)} run at once when {span.entry.job} begins, against {what}"
+
+
+def _allowed(story: Story, span: Span, changes: list[Entry], most: int) -> int:
+    """The highest limit that can have been in force when its start was decided."""
+    allowed = {most}
+    for change in changes:
+        if change.at > span.entry.at:
+            break
+        value = change.value if change.value is not None else most
+        if change.what == "commanded" and not story.may_be_late(span, change.at):
+            allowed = {value}
+        else:
+            allowed.add(value)
+    return max(allowed)
+
+
+def rates_are_kept(story: Story) -> Iterator[str]:
+    """So many starts in every window; a body may begin a little after its start was decided."""
+    begins = [span.entry.at for span in story.begins if span.entry.queue == "rated"]
+    shortest = settings.GATE_SECONDS / 2
+    for early, late in zip(begins, begins[settings.GATE_STARTS :], strict=False):
+        if late - early < shortest * NANO:
+            seconds = (late - early) / NANO
+            yield f"{settings.GATE_STARTS + 1} rated jobs began within {seconds:.2f} s"
+
+
+def nothing_begins_before_it_is_due(story: Story) -> Iterator[str]:
+    for span in story.begins:
+        asked = story.asked.get(span.entry.job)
+        if asked is not None and asked.wall > span.entry.wall + 0.001:
+            yield f"{span.entry.job} began {asked.wall - span.entry.wall:.3f} s before it was due"
+
+
+def dedupe_keys_have_one_live_job(story: Story) -> Iterator[str]:
+    """Once a second job of a key is acknowledged, the first can do nothing any more."""
+    last: dict[str, int] = {}
+    for span in story.begins:
+        entry = span.entry
+        last[entry.job] = max(last.get(entry.job, 0), span.end or entry.at)
+    holders: dict[str, str] = {}
+    for job, acked in sorted(story.acked.items(), key=lambda item: item[1].at):
+        key = story.asked[job].key if job in story.asked else ""
+        if not key:
+            continue
+        before = holders.get(key)
+        if before is not None and last.get(before, 0) > acked.at:
+            yield f"{job} was accepted with the key {key} while {before} was live"
+        holders[key] = job
+
+
+def each_firing_makes_one_job(story: Story) -> Iterator[str]:
+    """A schedule's job is known by its instant, so each must be that of one, and not early."""
+    first = {j: s for j, s in story.first_begins().items() if s.entry.key == settings.TICK}
+    if not first:
+        return
+    earliest = int(min(span.entry.wall for span in first.values())) - 400
+    latest = int(max(span.entry.wall for span in first.values())) + 1
+    instants = {str(firing_id(settings.TICK, float(at))): at for at in range(earliest, latest + 1)}
+    for job, span in first.items():
+        at = instants.get(job)
+        if at is None:
+            yield f"{job} is the job of no instant of the schedule"
+        elif span.entry.wall < at:
+            yield f"{job} began before its instant"
+
+
+def attempts_are_never_repeated(story: Story) -> Iterator[str]:
+    """An attempt's number is durable before its body begins, so no number begins twice."""
+    seen = Counter((e.job, e.attempt) for e in story.entries if e.what == "begin")
+    for (job, attempt), times in seen.items():
+        if times > 1:
+            yield f"attempt {attempt} of {job} began {times} times"
+
+
+CHECKS: Final[dict[str, Check]] = {
+    "overlaps": lanes_never_overlap,
+    "out of order": lanes_keep_their_order,
+    "passed by after a kill": interrupted_jobs_go_first,
+    "begun after a cancel": cancelled_jobs_never_begin,
+    "begun while paused": paused_queues_start_nothing,
+    "limits exceeded": limits_are_never_exceeded,
+    "rates exceeded": rates_are_kept,
+    "begun too early": nothing_begins_before_it_is_due,
+    "duplicates": dedupe_keys_have_one_live_job,
+    "wrong firings": each_firing_makes_one_job,
+    "repeated attempts": attempts_are_never_repeated,
+}
+
+
+def final_states(
+    story: Story, ended: Mapping[str, str], live: Iterable[str], set_aside: int
+) -> Iterator[str]:
+    """After the last drain every acknowledged job has reached one final state, and rightly so."""
+    left = set(live)
+    done = {e.job for e in story.entries if e.what == "end" and e.text == "done"}
+    begun = {span.entry.job for span in story.begins}
+    for job in story.acked:
+        state = ended.get(job)
+        if state is None:
+            yield f"acknowledged job {job} is {'still live' if job in left else 'lost'}"
+        elif job in left:
+            yield f"job {job} is both live and {state}"
+        elif state == "completed" and job not in done:
+            yield f"job {job} is completed and its body never came to its end"
+        elif state == "cancelled" and job not in story.cancelling:
+            yield f"job {job} is cancelled and nobody asked for that"
+        elif state == "failed" and job not in begun and story.kills_since(job) < 2:
+            # Two kills just before its body began are a crash loop as well.
+            yield f"job {job} failed and never began"
+        elif state == "skipped":
+            yield f"job {job} was skipped and nobody asked for that"
+    for job in story.cancelled:
+        if ended.get(job) != "cancelled":
+            yield f"job {job} was acknowledged as cancelled and is {ended.get(job, 'not ended')}"
+    for entry in story.entries:
+        if entry.what == "seen ended" and ended.get(entry.job) != entry.key:
+            yield f"job {entry.job} was seen {entry.key} and is {ended.get(entry.job, 'not ended')}"
+    if set_aside:
+        yield f"{set_aside} inputs were set aside as faulty"

@@ -1,0 +1,162 @@
+"""The driver's end of its processes: start them, tell them what to do, kill them."""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from pathlib import Path
+from typing import IO, Any, Self
+
+import fairlane
+from chaos.journal import Journal
+
+READY_SECONDS = 60.0
+
+
+class Gone(Exception):
+    """The process died before it answered, so nobody knows whether it did what it was told."""
+
+
+class Refused(Exception):
+    """What the program's own call raised."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(f"{code}: {message}")
+        self.code = code
+
+
+class Program:
+    """A running `chaos.serving`."""
+
+    def __init__(self, process: Process, number: int, journal: Journal) -> None:
+        self._process = process
+        self._journal = journal
+        self._numbers = iter(range(1, 1_000_000))
+        self._answers: dict[int, asyncio.Future[dict[str, Any]]] = {}
+        self._ready = asyncio.get_running_loop().create_future()
+        self._reading = asyncio.create_task(self._read())
+        self.number = number
+
+    @classmethod
+    async def start(
+        cls, number: int, journal: Journal, environment: dict[str, str], errors: IO[bytes],
+        *, load: bool,
+    ) -> Self:  # fmt: skip
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "chaos.serving", *(["load"] if load else [])),
+            stdin=PIPE, stdout=PIPE, stderr=errors,
+            env={**environment, "CHAOS_PROGRAM": str(number)},
+        )  # fmt: skip
+        return cls(process, number, journal)
+
+    @property
+    def is_alive(self) -> bool:
+        return self._process.returncode is None
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    async def ready(self) -> None:
+        """Wait until its engine runs."""
+        async with asyncio.timeout(READY_SECONDS):
+            await self._ready
+
+    async def _read(self) -> None:
+        assert self._process.stdout is not None
+        while line := await self._process.stdout.readline():
+            message = json.loads(line)
+            if "ready" in message:
+                self._ready.set_result(None)
+            else:
+                answer = self._answers.pop(message.pop("number"))
+                if not answer.done():  # who asked may have given up
+                    answer.set_result(message)
+        for waiting in (self._ready, *self._answers.values()):
+            if not waiting.done():
+                waiting.set_exception(Gone())
+                waiting.exception()  # it may be that nobody waits for this one
+
+    async def ask(self, verb: str, name: str, **named: Any) -> None:
+        """Have it carry out a command; raise if that was refused, or if it died meanwhile."""
+        number = next(self._numbers)
+        answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+        self._answers[number] = answer
+        if self._reading.done():
+            raise Gone
+        assert self._process.stdin is not None
+        message = {"number": number, "verb": verb, "name": name, "named": named}
+        try:
+            self._process.stdin.write(json.dumps(message).encode() + b"\n")
+            await self._process.stdin.drain()
+        except OSError as error:
+            raise Gone from error
+        said = await answer
+        if "problem" in said:
+            raise Refused(said["problem"], said["message"])
+
+    async def kill(self) -> None:
+        self._journal.note("killed", program=self.number)
+        await end(self._process)
+        self._journal.note("dead", program=self.number)
+        await self._reading
+
+    async def stop(self) -> int:
+        """Let it end in good order."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        async with asyncio.timeout(READY_SECONDS):
+            code = await self._process.wait()
+        await self._reading
+        return code
+
+
+async def end(process: Process) -> None:
+    """Kill a process and wait until it is gone.
+
+    The signal is sent directly: the process object would look first whether it has died by itself,
+    and take away what the loop is waiting for.
+    """
+    if process.returncode is None:
+        try:
+            os.kill(process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass  # it had died just now
+    await process.wait()
+
+
+async def start_outsider(number: int, environment: dict[str, str], errors: IO[bytes]) -> Process:
+    return await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "chaos.outsider"),
+        stdin=DEVNULL, stdout=DEVNULL, stderr=errors,
+        env={**environment, "CHAOS_PROGRAM": str(number)},
+    )  # fmt: skip
+
+
+def environment(folder: Path, database: Path, seed: str) -> dict[str, str]:
+    """What a process needs to find Fairlane, this package and its folder."""
+    places = [Path(fairlane.__path__[0]).parent, Path(__file__).parent.parent]
+    return {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(map(str, places)),
+        "CHAOS_FOLDER": str(folder),
+        "CHAOS_DATABASE": str(database),
+        "CHAOS_SEED": seed,
+    }
+
+
+def is_alive(pid: int, started: int | None = None) -> bool:
+    """Tell whether a process lives; `started` tells it from a later one with the same number."""
+    ticks = start_ticks(pid)
+    return ticks is not None and started in (None, ticks)
+
+
+def start_ticks(pid: int) -> int | None:
+    """When a process was started, in the kernel's own ticks; None if it is gone or a zombie."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    return None if fields[0] in "ZX" else int(fields[19])

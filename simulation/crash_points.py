@@ -1,0 +1,70 @@
+"""Every crash point of a scenario: the same short story, killed at each call to the store in turn.
+
+A scenario is a script: what one user does, step by step. When the process dies under a step, it is
+started again and the step is done again, as somebody would who never heard an answer. After the
+script everything comes to rest and is judged like any world.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterator
+from typing import Any, Final
+
+from simulation.disks import Kind
+from simulation.faults import KillAt, Moment
+from simulation.hand import Hand
+from simulation.host import Host
+from simulation.rhythms import SLOW
+from simulation.script import Script, Steps
+from simulation.world import Verdict, World
+
+_RESTART_SECONDS: Final = 1.0
+_LONGEST_SECONDS: Final = 300.0
+
+
+def crash(script: Steps, number: int, moment: Moment, store: Kind) -> tuple[Verdict, str | None]:
+    """Live through a script and kill whoever makes that call; say where that was."""
+    faults = KillAt(number, moment)
+    world = World(0, store, faults)
+    verdict = world.run(_story(script))
+    return verdict, faults.struck
+
+
+def every_crash(script: Steps, store: Kind, moment: Moment) -> Iterator[tuple[str, Verdict]]:
+    """Crash at the first call, the second, and so on until the script has no more calls."""
+    number = 0
+    while True:
+        number += 1
+        verdict, struck = crash(script, number, moment, store)
+        if struck is None:
+            return
+        yield struck, verdict
+
+
+def _story(steps: Steps) -> Callable[[World], Coroutine[Any, Any, None]]:
+    async def story(world: World) -> None:
+        script = Script(steps)
+        done = asyncio.Event()
+
+        async def life(host: Host) -> None:
+            if host is world.hosts[0]:
+                hand = Hand(host, world.journal, world.wall)
+                host.people = [asyncio.create_task(script.play(hand, host, world.wall, done))]
+            await world.follow(host)
+
+        for name in ("A", "B") if script.needs_two else ("A",):
+            world.add_host(name, lost=0.0, rhythm=SLOW, slots=8).start(life)
+        until = world.loop.time() + _LONGEST_SECONDS
+        while not done.is_set() and world.loop.time() < until:
+            await asyncio.sleep(_RESTART_SECONDS)
+            for host in world.hosts:
+                if not host.process.alive:
+                    host.start(life)
+        if not done.is_set():
+            world.journal.violate("progress", f"the script stopped at {script.position}")
+        world.calm()
+        for host in world.hosts:
+            if not host.process.alive:
+                host.start(life)
+        await asyncio.sleep(_RESTART_SECONDS)
+
+    return story

@@ -1,0 +1,62 @@
+"""What outlives a process: the database, in memory or in a file."""
+
+import tempfile
+from pathlib import Path
+from typing import Literal, Protocol
+
+from fairlane.store.memory import MemoryStore
+from fairlane.store.memory_database import MemoryDatabase
+from fairlane.store.protocol import Store
+from fairlane.store.sqlite.store import SQLiteStore
+
+Kind = Literal["memory", "sqlite"]
+
+
+class Disk(Protocol):
+    def store(self) -> Store:
+        """Return a handle for a process that starts."""
+        ...
+
+    def crashed(self, store: Store) -> None:
+        """Free what the operating system frees when the process of a handle dies."""
+
+    def close(self) -> None: ...
+
+
+class MemoryDisk:
+    def __init__(self) -> None:
+        self._database = MemoryDatabase()
+
+    def store(self) -> Store:
+        return MemoryStore(self._database)
+
+    def crashed(self, store: Store) -> None:
+        if self._database.leader is store:
+            self._database.leader = None
+
+    def close(self) -> None: ...
+
+
+class FileDisk:
+    """A real file and the real locks on it; every crash closes the handles without a word."""
+
+    def __init__(self) -> None:
+        shared = Path("/dev/shm")  # noqa: S108 - a world does not outlive its run
+        self._folder = tempfile.TemporaryDirectory(dir=shared if shared.is_dir() else None)
+
+    def store(self) -> Store:
+        return SQLiteStore(Path(self._folder.name) / "world.db")
+
+    def crashed(self, store: Store) -> None:
+        assert isinstance(store, SQLiteStore)
+        store._lock.drop()
+        for handle in store._handles:
+            handle.close()
+        store.abandon()
+
+    def close(self) -> None:
+        self._folder.cleanup()
+
+
+def disk_of(kind: Kind) -> Disk:
+    return MemoryDisk() if kind == "memory" else FileDisk()

@@ -1,0 +1,38 @@
+"""The engine of a simulated process: the real one, with its leader on the world's loop."""
+
+import asyncio
+from random import Random
+
+from fairlane.engine.engine import Engine
+from fairlane.engine.inbox import Inbox
+
+
+class SimulatedEngine(Engine):
+    _leading: asyncio.Task[None]
+
+    def begin_to_lead(self) -> None:
+        self._leading = asyncio.get_running_loop().create_task(self.leader.run())
+
+    async def led(self) -> None:
+        await asyncio.wait([self._leading])
+
+
+class ForgetfulInbox(Inbox):
+    """Some wake-ups are lost, some come twice; the looks at the clock must make up for it."""
+
+    def __init__(self, random: Random, *, lost: float, twice: float) -> None:
+        super().__init__()
+        self._random = random
+        self.lost = lost
+        self.twice = twice
+        self.counts = {"lost wake-up": 0, "repeated wake-up": 0}
+
+    def poke(self) -> None:
+        dice = self._random.random()
+        if dice < self.lost:
+            self.counts["lost wake-up"] += 1
+            return
+        super().poke()
+        if dice > 1 - self.twice:
+            self.counts["repeated wake-up"] += 1
+            asyncio.get_running_loop().call_soon(super().poke)

@@ -1,0 +1,85 @@
+"""What may happen at a call to the store, decided before and after each."""
+
+from random import Random
+from typing import Literal, Protocol
+
+from msgspec import Struct
+
+from fairlane.errors import StoreUnavailable
+
+Moment = Literal["before", "after"]
+
+
+class Fault(Struct, frozen=True):
+    """`kill` ends the process there; `error` raises; `wait` takes that many seconds first."""
+
+    kill: bool = False
+    error: Exception | None = None
+    wait: float = 0.0
+
+
+NOTHING = Fault()
+
+
+class Faults(Protocol):
+    active: bool  # until the world is to come to rest
+
+    def at(self, process: str, verb: str, moment: Moment) -> Fault: ...
+
+
+class RandomFaults:
+    """A calm or a stormy world: how often is part of the seed. An error after a commit leaves
+    its caller in the dark about what is stored."""
+
+    def __init__(self, random: Random) -> None:
+        self._random = random
+        storm = random.choice([0.0, 0.002, 0.01, 0.04])
+        self._kill = storm * random.random()
+        self._error = storm * random.random() * 2
+        self._broken = storm * random.random() / 2
+        self._wait = random.choice([0.0, 0.02, 0.1])
+        self.active = True
+        self.counts: dict[str, int] = {}
+
+    def at(self, process: str, verb: str, moment: Moment) -> Fault:
+        if not self.active or verb in ("open", "close"):
+            return NOTHING
+        dice = self._random.random()
+        if dice < self._kill:
+            return self._counted(f"kill {moment} {verb}", Fault(kill=True))
+        dice -= self._kill
+        if dice < self._error and verb != "resign":
+            error = StoreUnavailable(f"the world lets {verb} fail")
+            return self._counted(f"error {moment} {verb}", Fault(error=error))
+        dice -= self._error
+        if dice < self._broken and verb == "commit":
+            broken = RuntimeError("the world breaks this batch")
+            return self._counted(f"broken {moment} commit", Fault(error=broken))
+        dice -= self._broken
+        if dice < self._wait:
+            return self._counted("slow call", Fault(wait=self._random.expovariate(5)))
+        return NOTHING
+
+    def _counted(self, name: str, fault: Fault) -> Fault:
+        self.counts[name] = self.counts.get(name, 0) + 1
+        return fault
+
+
+class KillAt:
+    """Kill whoever makes the n-th call to the store, once."""
+
+    def __init__(self, number: int, moment: Moment) -> None:
+        self._number = number
+        self._moment = moment
+        self._calls = 0
+        self.struck: str | None = None
+        self.active = True
+
+    def at(self, process: str, verb: str, moment: Moment) -> Fault:
+        if not self.active or moment != self._moment or self.struck is not None:
+            return NOTHING
+        self._calls += 1
+        if self._calls < self._number:
+            return NOTHING
+        self.struck = f"{moment} {verb} (call {self._number}) of {process}"
+        return Fault(kill=True)

@@ -1,0 +1,65 @@
+"""The real store, seen through the troubles of a world."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, Final
+
+from fairlane.store.protocol import Store
+from simulation.faults import Faults, Moment
+from simulation.journal import Journal
+
+VERBS: Final = frozenset({
+    "open", "close", "append", "answer", "version", "jobs", "submission", "history", "seq",
+    "counts", "picture", "lanes", "events", "log", "records", "firings", "durations", "image",
+    "lead", "resign", "leader", "load", "take", "ended", "payloads", "commit",
+})  # fmt: skip
+
+_RECOVERY_SECONDS: Final = 3.0
+
+
+class FaultyStore:
+    """Each call goes through `faults`; once its process is killed or the world over, none."""
+
+    def __init__(
+        self,
+        real: Store,
+        process: str,
+        faults: Faults,
+        kill: Callable[[], None],
+        journal: Journal,
+    ) -> None:
+        self.real = real
+        self._process = process
+        self._faults = faults
+        self._kill = kill
+        self._journal = journal
+        self.over = False
+
+    def __getattr__(self, name: str) -> Any:
+        real = getattr(self.real, name)
+        if name not in VERBS:
+            return real
+
+        async def call(*args: Any, **kwargs: Any) -> Any:
+            await self._meet(name, "before")
+            answer = await real(*args, **kwargs)
+            await self._meet(name, "after")
+            return answer
+
+        return call
+
+    async def _meet(self, verb: str, moment: Moment) -> None:
+        if self.over:
+            raise asyncio.CancelledError
+        fault = self._faults.at(self._process, verb, moment)
+        if fault.wait:
+            began = self._journal.now()
+            await asyncio.sleep(fault.wait)
+            self._journal.delayed(self._process, began)
+        if fault.kill:
+            self._kill()
+            await asyncio.get_running_loop().create_future()  # it stands here for good
+        if fault.error is not None:
+            self._journal.trouble(f"error {moment} {verb}", self._process)
+            self._journal.stalled(self._process, seconds=_RECOVERY_SECONDS)
+            raise fault.error

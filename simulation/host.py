@@ -1,0 +1,170 @@
+"""One machine's worth of program: started, killed and started again under the same name."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from contextvars import copy_context
+from random import Random
+from typing import Any
+
+from fairlane import Fairlane
+from fairlane.core.inputs import Outcome
+from fairlane.engine.engine import Engine
+from fairlane.engine.inbox import Inbox
+from fairlane.engine.rhythm import Rhythm
+from fairlane.errors import FairlaneError
+from fairlane.store.protocol import Store
+from simulation.clock import ProcessClock, WallClock
+from simulation.disks import Disk
+from simulation.engine import ForgetfulInbox, SimulatedEngine
+from simulation.faults import Faults
+from simulation.faulty_store import FaultyStore
+from simulation.journal import Journal
+from simulation.loop import Process, SimulatedLoop, current
+from simulation.program import Surroundings, declare, surroundings
+
+
+class SimulatedFairlane(Fairlane):
+    """The real client on a world's store and engine."""
+
+    def __init__(self, host: "Host", clock: ProcessClock) -> None:
+        super().__init__("memory://", clock=clock, slots=host.slots, stop_grace_seconds=3.0)
+        self._host = host
+
+    def _new_store(self) -> Store:
+        return self._host.open_store()
+
+    def _new_engine(self, store: Store, **more: Any) -> Engine:
+        host = self._host
+        return super()._new_engine(
+            store, kind=SimulatedEngine, inbox=host.new_inbox(), rhythm=host.rhythm, **more
+        )
+
+
+class Host:
+    def __init__(
+        self, name: str, *, loop: SimulatedLoop, wall: WallClock, disk: Disk, journal: Journal,
+        faults: Faults, random: Random, rhythm: Rhythm, slots: int, lost: float,
+    ) -> None:  # fmt: skip
+        self.name = name
+        self.slots = slots
+        self.rhythm = rhythm
+        self._loop = loop
+        self._wall = wall
+        self._disk = disk
+        self._journal = journal
+        self._faults = faults
+        self._random = random
+        self.lost = lost
+        self._starts = 0
+        self._frozen_since = 0.0
+        self._closing: asyncio.Event | None = None
+        self.people: list[asyncio.Task[None]] = []
+        self.stores: list[FaultyStore] = []
+        self.inboxes: list[ForgetfulInbox] = []
+        self.outcomes: list[Outcome] = []
+        self.processes: list[Process] = []
+        self.process = Process(f"{name}0")
+        self.process.alive = False
+        self.app: SimulatedFairlane | None = None
+        self.up = False
+
+    # being started
+
+    def start(self, life: Callable[["Host"], Coroutine[Any, Any, None]]) -> None:
+        """Run the program, and `life` inside it, until it is stopped or killed."""
+        self._starts += 1
+        self.process = Process(f"{self.name}{self._starts}")
+        self.processes.append(self.process)
+        context = copy_context()
+        context.run(current.set, self.process)
+        here = Surroundings(self.process.name, self._journal, self._wall)
+        context.run(surroundings.set, here)
+        self._loop.create_task(self._live(life), context=context)
+
+    async def _live(self, life: Callable[["Host"], Coroutine[Any, Any, None]]) -> None:
+        process = self.process
+        self._closing = closing = asyncio.Event()
+        self.app = app = SimulatedFairlane(self, ProcessClock(self._wall))
+        declare(app)
+        try:
+            async with app:
+                self.up = True
+                living = asyncio.ensure_future(life(self))
+                await closing.wait()
+                living.cancel()
+                self.quiet()
+                self.up = False
+        except FairlaneError as error:
+            self._journal.trouble("start failed", f"{process.name}: {error.code}")
+        finally:
+            if process is self.process:
+                self.up = False
+                process.alive = False
+                self._journal.killed(process.name)
+
+    def open_store(self) -> Store:
+        store = FaultyStore(
+            self._disk.store(), self.process.name, self._faults, self.kill, self._journal
+        )
+        self.stores.append(store)
+        return store
+
+    def new_inbox(self) -> Inbox:
+        inbox = _Listening(self.outcomes, self._random, lost=self.lost, twice=self.lost)
+        self.inboxes.append(inbox)
+        return inbox
+
+    @property
+    def engine(self) -> Engine:
+        assert self.app is not None
+        return self.app._engine
+
+    @property
+    def is_leading(self) -> bool:
+        return self.up and not self.process.frozen and self.engine.calls.leading
+
+    # troubles
+
+    def kill(self) -> None:
+        """End the process where it stands; the operating system frees what it held."""
+        if self.process.alive:
+            self._journal.trouble("kill", self.process.name)
+            self.process.alive = False
+            self.process.frozen = True
+            self.up = False
+            self._journal.killed(self.process.name)
+            self._disk.crashed(self.stores[-1].real)
+
+    def freeze(self) -> None:
+        self._journal.trouble("freeze", self.process.name)
+        self._frozen_since = self._loop.time()
+        self.process.frozen = True
+
+    def thaw(self) -> None:
+        if self.process.alive and self.process.frozen:
+            self._journal.trouble("thaw", self.process.name)
+            self._journal.delayed(self.process.name, self._frozen_since)
+            self._loop.thaw(self.process)
+
+    def quiet(self) -> None:
+        """Let the program go on without its users."""
+        for person in self.people:
+            person.cancel()
+
+    def close(self) -> None:
+        """Ask the program to end as SIGTERM does."""
+        self._journal.trouble("close", self.process.name)
+        if self._closing is not None:
+            self._closing.set()
+
+
+class _Listening(ForgetfulInbox):
+    """Keeps what workers said, so that a world can have it said again when it is stale."""
+
+    def __init__(self, heard: list[Outcome], random: Random, *, lost: float, twice: float) -> None:
+        super().__init__(random, lost=lost, twice=twice)
+        self._heard = heard
+
+    def put(self, *inputs: Any) -> None:
+        self._heard.extend(said for said in inputs if isinstance(said, Outcome))
+        super().put(*inputs)

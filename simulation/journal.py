@@ -1,0 +1,223 @@
+"""What happened in a world, written by those to whom it happened.
+
+Tasks write when their bodies begin and end, users what they sent and what they heard, troubles what
+they did. Nothing here is read from a database.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Literal
+
+from msgspec import Struct, field
+
+from simulation.program import KINDS, LIMITS, QUEUES, RESOURCES, Kind, Plan
+from simulation.timeline import Timeline
+
+How = Literal["ok", "again", "final", "stopped", "killed"]
+
+
+class Sent(Struct, eq=False):
+    """One job as its submitter knows it."""
+
+    id: str
+    kind: Kind
+    plan: Plan
+    lane: str | None
+    key: str | None
+    priority: int
+    run_at: float | None
+    depends_on: tuple[str, ...]
+    number: int
+    sent_at: float
+    process: str
+    batch: tuple[str, ...] = ()  # the ids it was sent with, all or none
+    heard_at: float | None = None
+    refused: str | None = None
+    holder: str | None = None  # whom a refusal named, or into whom it was merged
+    merged: bool = False
+    touched: float | None = None  # since when somebody has been moving it about
+    removed: float | None = None  # since when somebody has been taking it out
+    retried: bool = False
+
+    @property
+    def accepted(self) -> bool:
+        return self.heard_at is not None and self.refused is None and not self.merged
+
+
+class Run(Struct, eq=False):
+    """One body of a job, from its first line to its last."""
+
+    number: int
+    job: str
+    kind: Kind
+    queue: str
+    lane: str | None
+    attempt: int
+    process: str
+    began_at: float
+    wall_at: float
+    since: float  # the earliest moment at which its start can have been decided
+    ended_at: float | None = None
+    how: How | None = None
+
+
+class Told(Struct, eq=False):
+    """A command and what became of it."""
+
+    verb: str
+    subject: str
+    sent_at: float
+    number: int
+    heard_at: float | None = None
+    problem: str | None = None  # a code; None once it was carried out; "unknown" if nobody knows
+    values: dict[str, Any] = field(default_factory=dict)
+
+
+class Take(Struct):
+    at: float
+    slack: float  # how much earlier it may have been decided, as a negative number
+    job: str
+
+
+class Journal:
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._count = 0
+        self.sent: dict[str, Sent] = {}
+        self.runs: list[Run] = []
+        self.running: dict[int, Run] = {}
+        self.of_job: dict[str, list[Run]] = {}
+        self.told: list[Told] = []
+        self.events: dict[int, tuple[str, str | None, str | None, str | None]] = {}
+        self.ends: dict[str, tuple[str, float]] = {}  # final states that somebody was told of
+        self.troubles: list[tuple[float, str, str]] = []
+        self.skipped_ahead = 0.0  # seconds by which the wall clock was set forward
+        self.violations: list[str] = []
+        self.closed = False  # what is buried does not count
+        self.tell: Callable[[str], None] | None = None
+        self.checks: dict[str, int] = {}
+        self.paused = {name: Timeline[str | None](None) for name in QUEUES}
+        self.most = {name: Timeline(q.get("max_concurrent")) for name, q in QUEUES.items()}
+        self.rates = {name: Timeline(starts) for name, (starts, _) in LIMITS.items()}
+        self.amounts = {name: Timeline(amount) for name, amount in RESOURCES.items()}
+        self.takes: dict[str, list[Take]] = {key: [] for key in LIMITS}
+        self.used: dict[str, int] = dict.fromkeys(RESOURCES, 0)
+        self.stage_runs: dict[str, list[int]] = {}
+        self.stages_done: set[str] = set()
+        self.on_begin: Callable[[Run], None] = lambda run: None
+        self.uses: dict[int, list[tuple[str, int]]] = {}
+        self.delays: dict[str, list[tuple[float, float]]] = {}
+
+    def now(self) -> float:
+        return self._loop.time()
+
+    def next_number(self) -> int:
+        self._count += 1
+        return self._count
+
+    def violate(self, rule: str, what: str) -> None:
+        if not self.closed:
+            self.violations.append(f"{rule}: {what} (at {self.now():.3f} s)")
+            self.say(f"BROKEN {rule}: {what}")
+
+    def say(self, what: str) -> None:
+        """Tell whoever looks on at a single world."""
+        if self.tell is not None and not self.closed:
+            self.tell(f"{self.now():9.3f}  {what}")
+
+    def checked(self, rule: str) -> None:
+        self.checks[rule] = self.checks.get(rule, 0) + 1
+
+    # bodies
+
+    def begin(
+        self, *, process: str, job: str, task: str, queue: str, lane: str | None, attempt: int,
+        wall_at: float,
+    ) -> Run:  # fmt: skip
+        run = Run(
+            number=self.next_number(), job=job, kind=KINDS[task], queue=queue, lane=lane,
+            attempt=attempt, process=process, began_at=self.now(), wall_at=wall_at,
+            since=self.decided_since(process),
+        )  # fmt: skip
+        self.runs.append(run)
+        self.of_job.setdefault(job, []).append(run)
+        self.running[run.number] = run
+        for key in run.kind.limits:
+            self.take(key, run)
+        for name, amount in run.kind.uses:
+            self._use(name, amount, run)
+        self.say(f"{process}: job {job} begins, attempt {attempt} ({task}, lane {lane})")
+        self.on_begin(run)
+        return run
+
+    def finish(self, run: Run, how: How) -> None:
+        if self.running.pop(run.number, None) is not None:
+            run.ended_at, run.how = self.now(), how
+            self.next_number()
+            self.say(f"{run.process}: job {run.job} ends: {how}")
+            for name, amount in self.uses.pop(run.number, []):
+                self.used[name] -= amount
+
+    def killed(self, process: str) -> None:
+        """Everything the process ran has stopped, without a word."""
+        for run in [run for run in self.running.values() if run.process == process]:
+            self.finish(run, "killed")
+
+    # limits and stages
+
+    def take(self, key: str, run: Run) -> None:
+        """Note a start that a rate limit counts. Time that was skipped counts as passed."""
+        now = self.now() + self.skipped_ahead
+        self.takes[key].append(Take(now, run.since - self.now(), run.job))
+
+    @contextmanager
+    def using(self, name: str, amount: int, run: Run) -> Iterator[None]:
+        self._use(name, amount, run)
+        try:
+            yield
+        finally:
+            if (name, amount) in self.uses.get(run.number, []):
+                self.uses[run.number].remove((name, amount))
+                self.used[name] -= amount
+
+    def _use(self, name: str, amount: int, run: Run) -> None:
+        self.uses.setdefault(run.number, []).append((name, amount))
+        self.used[name] += amount
+        most = max(self.amounts[name].possible(self.now(), since=self.decided_since(run.process)))
+        self.checked("resources")
+        if self.used[name] > most:
+            self.violate("resources", f"{self.used[name]} of {most} {name} used by {run.job}")
+
+    def stage_ran(self, run: Run) -> None:
+        self.checked("stages")
+        self.stage_runs.setdefault(run.job, []).append(run.number)
+        if run.job in self.stages_done:
+            self.violate("stages", f"a completed stage of {run.job} ran again")
+
+    def stage_gave(self, run: Run, value: int) -> None:
+        self.stages_done.add(run.job)
+        if value not in self.stage_runs.get(run.job, []):
+            self.violate("stages", f"a stage of {run.job} gave {value}, which it never returned")
+
+    # troubles
+
+    def trouble(self, what: str, whom: str) -> None:
+        self.troubles.append((self.now(), what, whom))
+        self.say(f"trouble: {what} {whom}")
+
+    def delayed(self, process: str, since: float) -> None:
+        """What this process decided since then may be carried out only now."""
+        self.delays.setdefault(process, []).append((since, self.now()))
+
+    def stalled(self, process: str, *, seconds: float) -> None:
+        """What this process decides now may be carried out only after a while."""
+        self.delays.setdefault(process, []).append((self.now(), self.now() + seconds))
+
+    def decided_since(self, process: str) -> float:
+        """Return how long ago a start that is carried out now can have been decided."""
+        since = self.now()
+        for began, until in reversed(self.delays.get(process, [])):
+            if until >= since - 1e-9:
+                since = min(since, began)
+        return since

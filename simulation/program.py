@@ -1,0 +1,182 @@
+"""The program that every process of a world runs: queues, limits, a schedule, and tasks whose
+bodies do as their submitter planned and write down that they ran."""
+
+import asyncio
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
+
+from fairlane import Context, Fairlane, Retry
+from fairlane.errors import Permanent, Retryable
+
+if TYPE_CHECKING:
+    from simulation.clock import WallClock
+    from simulation.journal import Journal, Run
+
+STARVATION_PICKS: Final = 3
+GRACE_SECONDS: Final = 20.0
+QUEUES: Final[dict[str, dict[str, Any]]] = {
+    "line": {"max_concurrent": 3, "starvation_picks": STARVATION_PICKS},
+    "lanes": {},
+    "single": {"on_conflict": "reject"},
+    "merged": {"on_conflict": "merge"},
+    "rounds": {"order": "round_robin", "max_concurrent": 2},
+    "strict": {"order": "strict", "max_concurrent": 2},
+}
+LIMITS: Final = {"api": (3, 3.0)}
+RESOURCES: Final = {"gpu": 2}
+LANES: Final = ("a", "b", "c")
+KEYS: Final = ("k1", "k2")
+SCHEDULE: Final = "tick"
+
+
+class Kind(Struct, frozen=True, eq=False):
+    """One task of the program, and what it asks of the scheduler."""
+
+    name: str
+    queue: str
+    has_lane: bool = False
+    has_key: bool = False
+    limits: tuple[str, ...] = ()
+    uses: tuple[tuple[str, int], ...] = ()
+    hold_lane: bool = True
+    timeout_seconds: float | None = None
+
+
+KINDS: Final = {
+    kind.name: kind
+    for kind in (
+        Kind("plain", "line"),
+        Kind("limited", "line", limits=("api",)),
+        Kind("unique", "line", has_key=True),
+        Kind("timed", "line", timeout_seconds=4.0),
+        Kind("laned", "lanes", has_lane=True),
+        Kind("passing", "lanes", has_lane=True, hold_lane=False),
+        Kind("drawing", "lanes", uses=(("gpu", 1),)),
+        Kind("staged", "lanes", has_lane=True),
+        Kind("single", "single", has_lane=True),
+        Kind("merged", "merged", has_lane=True),
+        Kind("turning", "rounds", has_lane=True),
+        Kind("strict", "strict"),
+        Kind("tick", "lanes"),
+    )
+}
+
+
+class Plan(Struct):
+    """What each attempt of a job will do."""
+
+    seconds: list[float]
+    ends: list[str]  # ok, again, final, hang, stubborn
+
+    def of(self, attempt: int) -> tuple[float, str]:
+        number = min(attempt, len(self.ends)) - 1
+        return self.seconds[number], self.ends[number]
+
+
+class Surroundings(Struct):
+    """What the bodies of a process see of their world."""
+
+    process: str
+    journal: "Journal"
+    wall: "WallClock"
+
+
+surroundings: ContextVar[Surroundings] = ContextVar("surroundings")
+
+
+def _program() -> Fairlane:
+    """Declare everything, once for all processes of all worlds: checking types takes time."""
+    app = Fairlane("memory://")
+    for name, settings in QUEUES.items():
+        app.queue(name, **settings)
+    for key, (starts, per_seconds) in LIMITS.items():
+        app.limit(key, starts=starts, per_seconds=per_seconds)
+    for name, amount in RESOURCES.items():
+        app.resource(name, amount)
+
+    for kind in KINDS.values():
+        app.task(
+            name=kind.name,
+            queue=kind.queue,
+            lane="{lane}" if kind.has_lane else None,
+            dedupe="{key}" if kind.has_key else None,
+            limits=list(kind.limits),
+            uses=dict(kind.uses),
+            hold_lane=kind.hold_lane,
+            timeout_seconds=kind.timeout_seconds,
+            retry=Retry(times=2, first_seconds=2.0, factor=2.0),
+            grace_seconds=1.0,
+        )(work)
+    ticking = app.tasks["tick"].call(lane="-", key="-", seconds=[1.5], ends=["ok"])
+    app.schedule(SCHEDULE, ticking, cron="* * * * *", grace_seconds=GRACE_SECONDS)
+    return app
+
+
+def declare(app: Fairlane) -> None:
+    """Give an app everything the program declares."""
+    app.tasks, app._definitions = PROGRAM.tasks, PROGRAM._definitions
+    app._settings, app._schedules = PROGRAM._settings, PROGRAM._schedules
+
+
+async def work(
+    ctx: Context, lane: str, key: str, seconds: list[float], ends: list[str]
+) -> list[int]:
+    """Do as planned; `lane` and `key` are for the scheduler."""
+    here, job = surroundings.get(), ctx.job
+    journal = here.journal
+    run = journal.begin(
+        process=here.process, job=job.id, task=job.task, queue=job.queue, lane=job.lane,
+        attempt=ctx.attempt, wall_at=here.wall.reached(),
+    )  # fmt: skip
+    how: Any = "stopped"
+    try:
+        if job.task == "staged":
+            await _stages(ctx, journal, run)
+        length, how_planned = Plan(seconds, ends).of(ctx.attempt)
+        await _pass(length, how_planned)
+        how = "ok" if how_planned == "stubborn" else how_planned
+        if how == "again":
+            raise Retryable("planned to fail, and to be tried again")
+        if how == "final":
+            raise Permanent("planned to fail for good")
+        return [run.number]
+    finally:
+        journal.finish(run, how)
+
+
+async def _stages(ctx: Context, journal: "Journal", run: "Run") -> None:
+    """A stage that has completed is not run again; one with limits asks for them each time."""
+
+    async def first() -> int:
+        journal.stage_ran(run)
+        await asyncio.sleep(0.3)
+        return run.number
+
+    journal.stage_gave(run, await ctx.stage("first").run(first))
+
+    async def second() -> None:
+        journal.take("api", run)
+        with journal.using("gpu", 1, run):
+            await asyncio.sleep(0.5)
+
+    await ctx.stage("second").run(second, limits=["api"], uses={"gpu": 1})
+
+
+async def _pass(seconds: float, how: str) -> None:
+    if how == "hang":
+        seconds = 1e6
+    if how != "stubborn":
+        await asyncio.sleep(seconds)
+        return
+    loop = asyncio.get_running_loop()
+    until = loop.time() + seconds
+    while (left := until - loop.time()) > 0:
+        try:
+            await asyncio.sleep(left)
+        except asyncio.CancelledError:
+            continue  # it does not stop when asked
+
+
+PROGRAM: Final = _program()

@@ -1,0 +1,10 @@
+"""Rhythms that let simulated time pass in fewer looks than real engines take."""
+
+from typing import Final
+
+from fairlane.engine.rhythm import Rhythm
+
+SLOW: Final = Rhythm(others_seconds=0.5, standby_seconds=1.0, answer_seconds=0.2, retry_seconds=0.5)
+QUICK: Final = Rhythm(
+    others_seconds=0.1, standby_seconds=1.0, answer_seconds=0.05, retry_seconds=0.5
+)

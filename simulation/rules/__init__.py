@@ -1,0 +1,1 @@
+"""The promises, each checked against a world's journal."""

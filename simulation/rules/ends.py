@@ -1,0 +1,57 @@
+"""Every job that was accepted reaches one final state, and the right one."""
+
+from collections.abc import Mapping
+
+from fairlane.core.lifecycle import FINAL
+from fairlane.store.views import JobView
+from simulation.journal import Journal, Sent
+
+
+def check_ends(journal: Journal, views: Mapping[str, JobView], told: Mapping[str, str]) -> None:
+    for sent in journal.sent.values():
+        view = views.get(sent.id)
+        if sent.accepted:
+            journal.checked("nothing is lost")
+            if view is None:
+                journal.violate("nothing is lost", f"{sent.id} was accepted and does not exist")
+        if view is None:
+            if journal.of_job.get(sent.id):
+                journal.violate("nothing is lost", f"{sent.id} ran and does not exist")
+            continue
+        if sent.refused is not None or sent.merged:
+            journal.violate("refusals", f"{sent.id} was refused ({sent.refused}) and exists")
+        if view.state not in FINAL:
+            journal.violate("progress", f"{sent.id} is still {view.state} ({_why(view)})")
+            continue
+        if sent.id in told and told[sent.id] != view.state:
+            journal.violate("events", f"{sent.id} is {view.state} and was told as {told[sent.id]}")
+        _check_end(journal, sent, view)
+
+
+def _check_end(journal: Journal, sent: Sent, view: JobView) -> None:
+    journal.checked("ends")
+    runs = journal.of_job.get(sent.id, [])
+    last = runs[-1] if runs else None
+    asked = {told.verb for told in journal.told if told.subject == sent.id}
+    match view.state:
+        case "completed":
+            if last is None or last.how != "ok":
+                journal.violate("ends", f"{sent.id} completed, its last body: {last}")
+            elif view.result != [last.number]:
+                journal.violate(
+                    "stale outcomes", f"{sent.id} has the result {view.result}, not {last.number}"
+                )
+        case "failed":
+            crashed = view.error is not None and view.error.code == "crash_loop"
+            if not crashed and (last is None or last.how in ("ok", None)):
+                journal.violate("ends", f"{sent.id} failed ({view.error}), its last body: {last}")
+        case "cancelled":
+            if "cancel" not in asked:
+                journal.violate("ends", f"{sent.id} is cancelled and nobody cancelled it")
+        case "skipped":
+            if "skip" not in asked and not sent.depends_on:
+                journal.violate("ends", f"{sent.id} is skipped and nobody skipped it")
+
+
+def _why(view: JobView) -> str:
+    return "; ".join(reason.message for reason in view.waiting_for) or "no reason"

@@ -1,0 +1,60 @@
+"""What the leader has in memory equals what a new one would build from the store."""
+
+from typing import Any
+
+from fairlane.core.scheduler import Scheduler
+from fairlane.store.protocol import Image
+from simulation.journal import Journal
+
+
+def check_memory(journal: Journal, scheduler: Scheduler, image: Image, now: float) -> None:
+    journal.checked("memory equals a rebuild")
+    again = Scheduler()
+    again.load(
+        jobs=image.jobs, dependencies=image.dependencies, records=image.records,
+        takes=image.takes, grants=image.grants, seq=image.seq, now=now,
+    )  # fmt: skip
+    mine, theirs = _picture(scheduler), _picture(again)
+    for part, found in mine.items():
+        if found != theirs[part]:
+            journal.violate("memory", f"{part} differs: {_difference(found, theirs[part])}")
+
+
+def _picture(scheduler: Scheduler) -> dict[str, Any]:
+    board = scheduler.board
+    return {
+        "jobs": {id: _facts(job) for id, job in board.jobs.items()},
+        "order": [
+            job.id for job in sorted(board.jobs.values(), key=lambda job: (job.position, job.id))
+        ],
+        "dependencies": {id: sorted(on) for id, on in board.waits_on.items()},
+        "dedupe keys": dict(board.dedupe),
+        "lanes": {
+            key: (lane.holder.id if lane.holder else None, sorted(lane.live))
+            for key, lane in board.lanes.items()
+        },
+        "running": {name: sorted(queue.running) for name, queue in board.queues.items()},
+        "waiting": {name: sorted(queue.waiting) for name, queue in board.queues.items()},
+        "paused": {name: queue.paused for name, queue in board.queues.items()},
+        "settings": {name: queue.settings for name, queue in board.queues.items()},
+        "fairness": {
+            name: (dict(queue.fairness.passed), dict(queue.fairness.since))
+            for name, queue in board.queues.items()
+        },
+        "seq": board.seq,
+    }
+
+
+def _facts(job: Any) -> tuple[Any, ...]:
+    return (
+        job.state, job.attempt, job.failures, job.crashes, job.fence, job.holds_lane, job.due_at,
+        job.band, job.stopping, job.worker, job.lane, job.queue,
+    )  # fmt: skip
+
+
+def _difference(one: Any, other: Any) -> str:
+    if isinstance(one, dict) and isinstance(other, dict):
+        keys = [key for key in {**one, **other} if one.get(key) != other.get(key)]
+        shown = {key: (one.get(key), other.get(key)) for key in keys[:2]}
+        return f"{len(keys)} entries, such as {shown}"
+    return f"{one} and {other}"

@@ -1,0 +1,58 @@
+"""After so many picks from higher bands, a lower one has its turn."""
+
+from simulation.journal import Journal, Run
+from simulation.program import STARVATION_PICKS
+
+_BANDS = 3
+
+
+class Starvation:
+    """Counts, for each lower band of the queue `line`, the starts that passed it by in a row.
+
+    Only jobs without limits of their own count as waiting: nothing but their turn is in their way.
+    A trouble, a change of place or of a limit begins the count anew, because a start may have been
+    decided and lost.
+    """
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self._passed: dict[int, int] = {}
+        self._troubles = 0
+
+    def began(self, run: Run) -> None:
+        if run.queue != "line":
+            return
+        journal = self._journal
+        troubles = len(journal.troubles) + len(journal.told)
+        if troubles != self._troubles:
+            self._troubles = troubles
+            self._passed.clear()
+        sent = journal.sent.get(run.job)
+        if sent is None or sent.touched is not None:
+            self._passed.clear()  # nobody here knows its band
+            return
+        for band in range(_BANDS):
+            if band == sent.priority:
+                self._passed[band] = 0
+            elif band > sent.priority and self._waits(band, run):
+                self._passed[band] = self._passed.get(band, 0) + 1
+                journal.checked("starvation")
+                if self._passed[band] > STARVATION_PICKS + _BANDS:
+                    journal.violate(
+                        "starvation", f"band {band} was passed by {self._passed[band]} times"
+                    )
+
+    def _waits(self, band: int, run: Run) -> bool:
+        return any(
+            sent.priority == band
+            and sent.kind.name == "plain"
+            and sent.accepted
+            and (sent.heard_at or 0) < run.since
+            and sent.run_at is None
+            and not sent.depends_on
+            and sent.removed is None
+            and sent.touched is None
+            and sent.id not in self._journal.of_job
+            and sent.id not in self._journal.ends
+            for sent in self._journal.sent.values()
+        )

@@ -1,0 +1,160 @@
+"""What one user does, step by step, and does again when nobody answered."""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any
+
+from fairlane import Priority
+from simulation.clock import WallClock
+from simulation.hand import Hand
+from simulation.host import Host
+from simulation.journal import Sent
+from simulation.program import KINDS, Plan
+
+Step = Callable[["Script"], Coroutine[Any, Any, bool]]
+Steps = Sequence[Step]
+
+
+class Script:
+    """Goes on from the first step that has not been answered."""
+
+    def __init__(self, steps: Steps) -> None:
+        self._steps = steps
+        self.position = 0
+        self.jobs: dict[str, list[Sent]] = {}
+        self.hand: Hand
+        self.host: Host
+        self.wall: WallClock
+
+    @property
+    def needs_two(self) -> bool:
+        return any(getattr(step, "needs_two", False) for step in self._steps)
+
+    async def play(self, hand: Hand, host: Host, wall: WallClock, done: asyncio.Event) -> None:
+        self.hand, self.host, self.wall = hand, host, wall
+        while self.position < len(self._steps):
+            if await self._steps[self.position](self):
+                self.position += 1
+        done.set()
+
+    def job(self, name: str) -> Sent:
+        return self.jobs[name][0]
+
+
+def submit(
+    kind: str,
+    *,
+    name: str = "",
+    count: int = 1,
+    lane: str | None = None,
+    key: str | None = None,
+    priority: Priority = Priority.NORMAL,
+    after: float | None = None,
+    on: Sequence[str] = (),
+    seconds: Sequence[float] = (0.5,),
+    ends: Sequence[str] = ("ok",),
+) -> Step:
+    """Submit jobs of a kind together; the same ids again until an answer has come."""
+
+    async def step(script: Script) -> bool:
+        title = name or f"{kind}-{script.position}"
+        if title not in script.jobs:
+            script.jobs[title] = [
+                script.hand.plan(
+                    KINDS[kind], Plan(list(seconds), list(ends)), lane=lane, key=key,
+                    priority=priority,
+                    run_at=None if after is None else script.wall.now() + after,
+                    depends_on=[script.job(other).id for other in on],
+                )
+                for _ in range(count)
+            ]  # fmt: skip
+        return await script.hand.submit(script.jobs[title])
+
+    return step
+
+
+def wait(name: str) -> Step:
+    """Wait until all jobs of a name have ended."""
+
+    async def step(script: Script) -> bool:
+        return all([await script.hand.wait(sent) for sent in script.jobs[name] if sent.accepted])
+
+    return step
+
+
+def sleep(seconds: float) -> Step:
+    async def step(script: Script) -> bool:
+        await asyncio.sleep(seconds)
+        return True
+
+    return step
+
+
+def tell(verb: str, name: str, **values: Any) -> Step:
+    """Cancel, skip, move, prioritize, retry or rerun a job."""
+
+    async def step(script: Script) -> bool:
+        told = await getattr(script.hand, verb)(script.job(name), **values)
+        return bool(told.problem != "unknown")
+
+    return step
+
+
+def put(verb: str, *subject: Any, **values: Any) -> Step:
+    """Pause, resume or set something, or fire a schedule."""
+
+    async def step(script: Script) -> bool:
+        told = await getattr(script.hand, verb)(*subject, **values)
+        return bool(told.problem != "unknown")
+
+    return step
+
+
+def beside(name: str, other: str, *, where: str) -> Step:
+    """Move a job before or after another."""
+
+    async def step(script: Script) -> bool:
+        told = await script.hand.move(script.job(name), **{where: script.job(other).id})
+        return told.problem != "unknown"
+
+    return step
+
+
+def explain(name: str) -> Step:
+    async def step(script: Script) -> bool:
+        await script.hand.explain(script.job(name))
+        return True
+
+    return step
+
+
+def close() -> Step:
+    """End the process as SIGTERM does, once; the script goes on in the next one."""
+    closed: set[int] = set()
+
+    async def step(script: Script) -> bool:
+        if id(script) not in closed:
+            closed.add(id(script))
+            script.host.close()
+            await asyncio.sleep(1e6)
+        return True
+
+    return step
+
+
+def jump(seconds: float) -> Step:
+    async def step(script: Script) -> bool:
+        script.hand.jump(seconds)
+        return True
+
+    return step
+
+
+def beside_a_standby() -> Step:
+    """Have a second process stand by, and take over."""
+
+    async def step(script: Script) -> bool:
+        return True
+
+    step.needs_two = True  # type: ignore[attr-defined]
+    return step

@@ -1,0 +1,56 @@
+"""A setting over time, as those who changed it know it.
+
+Who changes a setting knows when it was sent and when the answer came. Between the two it may or may
+not be in force, and an answer that never came leaves that open for good. So at any moment there is
+a set of values that are possible, and a promise is broken only if it is broken under all of them.
+"""
+
+from typing import Generic, TypeVar
+
+from msgspec import Struct
+
+V = TypeVar("V")
+
+
+class Change(Struct, eq=False):
+    value: object
+    sent_at: float
+    heard_at: float | None = None
+    refused: bool = False
+
+
+class Timeline(Generic[V]):
+    def __init__(self, value: V) -> None:
+        self._changes = [Change(value, float("-inf"), float("-inf"))]
+
+    def sending(self, value: V, at: float) -> Change:
+        change = Change(value, at)
+        self._changes.append(change)
+        return change
+
+    def possible(self, at: float, *, since: float | None = None) -> set[V]:
+        """Return every value that may have been in force at some moment between the two."""
+        since = at if since is None else since
+        sent = [c for c in self._changes if c.sent_at <= at and not c.refused]
+        return {c.value for c in sent if not self._is_over(c, sent, since)}  # type: ignore[misc]
+
+    @staticmethod
+    def _is_over(change: Change, sent: list[Change], since: float) -> bool:
+        """Tell whether another was put in its place for sure: sent after it was heard of."""
+        return change.heard_at is not None and any(
+            later.heard_at is not None
+            and later.sent_at > change.heard_at
+            and later.heard_at < since
+            for later in sent
+        )
+
+    @property
+    def last_change(self) -> float:
+        return max(c.heard_at if c.heard_at is not None else c.sent_at for c in self._changes)
+
+    def changed_between(self, since: float, until: float) -> bool:
+        return any(
+            c.sent_at <= until and (c.heard_at is None or c.heard_at >= since)
+            for c in self._changes[1:]
+            if not c.refused
+        )

@@ -1,0 +1,80 @@
+"""What befalls processes from outside, and how they come back."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from random import Random
+from typing import Any
+
+import msgspec
+
+from simulation.clock import WallClock
+from simulation.host import Host
+from simulation.journal import Journal
+
+Life = Callable[[Host], Coroutine[Any, Any, None]]
+
+
+class Troubles:
+    def __init__(
+        self, hosts: list[Host], wall: WallClock, journal: Journal, random: Random, life: Life
+    ) -> None:
+        self._hosts = hosts
+        self._wall = wall
+        self._journal = journal
+        self._random = random
+        self._life = life
+        self._pause = random.choice((2.0, 10.0, 60.0))
+        self._jumps = random.random() < 0.3
+
+    async def rule(self, seconds: float) -> None:
+        """Make trouble for so long; a process that died is started again after a while."""
+        until = self._journal.now() + seconds
+        while self._journal.now() < until:
+            await asyncio.sleep(min(self._random.expovariate(1 / self._pause), 30.0))
+            self._strike(self._random.choice(self._hosts))
+            for host in self._hosts:
+                if not host.process.alive and self._random.random() < 0.7:
+                    host.start(self._life)
+
+    async def repair(self) -> None:
+        """Bring every process back, and see them stand."""
+        for _ in range(50):
+            for host in self._hosts:
+                host.thaw()
+                if not host.process.alive:
+                    host.start(self._life)
+            await asyncio.sleep(1.0)
+            if all(host.up for host in self._hosts):
+                return
+
+    def _strike(self, host: Host) -> None:
+        dice = self._random.random()
+        if not host.up:
+            return
+        if dice < 0.35:
+            host.kill()
+        elif dice < 0.55 and not host.process.frozen:
+            host.freeze()
+            asyncio.get_running_loop().call_later(self._random.uniform(0.05, 8), host.thaw)
+        elif dice < 0.7:
+            host.close()
+        elif dice < 0.85:
+            self._say_again(host)
+        elif self._jumps:
+            self._jump()
+
+    def _jump(self) -> None:
+        seconds = self._random.uniform(2, 90) * self._random.choice((1, -1))
+        self._journal.trouble("jump" if seconds > 0 else "set back", f"{seconds:.0f} s")
+        self._journal.skipped_ahead += max(0.0, seconds)
+        self._wall.jump(seconds)
+
+    def _say_again(self, host: Host) -> None:
+        """Have stale outcomes come once more, with a result that would be noticed."""
+        said = [outcome for other in self._hosts for outcome in other.outcomes]
+        if said and not host.process.frozen:
+            stale = msgspec.structs.replace(
+                self._random.choice(said), result="completed", value='["stale"]', failure=None
+            )
+            self._journal.trouble("stale outcome", host.process.name)
+            host.engine.inbox.put(stale)

@@ -1,0 +1,304 @@
+"""One world: made from a seed, lived through, brought to rest, and judged."""
+
+import asyncio
+import gc
+import hashlib
+import logging
+import random as chance
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from random import Random
+from typing import Any, Final
+
+from msgspec import Struct
+
+from fairlane import ids
+from fairlane.engine.rhythm import Rhythm
+from fairlane.errors import FairlaneError
+from simulation.clock import WallClock
+from simulation.disks import Kind, disk_of
+from simulation.faults import Faults, RandomFaults
+from simulation.host import Host
+from simulation.journal import Journal, Run
+from simulation.loop import SimulatedLoop, Standstill
+from simulation.program import QUEUES, SCHEDULE
+from simulation.rhythms import QUICK, SLOW
+from simulation.rules.ends import check_ends
+from simulation.rules.events import Follower, check_changes
+from simulation.rules.firings import check_firings
+from simulation.rules.memory import check_memory
+from simulation.rules.order import check_moves, check_order
+from simulation.rules.rates import check_rates
+from simulation.rules.starting import check_start
+from simulation.rules.starvation import Starvation
+from simulation.rules.uniqueness import check_keys, check_refusals
+from simulation.troubles import Troubles
+from simulation.user import User
+
+REST_SECONDS: Final = 4 * 3600.0
+_LOOK_SECONDS: Final = 5.0
+
+
+class Verdict(Struct):
+    seed: int
+    store: Kind
+    violations: list[str]
+    seconds: float
+    jobs: int
+    runs: int
+    faults: dict[str, int]
+    checks: dict[str, int]
+    digest: str
+
+
+class World:
+    def __init__(self, seed: int, store: Kind, faults: Faults | None = None) -> None:
+        self.seed = seed
+        self.store = store
+        self.random = Random(seed)
+        self.loop = SimulatedLoop()
+        self.wall = WallClock(self.loop)
+        self.disk = disk_of(store)
+        self.journal = Journal(self.loop)
+        self.faults = faults or RandomFaults(Random(self.random.random()))
+        self.followers: dict[str, Follower] = {}
+        self.hosts: list[Host] = []
+        self._starvation = Starvation(self.journal)
+        self.journal.on_begin = self._began
+
+    def _began(self, run: Run) -> None:
+        check_start(self.journal, run)
+        self._starvation.began(run)
+
+    def add_host(self, name: str, *, lost: float, rhythm: Rhythm, slots: int) -> Host:
+        host = Host(
+            name, loop=self.loop, wall=self.wall, disk=self.disk, journal=self.journal,
+            faults=self.faults, random=Random(self.random.random()), rhythm=rhythm, slots=slots,
+            lost=lost,
+        )  # fmt: skip
+        self.hosts.append(host)
+        self.followers[name] = Follower(self.journal)
+        return host
+
+    # what goes on inside a process
+
+    async def follow(self, host: Host) -> None:
+        """Follow the events of a process; its successor goes on where it stopped."""
+        follower = self.followers[host.name]
+        while True:
+            try:
+                async for event in host.app.events(after=follower.seq):  # type: ignore[union-attr]
+                    if event.type == "resync":
+                        self.journal.violate("events", f"{event.seq}: resync in a short world")
+                        return
+                    follower.saw(event)
+            except FairlaneError:
+                await asyncio.sleep(0.5)
+            else:
+                return
+
+    def calm(self) -> None:
+        """From now on nothing goes wrong any more."""
+        self.faults.active = False
+        for host in self.hosts:
+            host.lost = 0.0
+            for inbox in host.inboxes:
+                inbox.lost = inbox.twice = 0.0
+
+    # the end
+
+    async def rest(self) -> None:
+        """Let everything come to its end without further trouble."""
+        journal = self.journal
+        await asyncio.sleep(_LOOK_SECONDS)  # what the dead have sent is decided first
+        await self._insist(lambda app: app.pause_schedule(SCHEDULE))
+        for queue in QUEUES:
+            change = journal.paused[queue].sending(None, journal.now())
+            await self._insist(partial(_resume, queue))
+            change.heard_at = journal.now()
+        store = self.disk.store()
+        await store.open()
+        deadline = self.loop.time() + REST_SECONDS
+        empty = 0  # twice in a row: what still lay in the inbox has been admitted by then
+        while self.loop.time() < deadline and empty < 2:
+            empty = 0 if any((await store.counts()).values()) else empty + 1
+            await asyncio.sleep(_LOOK_SECONDS)
+        for host in self.hosts:
+            await asyncio.sleep(1.0)
+            self._check_memory(host, await store.image())
+        self._judge(
+            views={str(id): view for id, view in (await store.jobs(list(journal.sent))).items()},  # type: ignore[arg-type]
+            firings=[
+                (firing.fire_at.timestamp(), firing.job)
+                for firing in await store.firings(SCHEDULE, limit=1000)
+            ],
+        )
+        await store.close()
+
+    async def _insist(self, call: Callable[[Any], Any]) -> None:
+        """Do something in the calm, by whichever process can."""
+        for number in range(100):
+            host = self.hosts[number % len(self.hosts)]
+            if host.up and host.process.alive:
+                try:
+                    async with asyncio.timeout(30):
+                        await call(host.app)
+                except (FairlaneError, TimeoutError):
+                    pass
+                else:
+                    return
+            await asyncio.sleep(1.0)
+        self.journal.violate("progress", "nobody answers in the calm")
+
+    def _check_memory(self, host: Host, image: Any) -> None:
+        if host.is_leading and not len(host.engine.inbox):
+            scheduler = host.engine.leader._scheduler
+            check_memory(self.journal, scheduler, image, self.wall.now())
+
+    def _judge(self, *, views: Any, firings: list[tuple[float, Any]]) -> None:
+        journal = self.journal
+        told = check_changes(journal)
+        check_ends(journal, views, told)
+        check_order(journal)
+        check_moves(journal)
+        check_rates(journal)
+        check_keys(journal)
+        check_refusals(journal)
+        check_firings(journal, firings)
+        if journal.running:
+            journal.violate("progress", f"{len(journal.running)} bodies never ended")
+
+    def run(self, story: Callable[["World"], Any]) -> Verdict:
+        """Live through a story, come to rest, be judged."""
+        with _own_chance(self.seed, self.wall), _quiet():
+            asyncio.set_event_loop(None)
+            try:
+                self.loop.run_until_complete(self._all(story))
+            except Standstill as error:
+                self.journal.violate("progress", str(error))
+            finally:
+                self._bury()
+                self.disk.close()
+        return self._verdict()
+
+    async def _all(self, story: Callable[["World"], Any]) -> None:
+        await story(self)
+        await self.rest()
+
+    def _bury(self) -> None:
+        """End every task, also those of killed processes, without a word from anybody."""
+        self.journal.closed = True
+        for host in self.hosts:
+            for store in host.stores:
+                store.over = True
+        for _ in range(20):
+            tasks = asyncio.all_tasks(self.loop)
+            if not tasks:
+                break
+            for host in self.hosts:
+                self.loop.bury(host.processes)
+            for task in tasks:
+                task.cancel()
+            self.loop.run_until_complete(asyncio.wait(tasks, timeout=100.0))
+        self.loop.close()
+
+    def _verdict(self) -> Verdict:
+        journal = self.journal
+        faults: dict[str, int] = dict(getattr(self.faults, "counts", {}))
+        for _, what, _ in journal.troubles:
+            if not what.startswith("error"):
+                faults[what] = faults.get(what, 0) + 1
+        for host in self.hosts:
+            for inbox in host.inboxes:
+                for what, count in inbox.counts.items():
+                    faults[what] = faults.get(what, 0) + count
+        return Verdict(
+            seed=self.seed, store=self.store, violations=journal.violations,
+            seconds=self.loop.time(), jobs=len(journal.sent), runs=len(journal.runs),
+            faults=faults, checks=journal.checks, digest=self._digest(),
+        )  # fmt: skip
+
+    def _digest(self) -> str:
+        """Two runs of one seed are the same run."""
+        text = repr([(r.job, r.process, r.began_at, r.ended_at, r.how) for r in self.journal.runs])
+        text += repr(sorted(self.journal.events.items()))
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def _resume(queue: str, app: Any) -> Any:
+    return app.resume(queue)
+
+
+async def random_story(world: World) -> None:
+    """Several processes, several users each, and troubles, for a few minutes."""
+    random = world.random
+    rhythm = random.choice((QUICK, SLOW))
+    lost = random.choice((0.0, 0.05, 0.3))
+    pause = random.choice((0.3, 1.0, 3.0))
+    users = random.randint(1, 3)
+    for name in "ABC"[: random.randint(1, 3)]:
+        world.add_host(name, lost=lost, rhythm=rhythm, slots=random.choice((2, 8, 256)))
+
+    async def life(host: Host) -> None:
+        """What goes on in a process: users, and one who follows the events."""
+        people = [
+            User(host, world.journal, world.wall, Random(random.random()), pause=pause)
+            for _ in range(users)
+        ]
+        host.people = [asyncio.create_task(user.live()) for user in people]
+        await world.follow(host)
+
+    for host in world.hosts:
+        host.start(life)
+    troubles = Troubles(world.hosts, world.wall, world.journal, Random(random.random()), life)
+    length = random.choice((20.0, 60.0, 200.0))
+    await troubles.rule(length)
+    world.calm()
+    await troubles.repair()
+    for host in world.hosts:
+        host.quiet()
+
+
+def simulate(
+    seed: int, store: str | None = None, *, tell: Callable[[str], None] | None = None
+) -> Verdict:
+    """Run the world of a seed; every tenth is on a real SQLite file. `tell` hears everything."""
+    kind: Kind = (
+        "sqlite" if (store or ("memory", "sqlite")[seed % 10 == 0]) == "sqlite" else "memory"
+    )
+    world = World(seed, kind)
+    if tell is not None:
+        world.journal.tell = tell
+    return world.run(random_story)
+
+
+@contextmanager
+def _own_chance(seed: int, wall: WallClock) -> Iterator[None]:
+    """Make ids and jitter part of the world, so that it can be repeated."""
+    source = Random(seed)
+    was = ids.time_ns, ids.chance
+    ids.time_ns = lambda: int(wall.now() * 1e9)
+    ids.chance = source.randbytes
+    ids.forget_time()
+    chance.seed(seed)
+    try:
+        yield
+    finally:
+        ids.time_ns, ids.chance = was
+        ids.forget_time()
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """A world is full of warnings; they are part of it."""
+    log = logging.getLogger("fairlane")
+    was, log.disabled = log.level, True
+    log.setLevel(logging.CRITICAL + 1)
+    gc.disable()  # buried tasks go all at once
+    try:
+        yield
+    finally:
+        log.setLevel(was)
+        log.disabled = False
+        gc.enable()

@@ -1,0 +1,17 @@
+"""How often the engine looks round when nobody wakes it."""
+
+from typing import Final
+
+from msgspec import Struct
+
+
+class Rhythm(Struct, frozen=True, kw_only=True):
+    """Seconds between two looks. A wake-up that comes sooner is always taken."""
+
+    others_seconds: float = 0.025  # at what other processes did
+    standby_seconds: float = 0.25  # at whether somebody must take over
+    answer_seconds: float = 0.01  # at the answer to a command that another process decides
+    retry_seconds: float = 0.5  # at a database that was in trouble
+
+
+USUAL: Final = Rhythm()

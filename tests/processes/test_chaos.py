@@ -1,0 +1,257 @@
+"""A short run of every kind of chaos, and proof that chaos would notice what it looks for."""
+
+import random
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chaos.checks import CHECKS, NANO, Story, final_states
+from chaos.cuts import power_cuts
+from chaos.disks import Impossible, full_disk, unwritable
+from chaos.journal import Entry
+from chaos.kills import kills
+from chaos.platter import SECTOR, Content, Platter
+from chaos.result import Result
+from fairlane.ids import firing_id
+
+# Starting real programs takes long where many tests run at once; each wait has a bound of its own.
+pytestmark = pytest.mark.timeout(180)
+
+
+async def torment(
+    kind: Callable[..., Awaitable[None]], folder: Path, *, times: int, **options: Any
+) -> Result:
+    result = Result(kind.__name__, "")
+    try:
+        await kind(folder / "run", result, seed=1, times=times, tick=lambda: None, **options)
+    except Impossible as error:
+        pytest.skip(str(error))
+    return result
+
+
+async def test_nothing_acknowledged_is_lost_when_a_program_is_killed_under_load(
+    tmp_path: Path,
+) -> None:
+    result = await torment(kills, tmp_path, times=3)
+    assert result.problems == []
+    assert result.counts["kills"] >= 3
+    assert result.counts["integrity checks"] > result.counts["kills"]
+    assert result.counts["jobs acknowledged"] > 0
+
+
+async def test_the_same_holds_on_a_slow_disk(tmp_path: Path) -> None:
+    result = await torment(kills, tmp_path, times=1, slow_seconds=0.1)
+    assert result.problems == []
+    assert result.counts["jobs acknowledged"] > 0
+
+
+async def test_a_full_disk_is_told_and_work_goes_on_when_there_is_room(tmp_path: Path) -> None:
+    result = await torment(full_disk, tmp_path, times=1)
+    assert result.problems == []
+    assert result.counts["times full"] == 1
+    assert result.counts["refused: store_unavailable"] > 0
+
+
+async def test_what_cannot_be_written_is_told_and_work_goes_on_when_it_can(tmp_path: Path) -> None:
+    result = await torment(unwritable, tmp_path, times=1)
+    assert result.problems == []
+    assert result.counts["starts refused"] == 1
+
+
+async def test_nothing_acknowledged_is_lost_when_the_power_goes(tmp_path: Path) -> None:
+    result = await torment(power_cuts, tmp_path, times=12)
+    assert result.problems == []
+    assert result.counts["power cuts"] == 12
+    assert result.counts["jobs acknowledged"] > 0
+
+
+@pytest.mark.parametrize("synchronous", ["NORMAL", "OFF"])
+async def test_power_cuts_notice_a_database_that_syncs_too_little(
+    tmp_path: Path, synchronous: str
+) -> None:
+    """A chain ends with what it finds first, so this stops early."""
+    result = await torment(power_cuts, tmp_path, times=50, synchronous=synchronous)
+    assert result.counts["lost, undone or out of order"] > 0
+
+
+# what a power cut leaves
+
+
+def cut(content: Content, seed: int = 0) -> bytes:
+    return content.after_a_cut(random.Random(seed), "some")
+
+
+def test_only_what_was_synced_is_sure_to_be_there() -> None:
+    content = Content(b"old")
+    content.write(b"new", 0)
+    assert content.after_a_cut(random.Random(0), "all") == b"old"
+    assert content.after_a_cut(random.Random(0), "nothing") == b"new"
+    content.sync()
+    assert content.after_a_cut(random.Random(0), "all") == b"new"
+
+
+def test_a_write_is_torn_at_the_borders_of_sectors() -> None:
+    content = Content(b"a" * 4 * SECTOR)
+    content.write(b"b" * 3 * SECTOR, SECTOR // 2)
+    found = {cut(content, seed) for seed in range(200)}
+    # Its two ends lie inside sectors, which are written whole or not at all.
+    for left in found:
+        assert len(set(left[SECTOR : 2 * SECTOR])) == 1
+        assert left[: SECTOR // 2] == b"a" * (SECTOR // 2)
+    assert len(found) == 2**4
+
+
+def test_a_sector_is_as_it_was_after_one_of_its_writes() -> None:
+    content = Content(b"0")
+    for text in (b"1", b"2", b"3"):
+        content.write(text, 0)
+    assert {cut(content, seed) for seed in range(100)} == {b"0", b"1", b"2", b"3"}
+
+
+def test_a_new_length_can_be_lost_as_well() -> None:
+    content = Content(b"x" * SECTOR)
+    content.truncate(0)
+    content.write(b"y", 0)
+    found = {cut(content, seed) for seed in range(200)}
+    assert found == {b"x" * SECTOR, b"y" + b"x" * (SECTOR - 1), b"", b"\0", b"y"}
+
+
+@pytest.mark.parametrize("is_synced", [True, False])
+def test_a_name_is_sure_only_when_its_folder_was_synced(tmp_path: Path, is_synced: bool) -> None:
+    (tmp_path / "old").write_bytes(b"old")
+    platter = Platter(tmp_path)
+    platter.deleted("old", synced=False)
+    made = platter.opened("new")
+    made.write(b"new", 0)
+    made.sync()
+    if is_synced:
+        platter.sync_names()
+    left = platter.after_a_cut(random.Random(0), "all")
+    assert left == ({"new": b"new"} if is_synced else {"old": b"old"})
+
+
+# what the checks notice
+
+
+def entry(what: str, seconds: float, **facts: Any) -> Entry:
+    return Entry(what, int(seconds * NANO), 1, program=facts.pop("program", 1), **facts)
+
+
+def span(job: str, begin: float, end: float | None, **facts: Any) -> list[Entry]:
+    facts = {"job": job, "attempt": 1, "queue": "lanes", "wall": begin, **facts}
+    ended = [] if end is None else [entry("end", end, text="done", **facts)]
+    return [entry("begin", begin, **facts), *ended]
+
+
+def accepted(job: str, at: float, **facts: Any) -> list[Entry]:
+    facts = {"queue": "lanes", **facts}
+    return [entry("asked", at, job=job, **facts), entry("acked", at + 0.1, job=job)]
+
+
+def command(key: str, queue: str, value: int, at: float) -> list[Entry]:
+    facts = {"key": key, "queue": queue, "value": value}
+    return [entry("commanding", at, **facts), entry("commanded", at + 0.1, **facts)]
+
+
+STARTED = entry("started", 0)
+BAD = {
+    "overlaps": [*span("a", 1, 3, lane="x"), *span("b", 2, 4, lane="x")],
+    "out of order": [
+        *accepted("a", 1, lane="x"), *accepted("b", 2, lane="x"),
+        *span("b", 3, 4, lane="x"), *span("a", 5, 6, lane="x"),
+    ],
+    "passed by after a kill": [
+        *span("a", 1, None, queue="line"), entry("killed", 2),
+        *span("b", 3, 4, queue="line", program=2),
+        *span("a", 5, 6, queue="line", program=2, attempt=2),
+    ],
+    "begun after a cancel": [entry("cancelled", 1, job="a", key="cancelled"), *span("a", 2, 3)],
+    "begun while paused": [STARTED, *command("pause", "lanes", 1, at=1), *span("a", 9, 10)],
+    "limits exceeded": [
+        STARTED, *command("max_concurrent", "lanes", 1, at=1),
+        *span("a", 9, 11), *span("b", 10, 12),
+    ],
+    "rates exceeded": [
+        one for n in range(11) for one in span(f"{n}", n / 100, n / 100, queue="rated")
+    ],
+    "begun too early": [*accepted("a", 1, wall=5.0), *span("a", 2, 3)],
+    "duplicates": [*accepted("a", 1, key="k"), *accepted("b", 2, key="k"), *span("a", 3, 4)],
+    "wrong firings": span(firing_id("tick", 1000.5), 1001, 1002, key="tick"),
+    "repeated attempts": [*span("a", 1, None), *span("a", 2, None)],
+}  # fmt: skip
+GOOD = {
+    "overlaps": [*span("a", 1, 2, lane="x"), *span("b", 3, 4, lane="x")],
+    "out of order": [
+        *accepted("a", 1, lane="x"), *accepted("b", 2, lane="x"),
+        *span("a", 3, 4, lane="x"), *span("b", 5, 6, lane="x"),
+    ],
+    "passed by after a kill": [
+        *span("a", 1, None, queue="line"), *span("b", 1, None, queue="line"), entry("killed", 2),
+        *span("a", 3, 4, queue="line", program=2, attempt=2),
+        *span("b", 5, 6, queue="line", program=2, attempt=2),
+        *span("c", 7, 8, queue="line", program=2),
+    ],
+    "begun after a cancel": [*span("a", 1, 3), entry("cancelled", 2, job="a", key="running")],
+    "begun while paused": [
+        STARTED, *command("pause", "lanes", 1, at=1), *command("pause", "lanes", 0, at=8),
+        *span("a", 9, 10),
+    ],
+    "limits exceeded": [
+        STARTED, *command("max_concurrent", "lanes", 2, at=1),
+        *span("a", 9, 11), *span("b", 10, 12),
+    ],
+    "rates exceeded": [one for n in range(20) for one in span(f"{n}", n, n, queue="rated")],
+    "begun too early": [*accepted("a", 1, wall=5.0), *span("a", 5, 6)],
+    "duplicates": [*accepted("a", 1, key="k"), *span("a", 2, 3), *accepted("b", 4, key="k")],
+    "wrong firings": span(firing_id("tick", 1000.0), 1001, 1002, key="tick"),
+    "repeated attempts": [*span("a", 1, None), *span("a", 2, None, attempt=2)],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_every_check_notices_what_it_is_for(name: str) -> None:
+    assert len(list(CHECKS[name](Story(BAD[name])))) == 1
+    assert list(CHECKS[name](Story(GOOD[name]))) == []
+
+
+def test_a_program_that_outlives_its_killed_worker_overlaps_the_next_attempt() -> None:
+    killed = entry("killed", 2)
+    first, second = span("a", 1, None, lane="x"), span("a", 3, 4, lane="x", attempt=2, program=2)
+    check = CHECKS["overlaps"]
+    assert list(check(Story([*first, killed, *second]))) == []
+    late = entry("beat", 3.1, job="a", attempt=1)
+    assert len(list(check(Story([*first, killed, *second, late])))) == 1
+
+
+def test_a_pause_holds_at_once_for_a_program_that_was_started_after_it() -> None:
+    paused = command("pause", "lanes", 1, at=1)
+    begun = span("a", 1.5, 2, program=2)
+    check = CHECKS["begun while paused"]
+    early, late = entry("started", 0.5, program=2), entry("started", 1.2, program=2)
+    assert list(check(Story([*paused, *begun, early]))) == []
+    assert len(list(check(Story([*paused, *begun, late])))) == 1
+
+
+@pytest.mark.parametrize(
+    ("ended", "live"),
+    [
+        ({}, []),
+        ({}, ["a"]),
+        ({"a": "completed"}, ["a"]),
+        ({"a": "completed"}, []),
+        ({"a": "cancelled"}, []),
+        ({"a": "failed"}, []),
+        ({"a": "skipped"}, []),
+    ],
+)
+def test_an_acknowledged_job_needs_one_final_state_and_a_reason_for_it(
+    ended: dict[str, str], live: list[str]
+) -> None:
+    assert len(list(final_states(Story(accepted("a", 1)), ended, live, 0))) == 1
+
+
+def test_a_job_whose_body_came_to_its_end_may_be_completed() -> None:
+    story = Story([*accepted("a", 1), *span("a", 2, 3)])
+    assert list(final_states(story, {"a": "completed"}, [], 0)) == []

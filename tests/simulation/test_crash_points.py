@@ -1,0 +1,29 @@
+"""Killed at every call to the store in turn, each scenario ends as it would have."""
+
+from itertools import islice
+
+import pytest
+
+from simulation.crash_points import every_crash
+from simulation.faults import Moment
+from simulation.scenarios import SCENARIOS
+
+ON_DISK = ("one job", "three in a lane", "a rate", "stages", "a standby takes over")
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+@pytest.mark.parametrize("name", SCENARIOS)
+@pytest.mark.timeout(300)
+def test_a_kill_at_any_call_breaks_no_promise(name: str, moment: Moment) -> None:
+    crashes = 0
+    for struck, verdict in every_crash(SCENARIOS[name], "memory", moment):
+        crashes += 1
+        assert not verdict.violations, f"killed {struck}: {verdict.violations}"
+    assert crashes >= 10
+
+
+@pytest.mark.parametrize("name", ON_DISK)
+@pytest.mark.timeout(300)
+def test_a_kill_at_any_call_breaks_no_promise_on_a_file(name: str) -> None:
+    for struck, verdict in islice(every_crash(SCENARIOS[name], "sqlite", "after"), 40):
+        assert not verdict.violations, f"killed {struck}: {verdict.violations}"

@@ -1,0 +1,70 @@
+"""What an assignment still says when it is over changes nothing, and whoever waits is told so."""
+
+import pytest
+
+from fairlane.core.inputs import EnterStage, Input, Keep, LeaveStage, Log, Outcome, Report, Stuck
+from fairlane.core.job import JobId, WorkerId
+from fairlane.core.retry import Retry
+from tests.support.core import World, shown
+
+A, W = JobId("a"), WorkerId("w")
+STALE: dict[str, Input] = {
+    "outcome": Outcome(A, W, 1, "completed", value="1"),
+    "report": Report(A, W, 1, '{"progress":{"percent":1}}', None),
+    "log": Log(A, W, 1, [(0.0, "info", "late")]),
+    "keep": Keep(A, W, 1, "t", "stage:x", "1"),
+    "ask": EnterStage(A, W, 1, "t", (), (("gpu", 1),)),
+    "leave": LeaveStage(A, W, 1, "held"),
+    "stuck": Stuck(A, W, 1, "late"),
+}
+WAITED_FOR = {"keep", "ask"}
+
+
+@pytest.fixture
+def world() -> World:
+    world = World()
+    world.resource("gpu", 2)
+    world.submit("a", retry=Retry(first_seconds=5))
+    return world
+
+
+@pytest.mark.parametrize("what", STALE)
+def test_of_an_attempt_whose_worker_runs_the_next_one(world: World, what: str) -> None:
+    world.fail("a")
+    world.wait(5)
+    world.enter("a", "held", gpu=1)
+    assert (world.state("a"), world.job("a").fence) == ("running", 2)
+    world.apply(STALE[what])
+    assert shown(world.last.changes) == {}
+    assert bool(world.last.denied) == (what in WAITED_FOR)
+    assert world.last.granted == []
+    assert world.state("a") == "running"
+
+
+@pytest.mark.parametrize("what", STALE)
+def test_of_an_attempt_that_has_failed_and_waits_for_its_next(world: World, what: str) -> None:
+    world.fail("a")
+    world.apply(STALE[what])
+    assert shown(world.last.changes) == {}
+    assert bool(world.last.denied) == (what in WAITED_FOR)
+    assert world.state("a") == "retrying"
+
+
+@pytest.mark.parametrize("what", STALE)
+def test_of_a_job_that_has_ended(world: World, what: str) -> None:
+    world.finish("a")
+    world.apply(STALE[what])
+    assert shown(world.last.changes) == {}
+    assert bool(world.last.denied) == (what in WAITED_FOR)
+    assert world.state("a") == "completed"
+
+
+@pytest.mark.parametrize("what", STALE)
+def test_of_a_worker_that_was_taken_for_dead(world: World, what: str) -> None:
+    world.gone("w")
+    world.join("w2")
+    assert world.state("a") == "running"
+    world.apply(STALE[what])
+    assert shown(world.last.changes) == {}
+    assert bool(world.last.denied) == (what in WAITED_FOR)
+    assert world.state("a") == "running"

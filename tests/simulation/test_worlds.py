@@ -1,0 +1,36 @@
+"""A few hundred worlds; `make simulate SEEDS=5000` lives through more."""
+
+import os
+
+import pytest
+
+from simulation.__main__ import replay_command
+from simulation.world import simulate
+
+WORLDS = int(os.environ.get("FAIRLANE_WORLDS", "300"))
+_AT_ONCE = 10
+
+
+@pytest.mark.parametrize("first", range(1, WORLDS + 1, _AT_ONCE))
+@pytest.mark.timeout(300)
+def test_no_promise_is_broken_in_any_world(first: int) -> None:
+    for seed in range(first, first + _AT_ONCE):
+        verdict = simulate(seed)
+        assert not verdict.violations, f"{verdict.violations}; again: {replay_command(verdict)}"
+
+
+@pytest.mark.parametrize("store", ["memory", "sqlite"])
+def test_a_seed_is_the_same_world_each_time(store: str) -> None:
+    assert simulate(7, store).digest == simulate(7, store).digest
+
+
+def test_a_world_is_full_of_trouble_and_of_checks() -> None:
+    verdicts = [simulate(seed) for seed in range(40, 52)]
+    troubles = {name for verdict in verdicts for name in verdict.faults}
+    checks = {name for verdict in verdicts for name in verdict.checks}
+    assert {"kill", "freeze", "close", "stale outcome", "lost wake-up", "slow call"} <= troubles
+    assert {
+        "one attempt per lane", "max_concurrent", "pauses", "resources", "rates", "order",
+        "uniqueness", "refusals", "starvation", "events", "legal changes", "explain", "firings",
+        "ends", "nothing is lost", "memory equals a rebuild", "stages", "waiting",
+    } <= checks  # fmt: skip
