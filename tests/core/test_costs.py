@@ -133,4 +133,4 @@ def test_nothing_is_left_behind_when_everything_has_ended() -> None:
     assert not board.dedupe
     assert not board.queues["q"].demands
     assert not board.queues["q"].running
-    assert not board.queues["q"].waiting
+    assert not any(board.queues["q"].waiting_in.values())

@@ -23,11 +23,11 @@ def check_rules(world: World, inputs: Iterable[object] = ()) -> None:
     for id, job in board.jobs.items():
         queue = board.queues[job.queue]
         assert (id in queue.running) == (job.state is State.RUNNING)
-        assert (id in queue.waiting) == (job.state is not State.RUNNING)
         assert not could_start(world, job), f"{id} could start and has not"
     for queue in board.queues.values():
         for band, count in queue.waiting_in.items():
-            assert count == sum(board.jobs[id].band is band for id in queue.waiting)
+            waiting = (job for job in board.jobs_of(queue) if job.state is not State.RUNNING)
+            assert count == sum(job.band is band for job in waiting)
 
 
 def check_pass(world: World) -> None:

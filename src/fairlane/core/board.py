@@ -35,7 +35,6 @@ class Board(Shortages):
         """Take in a job that is new to the board, in whatever state it is."""
         self.jobs[job.id] = job
         queue = self.queues[job.queue]
-        queue.saw(job.position)
         if job.dedupe is not None:
             self.dedupe[job.dedupe] = job.id
         if job.lane is not None:
@@ -46,10 +45,10 @@ class Board(Shortages):
             lane.live[job.id] = None
             if job.holds_lane:
                 lane.holder = job
+                self.file_heads(lane)
         if job.state is State.RUNNING:
             queue.running[job.id] = None
         else:
-            queue.waiting[job.id] = None
             queue.waiting_in[job.band] += 1
         if queue.is_round_robin:
             bucket = job.bucket or ""
@@ -61,8 +60,8 @@ class Board(Shortages):
             worker.watching.add(job.id)
         self.place(job)
 
-    def transition(self, job: Job, to: State, **data: Any) -> None:
-        """Change a job's state: the one place where that happens."""
+    def transition(self, job: Job, to: State, *, position: str | None = None, **data: Any) -> None:
+        """Change a job's state, and its position with it: the one place where that happens."""
         was = job.state
         check(job.id, was, to)
         job.state = to
@@ -71,11 +70,14 @@ class Board(Shortages):
         if was is State.RUNNING:
             queue.running.pop(job.id, None)
             if not is_final:
-                queue.waiting[job.id] = None
                 queue.waiting_in[job.band] += 1
             self._leave_worker(job)
-        elif is_final or to is State.RUNNING:
-            self._wait_no_more(queue, job)
+        else:
+            self.leave_line(job, was)
+            if position is not None:
+                job.position = position
+            if is_final or to is State.RUNNING:
+                self._leave_band(queue, job.band)
         if to is State.RUNNING:
             queue.running[job.id] = None
         else:
@@ -89,10 +91,6 @@ class Board(Shortages):
                 self._keep_or_free_lane(job)
                 self.place(job)
             self.dirty[job.queue] = None
-
-    def _wait_no_more(self, queue: Queue, job: Job) -> None:
-        queue.waiting.pop(job.id, None)
-        self._leave_band(queue, job.band)
 
     def _leave_band(self, queue: Queue, band: Priority) -> None:
         queue.waiting_in[band] -= 1
@@ -190,7 +188,6 @@ class Board(Shortages):
         key = (job.queue, job.lane or "")
         lane = self.lanes[key]
         lane.live.pop(job.id, None)
-        lane.filed.pop(job.id, None)
         if lane.holder is job:
             lane.holder = None
         job.holds_lane = False
@@ -229,10 +226,10 @@ class Board(Shortages):
         """Give a job whose dependencies have all ended its place at the tail."""
         self.waits_on.pop(job.id, None)
         self.changes.settled.append(job.id)
-        job.position = self.queues[job.queue].tail()
+        tail = self.queues[job.queue].tail()
         job.reason = None
         if job.due_at is not None and job.due_at > self.now:
-            self.transition(job, State.SCHEDULED, due_at=job.due_at)
+            self.transition(job, State.SCHEDULED, position=tail, due_at=job.due_at)
         else:
             job.due_at = None
-            self.transition(job, State.QUEUED)
+            self.transition(job, State.QUEUED, position=tail)

@@ -30,7 +30,7 @@ from fairlane.core.inputs import (
     Skipped,
 )
 from fairlane.core.job import Job, JobId, Reason
-from fairlane.core.lifecycle import TRANSITIONS, State
+from fairlane.core.lifecycle import TRANSITIONS, Priority, State
 from fairlane.core.limits import Rate, Resource
 from fairlane.core.position import between
 from fairlane.core.queues import Queue, settings_from
@@ -128,8 +128,9 @@ def move(board: Board, command: Move, ended: dict[JobId, Job]) -> dict[str, Any]
     if [command.to, command.before, command.after].count(None) != 2:
         raise BadSetting("say exactly one of: to head or tail, before a job, after a job")
     queue = board.queue(job.queue)
+    band, position = job.band, job.position
     if command.to is not None:
-        job.position = queue.head() if command.to == "head" else queue.tail()
+        position = queue.head() if command.to == "head" else queue.tail()
     else:
         target = live(board, command.before or command.after or job.id, ended, State.QUEUED)
         if target.queue != job.queue or target.state not in _UNSTARTED or not target.position:
@@ -137,9 +138,9 @@ def move(board: Board, command: Move, ended: dict[JobId, Job]) -> dict[str, Any]
                 f"job {target.id} does not wait in queue {job.queue}: name one that does"
             )
         if target is not job:
-            board.change_band(job, target.band)
-            job.position = _beside(board, queue, job, target, before=command.before is not None)
-    _replace(board, job)
+            band = target.band
+            position = _beside(board, queue, job, target, before=command.before is not None)
+    _stand_at(board, job, band, position)
     return {"state": job.state.value, "position": job.position}
 
 
@@ -149,7 +150,7 @@ def _beside(board: Board, queue: Queue, job: Job, target: Job, *, before: bool) 
     Jobs of other bands and running ones count as neighbours too: they may come back into this
     order, and where they then stand must not depend on how positions happened to be numbered.
     """
-    others = (board.jobs[id] for id in (*queue.waiting, *queue.running) if id != job.id)
+    others = (other for other in board.jobs_of(queue) if other is not job)
     places = [other.position for other in others if other.position]
     if before:
         lower = max((place for place in places if place < target.position), default=None)
@@ -162,20 +163,22 @@ def prioritize(board: Board, command: Prioritize, ended: dict[JobId, Job]) -> di
     job = live(board, command.job, ended, State.QUEUED)
     if job.state not in _UNSTARTED:
         raise Conflict(f"job {job.id} is {job.state}: only a waiting job has a priority to change")
-    board.change_band(job, command.priority)
-    _replace(board, job)
+    _stand_at(board, job, command.priority, job.position)
     return {"state": job.state.value, "priority": job.band.name.lower()}
 
 
-def _replace(board: Board, job: Job) -> None:
-    """File a job anew at its changed place, and whoever was behind it in its lane."""
-    board.touch(job)
-    board.event("job_moved", job, job.queue, {"position": job.position, "priority": int(job.band)})
-    if job.state in (State.QUEUED, State.BLOCKED) or board.queues[job.queue].is_strict:
-        board.place(job)
+def _stand_at(board: Board, job: Job, band: Priority, position: str) -> None:
+    """Let a waiting job stand elsewhere in the order of its queue."""
+    board.leave_line(job, job.state)
+    if band is not job.band:
+        board.change_band(job, band)
+    job.position = position
+    board.line_up(job)
     lane = board.lane_of(job)
-    if lane is not None and not board.queues[job.queue].is_strict:
+    if lane is not None:
         board.file_heads(lane)
+    board.touch(job)
+    board.event("job_moved", job, job.queue, {"position": position, "priority": int(band)})
 
 
 def pause(board: Board, command: Pause) -> dict[str, Any]:

@@ -43,9 +43,8 @@ def _ahead(board: Board, job: Job) -> int:
     queue = board.queues[job.queue]
     mine = (0 if queue.is_strict else job.band, job.position)
     count = 0
-    for id in queue.waiting:
-        other = board.jobs[id]
-        if other.position and other.state is not State.SCHEDULED:
+    for other in board.jobs_of(queue):
+        if other.position and other.state not in (State.RUNNING, State.SCHEDULED):
             count += (0 if queue.is_strict else other.band, other.position) < mine
     return count
 
@@ -75,7 +74,7 @@ def _queue(board: Board, job: Job) -> list[Reason]:
             Reason("max_concurrent", f'queue "{queue.name}" runs {len(queue.running)} of {most}')
         )
     if queue.is_strict:
-        head = queue.strict_line.first(board.jobs, None)
+        head = queue.strict_line.first()
         if head is not None and head is not job:
             reasons.append(
                 Reason(
@@ -95,7 +94,7 @@ def _lane(board: Board, job: Job) -> list[Reason]:
                 "lane", f'lane "{lane.name}" is held by job {lane.holder.id}: {lane.holder.state}'
             )
         ]
-    first = lane.line(job.band).first(board.jobs, job.band)
+    first = lane.line(job.band).first()
     if first is not None and first is not job and job.state is State.QUEUED:
         return [Reason("lane", f'job {first.id} stands before it in lane "{lane.name}"')]
     return []

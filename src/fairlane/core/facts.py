@@ -83,6 +83,10 @@ class Facts:
         stored = self.declared.get((kind, name))
         return None if stored is None else {**stored["code"], **stored["operator"]}
 
+    def jobs_of(self, queue: Queue) -> list[Job]:
+        """Return the live jobs of a queue; nobody keeps them by queue, so this looks at all."""
+        return [job for job in self.jobs.values() if job.queue == queue.name]
+
     def lane_of(self, job: Job) -> Lane | None:
         return None if job.lane is None else self.lanes[job.queue, job.lane]
 

@@ -1,8 +1,8 @@
 """Where waiting jobs are filed, and how the next of them is found again.
 
-A job is filed by one push into a heap and never searched for. Heaps are cleaned lazily: an entry is
-believed only if the job still is what the entry says, and dropped otherwise when it comes to the
-front.
+A waiting job stands in one line: of its lane, of its strict queue, or, without a lane, of its
+demand; and the heads of a lane stand in the lines of their demands as well. Lines are exact: who
+leaves a state that waits leaves its line at once.
 """
 
 from heapq import heappop, heappush
@@ -10,7 +10,7 @@ from heapq import heappop, heappush
 import msgspec
 
 from fairlane.core.facts import Facts
-from fairlane.core.job import Job, JobId
+from fairlane.core.job import Job
 from fairlane.core.lanes import Lane
 from fairlane.core.lifecycle import State
 from fairlane.core.queues import STRICT_STATES, Demand, Queue
@@ -19,42 +19,76 @@ from fairlane.core.queues import STRICT_STATES, Demand, Queue
 class Filing(Facts):
     def place(self, job: Job) -> None:
         """File a job where its state says it belongs."""
-        queue = self.queues[job.queue]
-        if job.state in (State.SCHEDULED, State.RETRYING):
+        if job.state is State.SCHEDULED or job.state is State.RETRYING:
             heappush(self.sleepers, (job.due_at or 0.0, job.id))
+        self.line_up(job)
+
+    def line_up(self, job: Job) -> None:
+        """Let a job join the line that its state says it waits in, if any."""
         if not job.position:
             return
+        queue = self.queues[job.queue]
+        state = job.state
         if queue.is_strict:
-            if job.state in STRICT_STATES:
+            if state in STRICT_STATES:
                 queue.strict_line.add(job)
-        elif job.state in (State.QUEUED, State.BLOCKED):
+        elif state is State.QUEUED or state is State.BLOCKED:
             lane = self.lane_of(job)
             if lane is not None:
-                lane.line(job.band).add(job)
-                self.file_heads(lane)
-            elif job.state is State.QUEUED:
+                line = lane.line(job.band)
+                line.add(job)
+                if lane.holder is job or line.first() is job:
+                    self.file_heads(lane)
+            elif state is State.QUEUED:
                 self.file(job)
         self.dirty[job.queue] = None
 
+    def leave_line(self, job: Job, was: State) -> None:
+        """Take a job out of the line that it stood in while it was in this state.
+
+        Its lane may have another head then: the caller has the heads filed when all is in place.
+        """
+        if not job.position:
+            return
+        queue = self.queues[job.queue]
+        if queue.is_strict:
+            if was in STRICT_STATES:
+                queue.strict_line.remove(job)
+        elif was is State.QUEUED or was is State.BLOCKED:
+            lane = self.lane_of(job)
+            if lane is not None:
+                lane.line(job.band).remove(job)
+                if job in lane.filed:
+                    lane.filed.remove(job)
+                    self.unfile(job)
+            elif was is State.QUEUED:
+                self.unfile(job)
+
     def file_heads(self, lane: Lane) -> None:
-        for job in lane.heads(self.jobs):
-            filed = (job.band, job.position)
-            if lane.filed.get(job.id) != filed:
-                lane.filed[job.id] = filed
+        """Have exactly those of a lane's jobs in their demands that may start next."""
+        if self.queues[lane.queue].is_strict:
+            return
+        heads = lane.heads()
+        filed = lane.filed
+        if filed:
+            for job in filed:
+                if job not in heads:
+                    self.unfile(job)
+        for job in heads:
+            if job not in filed:
                 self.file(job)
+        lane.filed = heads
 
     def file(self, job: Job) -> None:
         queue = self.queues[job.queue]
-        terms = job.terms
-        demand = queue.demand(job.band, job.task, terms.limits, terms.uses, terms.requires)
+        demand = queue.demand(job.band, job.task, job.terms)
         turn = 0
         if queue.is_round_robin:
             turn = self.turn_of(queue, job)
-            bucket = job.bucket or ""
-            heappush(demand.buckets.setdefault(bucket, []), (job.position, job.id))
-            demand.show(bucket, turn, job.position)
+            demand.line_of(job.bucket or "").add(job)
+            demand.show(job.bucket or "", turn, job.position)
         else:
-            heappush(demand.heads, (turn, job.position, job.id))
+            demand.line.add(job)
         thing = demand.parked_on
         if thing is not None and thing.has_room(self.now):
             # A demand behind this one may have been woken, and this one may now be before it.
@@ -67,6 +101,14 @@ class Filing(Facts):
         else:
             queue.bands[job.band].list(demand, turn, job.position)
         self.dirty[job.queue] = None
+
+    def unfile(self, job: Job) -> None:
+        queue = self.queues[job.queue]
+        demand = queue.demand(job.band, job.task, job.terms)
+        if queue.is_round_robin:
+            demand.leave(job.bucket or "", job)
+        else:
+            demand.line.remove(job)
 
     def turn_of(self, queue: Queue, job: Job) -> int:
         """Return the turn of a job's bucket; a new bucket joins at the end of the round."""
@@ -91,61 +133,29 @@ class Filing(Facts):
             self.changes.records["turn", _turn_name(queue, bucket)] = None
 
     def head_of(self, demand: Demand) -> tuple[int, str, Job] | None:
-        """Return the demand's best head, dropping entries that are no longer true."""
+        """Return the demand's best head, with its turn and its position."""
         queue = self.queues[demand.queue]
         if queue.is_round_robin:
             return self._head_in_turn(queue, demand)
-        heads = demand.heads
-        while heads:
-            _, position, id = heads[0]
-            job = self._true_head(demand, position, JobId(id))
-            if job is not None:
-                return 0, position, job
-            heappop(heads)
-        return None
+        job = demand.line.first()
+        return None if job is None else (0, job.position, job)
 
     def _head_in_turn(self, queue: Queue, demand: Demand) -> tuple[int, str, Job] | None:
+        """Put right on the way what is shown with an old turn or by a head that has left."""
         heads = demand.heads
         while heads:
             turn, position, bucket = heads[0]
             if demand.shown.get(bucket) != (turn, position):
                 heappop(heads)
                 continue
-            job = self._first_of(demand, bucket)
+            line = demand.buckets.get(bucket)
+            job = None if line is None else line.first()
             if job is not None and (self.turn_of(queue, job), job.position) == (turn, position):
                 return turn, position, job
             heappop(heads)
             del demand.shown[bucket]
             if job is not None:
                 demand.show(bucket, self.turn_of(queue, job), job.position)
-        return None
-
-    def _first_of(self, demand: Demand, bucket: str) -> Job | None:
-        heap = demand.buckets[bucket]
-        while heap:
-            position, id = heap[0]
-            job = self._true_head(demand, position, id)
-            if job is not None:
-                return job
-            heappop(heap)
-        del demand.buckets[bucket]
-        return None
-
-    def _true_head(self, demand: Demand, position: str, id: JobId) -> Job | None:
-        """Return the job that an entry speaks of, if it still is what the entry says."""
-        job = self.jobs.get(id)
-        if job is None:
-            return None
-        lane = self.lane_of(job)
-        if (
-            job.state is State.QUEUED
-            and job.position == position
-            and job.band is demand.band
-            and (lane is None or lane.is_head(job, self.jobs))
-        ):
-            return job
-        if lane is not None and lane.filed.get(id) == (demand.band, position):
-            del lane.filed[id]
         return None
 
     def refile(self, queue: Queue) -> None:
@@ -157,14 +167,15 @@ class Filing(Facts):
             if lane.queue == queue.name:
                 lane.lines.clear()
                 lane.filed.clear()
+        jobs = self.jobs_of(queue)
         if queue.is_round_robin:
-            for id in (*queue.running, *queue.waiting):
-                bucket = self.jobs[id].bucket or ""
+            for job in jobs:
+                bucket = job.bucket or ""
                 queue.bucket_jobs[bucket] = queue.bucket_jobs.get(bucket, 0) + 1
         for bucket in [bucket for bucket in queue.turns if bucket not in queue.bucket_jobs]:
             self._leave_bucket(queue, bucket)
-        for id in queue.waiting:
-            self.place(self.jobs[id])
+        for job in jobs:
+            self.line_up(job)
 
 
 def _turn_name(queue: Queue, bucket: str) -> str:

@@ -169,8 +169,8 @@ def _interrupted(board: Board, job: Job) -> None:
         job.stopping = stopping
         board.end(job, State.CANCELLED)
     elif job.crashes <= job.terms.recover:
-        job.position = board.queues[job.queue].head()
-        board.transition(job, State.QUEUED, recovered=True)
+        head = board.queues[job.queue].head()
+        board.transition(job, State.QUEUED, position=head, recovered=True)
     else:
         board.end(job, State.FAILED, error={
             "code": "crash_loop", "retryable": False, "traceback": "",

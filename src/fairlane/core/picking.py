@@ -39,7 +39,7 @@ def _start_one(board: Board, queue: Queue) -> bool:
 
 
 def _start_strict(board: Board, queue: Queue) -> bool:
-    job = queue.strict_line.first(board.jobs, None)
+    job = queue.strict_line.first()
     if job is None or job.state is not State.QUEUED:
         return False
     lane = board.lane_of(job)
@@ -157,6 +157,8 @@ def start(board: Board, job: Job, worker: Worker) -> None:
     board.starts += 1
     board.queues[job.queue].last_start = board.starts
     board.transition(job, State.RUNNING, attempt=job.attempt, worker=worker.joined.name)
+    if lane is not None:
+        board.file_heads(lane)  # nobody else is one while it runs
     board.out.starts.append(
         Start(
             job.id,

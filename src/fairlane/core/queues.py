@@ -18,10 +18,10 @@ import msgspec
 from msgspec import Meta, Struct
 
 from fairlane.core.fairness import Fairness
-from fairlane.core.job import JobId
-from fairlane.core.lanes import Line
+from fairlane.core.job import Job, JobId, Terms
 from fairlane.core.lifecycle import Priority, State
 from fairlane.core.limits import Thing
+from fairlane.core.line import Line
 from fairlane.core.position import MIDDLE, number, numbered
 from fairlane.core.settings import LARGEST_COUNT, check_name, settings_as
 
@@ -87,8 +87,8 @@ def settings_from(queue: str, values: Mapping[str, Any]) -> QueueSettings:
 class Demand:
     """Heads of one band that need the same things."""
 
-    __slots__ = ("band", "buckets", "heads", "limits", "listed", "parked_on", "queue", "requires",
-                 "shown", "task", "uses", "woken_by")  # fmt: skip
+    __slots__ = ("band", "buckets", "heads", "limits", "line", "listed", "parked_on", "queue",
+                 "requires", "shown", "task", "uses", "woken_by")  # fmt: skip
 
     def __init__(
         self,
@@ -105,13 +105,24 @@ class Demand:
         self.limits = limits
         self.uses = uses
         self.requires = requires
-        # Without turns every head lies in `heads`. With them `heads` names the best of each bucket.
-        self.heads: list[tuple[int, str, str]] = []
-        self.buckets: dict[str, list[tuple[str, JobId]]] = {}
+        self.line = Line()  # every head, where buckets take no turns
+        self.buckets: dict[str, Line] = {}
+        self.heads: list[tuple[int, str, str]] = []  # where they do, the best of each bucket
         self.shown: dict[str, tuple[int, str]] = {}
         self.listed: tuple[int, str] | None = None
         self.parked_on: Thing | None = None
         self.woken_by: Thing | None = None
+
+    def line_of(self, bucket: str) -> Line:
+        if bucket not in self.buckets:
+            self.buckets[bucket] = Line()
+        return self.buckets[bucket]
+
+    def leave(self, bucket: str, job: Job) -> None:
+        line = self.buckets[bucket]
+        line.remove(job)
+        if not line:
+            del self.buckets[bucket]
 
     def show(self, bucket: str, turn: int, position: str) -> None:
         """Name the place of a bucket's best head, unless a better one is named."""
@@ -142,8 +153,7 @@ class Queue:
         self.paused: str | None = None  # "paused" or "after_current"
         self.settings = QueueSettings()
         self.running: dict[JobId, None] = {}
-        self.waiting: dict[JobId, None] = {}  # every live job that is not running
-        self.waiting_in = dict.fromkeys(Priority, 0)  # how many of them are in each band
+        self.waiting_in = dict.fromkeys(Priority, 0)  # live jobs that do not run, by their band
         self.clear_order()
         self.fairness = Fairness()
         self.turns: dict[str, int] = {}
@@ -155,7 +165,7 @@ class Queue:
     def clear_order(self) -> None:
         self.bands = {band: Band() for band in Priority}
         self.demands: dict[tuple[Any, ...], Demand] = {}
-        self.strict_line = Line(STRICT_STATES)
+        self.strict_line = Line()
         self.bucket_jobs: dict[str, int] = {}  # live jobs of each bucket, where buckets take turns
 
     @property
@@ -182,21 +192,17 @@ class Queue:
     def saw(self, position: str) -> None:
         """Count a position that came from the store."""
         if position:
-            self.last_tail = max(self.last_tail, number(position))
-            self.last_head = min(self.last_head, number(position))
+            place = number(position)
+            if place > self.last_tail:
+                self.last_tail = place
+            if place < self.last_head:
+                self.last_head = place
 
-    def demand(
-        self,
-        band: Priority,
-        task: str,
-        limits: tuple[str, ...],
-        uses: tuple[tuple[str, int], ...],
-        requires: tuple[str, ...],
-    ) -> Demand:
-        key = (band, task, limits, uses, requires)
+    def demand(self, band: Priority, task: str, terms: Terms) -> Demand:
+        key = (band, task, terms.limits, terms.uses, terms.requires)
         demand = self.demands.get(key)
         if demand is None:
-            demand = self.demands[key] = Demand(self.name, band, task, limits, uses, requires)
+            demand = self.demands[key] = Demand(self.name, *key)
         return demand
 
     def forget(self, demand: Demand) -> None:

@@ -7,7 +7,7 @@ with its error and has changed nothing.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from heapq import heappop
+from heapq import heappop, heappush
 from itertools import groupby
 from typing import Any, cast
 
@@ -147,6 +147,7 @@ class Scheduler:
         for job in jobs:
             if job.queue not in board.queues:
                 board.queues[job.queue] = Queue(job.queue)
+            board.queues[job.queue].saw(job.position)
             board.enter(job)
             if job.state is State.RUNNING:
                 for name, amount in job.terms.uses:
@@ -277,7 +278,7 @@ class Scheduler:
             if job.state is State.RETRYING and job.due_at is not None:
                 job.due_at -= seconds
                 board.touch(job)
-                board.place(job)
+                heappush(board.sleepers, (job.due_at, job.id))
 
 
 _NOBODY = WorkerId("")
