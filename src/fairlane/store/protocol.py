@@ -10,7 +10,7 @@ Durable means durable: when `commit` or `append` returns, a power cut changes no
 raises, the caller must not assume either outcome: it loads again.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from msgspec import Struct
@@ -34,7 +34,7 @@ from fairlane.store.views import (
 class Image(Struct):
     """Everything the core is rebuilt from. `jobs` come in order of position."""
 
-    jobs: Iterable[Job]
+    jobs: list[Job]
     dependencies: list[tuple[JobId, JobId]]
     records: dict[tuple[str, str], str]
     takes: list[tuple[str, float, JobId]]

@@ -4,6 +4,7 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from operator import attrgetter
 from typing import Any
 
 import apsw
@@ -217,21 +218,31 @@ def durations(connection: apsw.Connection) -> dict[str, float]:
 def image(connection: apsw.Connection, *, queue: str | None, limit: int | None) -> Image:
     """Read the whole state; of a part, what runs and then what comes next."""
     if queue is None and limit is None:
-        chunks = [text for (text,) in connection.execute(statements.IMAGE)]
+        jobs = _all_jobs(connection)
     else:
-        chunks = [
-            connection.execute(
-                statements.IMAGE_OF_FIRST, (queue, -1 if limit is None else limit)
-            ).get
-        ]
+        first = (queue, -1 if limit is None else limit)
+        jobs = jobs_in(connection.execute(statements.IMAGE_OF_FIRST, first).get)
+        jobs.sort(key=attrgetter("id"))
+    jobs.sort(key=attrgetter("position"))
     return Image(
-        jobs=jobs_in(chunks),
+        jobs=jobs,
         dependencies=fetched(connection, tuple[JobId, JobId], statements.DEPENDENCIES),
         records=all_records(connection),
         takes=fetched(connection, tuple[str, float, JobId], statements.TAKES),
         grants=fetched(connection, tuple[JobId, str, str], statements.GRANTS),
         seq=last_seq(connection),
     )
+
+
+def _all_jobs(connection: apsw.Connection) -> list[Job]:
+    """Walk down the table a piece at a time: to sort it in SQL takes memory for all of it twice."""
+    jobs: list[Job] = []
+    while piece := jobs_in(
+        connection.execute(statements.IMAGE, (jobs[-1].id if jobs else "",)).get
+    ):
+        jobs += piece
+    connection.pragma("shrink_memory")  # of the pages that were read none is needed soon
+    return jobs
 
 
 def take(connection: apsw.Connection, limit: int) -> list[InboxRow]:

@@ -1,7 +1,7 @@
 """The shapes that rows have on their way out of the database: JSON arrays."""
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from sys import intern
 from typing import Any, TypeVar
 
@@ -110,9 +110,10 @@ def texts(items: Iterable[str]) -> str:
     return msgspec.json.encode(list(items)).decode()
 
 
-def jobs_in(chunks: list[str]) -> Iterator[Job]:
-    """Make jobs of JSON texts one chunk at a time, letting go of each text once it is read."""
-    chunks.reverse()
-    while chunks:
-        for row in _job_rows.decode(chunks.pop()):
-            yield row.job()
+def jobs_in(text: str) -> list[Job]:
+    """Make jobs of one JSON text; those that came together share the time they came at."""
+    times: dict[float, float] = {}
+    jobs = [row.job() for row in _job_rows.decode(text)]
+    for job in jobs:
+        job.created_at = times.setdefault(job.created_at, job.created_at)
+    return jobs

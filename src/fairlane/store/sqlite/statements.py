@@ -132,12 +132,12 @@ SELECT json_group_array(json_array(task, ended_at - started_at)) FROM (
 WHERE state = 'completed' AND started_at IS NOT NULL
 """
 IMAGE: Final = f"""
-SELECT json_group_array({_JOB} ORDER BY place) FROM (
-    SELECT *, row_number() OVER (ORDER BY position, id) AS place FROM job
-) job GROUP BY place / {CHUNK} ORDER BY place / {CHUNK}
+SELECT json_group_array({_JOB}) FROM (
+    SELECT * FROM job WHERE id > ?1 ORDER BY id LIMIT {CHUNK}
+) job
 """
 IMAGE_OF_FIRST: Final = f"""
-SELECT json_group_array({_JOB} ORDER BY job.position, job.id) FROM (
+SELECT json_group_array({_JOB}) FROM (
     SELECT id FROM job WHERE ?1 IS NULL OR queue = ?1
     ORDER BY state <> 'running', band, position, id LIMIT ?2
 ) first CROSS JOIN job ON job.id = first.id
