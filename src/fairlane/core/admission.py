@@ -184,6 +184,7 @@ def admit(
     waits, failed = _dependencies(board, submission.terms, depends_on, ended)
     if submission.skip_reason is not None:
         waits, failed = [], Reason("output_exists", submission.skip_reason)
+    exclusive = is_exclusive(queue, submission.lane)
     job = Job(
         id=submission.id,
         task=submission.task,
@@ -195,8 +196,8 @@ def admit(
         state=State.CREATED,
         terms=submission.terms,
         dedupe=submission.dedupe,
-        exclusive=is_exclusive(queue, submission.lane),
-        digest=submission.digest,
+        exclusive=exclusive,
+        digest=submission.digest if exclusive else None,
         bucket=submission.bucket if submission.bucket is not None else submission.lane,
         attempt=0,
         failures=0,

@@ -51,7 +51,7 @@ NEW_JOB: Final = (
     "id", "task", "queue", "lane", "kind", "band", "position", "state", "terms", "dedupe",
     "exclusive", "digest", "bucket", "due_at", "reason", "created_at",
 )  # fmt: skip
-PAYLOAD: Final = ("params", "meta", "options", "schedule")
+PAYLOAD: Final = ("digest", "params", "meta", "options", "schedule")
 UNCHANGED: Final = (
     "id", "task", "queue", "lane", "kind", "band", "attempt", "failures", "crashes", "fence",
     "worker", "started_at", "created_at",
@@ -380,7 +380,7 @@ def _new(job: Job) -> tuple[Any, ...]:
 
 
 def _payload(item: Submission) -> tuple[Any, ...]:
-    return item.id, item.params, item.meta, item.options, item.schedule
+    return item.id, item.digest, item.params, item.meta, item.options, item.schedule
 
 
 def _entered(job: Job) -> tuple[Any, ...]:
