@@ -44,7 +44,6 @@ def firing_id(schedule: str, fire_at: float) -> JobId:
 
 
 def _build(ms: int, counter: int, bits: int) -> JobId:
-    value = (ms & (1 << 48) - 1) << 80 | 0x7 << 76 | (counter & 0xFFF) << 64
-    value |= 0b10 << 62 | bits & ((1 << 62) - 1)
-    text = f"{value:032x}"
-    return JobId(f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}")
+    time = f"{ms & (1 << 48) - 1:012x}"
+    rest = f"{0b10 << 62 | bits & (1 << 62) - 1:016x}"
+    return JobId(f"{time[:8]}-{time[8:]}-7{counter & 0xFFF:03x}-{rest[:4]}-{rest[4:]}")

@@ -62,6 +62,8 @@ class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     id: str | None = None
 
 
+_NO_CHOICES: Final = Options()
+
 EXPECTED: Final = {
     "priority": "high, normal or low, by name or as a Priority",
     "run_at": "a datetime",
@@ -156,25 +158,27 @@ class Call(Generic[R]):
         wanted = self._wanted_outputs()
         exists = self._existing(wanted)
         outputs = self._fixed(id, wanted, None if exists else reserve)
-        limits = tuple(filled for t in policies.limits if (filled := fill(t, values)))
-        requires = tuple(sorted(filled for t in policies.requires if (filled := fill(t, values))))
+        limits = _filled(policies.limits, values)
+        requires = tuple(sorted(_filled(policies.requires, values)))
         dedupe = options.dedupe if options.dedupe is not None else fill(policies.dedupe, values)
         bucket = fill(policies.bucket, values)
-        for what, name in (("lane", lane), ("dedupe key", dedupe), ("bucket", bucket),
-                           *(("limit", key) for key in limits)):  # fmt: skip
-            check_name(what, name)
+        check_name("lane", lane)
+        check_name("dedupe key", dedupe)
+        check_name("bucket", bucket)
+        for key in limits:
+            check_name("limit", key)
         return Submission(
             id=id,
             task=self.task.name,
             queue=options.queue or policies.queue,
             lane=lane,
             kind=options.kind,
-            priority=Priority(options.priority),
+            priority=options.priority,
             run_at=None if options.run_at is None else _instant(options.run_at),
             dedupe=dedupe,
             digest=None if lane is None else self._digest(wanted),
             bucket=bucket,
-            depends_on=tuple(JobId(getattr(job, "id", job)) for job in options.depends_on),
+            depends_on=_ids(options.depends_on),
             terms=self.task.terms(limits, requires, options.run_anyway),
             params=self.params,
             meta=_meta(options.meta),
@@ -221,6 +225,16 @@ def as_call(given: object) -> Call[Any]:
         given.close()  # it will never be awaited, which Python would warn about
     name = given.name if isinstance(given, Task) else "task"
     raise UsageError(f"a call is needed, got {repr(given)[:200]}; pass {name}.call(…)")
+
+
+def _filled(templates: Sequence[Template], values: Mapping[str, Any]) -> tuple[str, ...]:
+    if not templates:
+        return ()
+    return tuple(filled for template in templates if (filled := fill(template, values)))
+
+
+def _ids(jobs: Sequence[Any]) -> tuple[JobId, ...]:
+    return tuple(JobId(getattr(job, "id", job)) for job in jobs) if jobs else ()
 
 
 def check_name(what: str, name: str | None) -> None:
@@ -305,7 +319,8 @@ class Task(Generic[P, R]):
 
     def call(self, *args: P.args, **kwargs: P.kwargs) -> Call[R]:
         """Check parameters and return a call to submit or schedule later."""
-        return self.options().call(*args, **kwargs)
+        values = self.definition.parameters.validate(args, kwargs)
+        return Call(self, values, _NO_CHOICES)
 
     async def submit(self, *args: P.args, **kwargs: P.kwargs) -> "Job[R]":
         """Submit a job; once this returns it is on disk."""
