@@ -180,8 +180,11 @@ def admit(
 ) -> None:
     """Take in a job that was found to fit; who depends on a merged job waits for its twin."""
     queue = board.queue(submission.queue)
-    depends_on = [merged.get(id, id) for id in submission.depends_on]
-    waits, failed = _dependencies(board, submission.terms, depends_on, ended)
+    waits: list[JobId] = []
+    failed: Reason | None = None
+    if submission.depends_on:
+        depends_on = [merged.get(id, id) for id in submission.depends_on]
+        waits, failed = _dependencies(board, submission.terms, depends_on, ended)
     if submission.skip_reason is not None:
         waits, failed = [], Reason("output_exists", submission.skip_reason)
     exclusive = is_exclusive(queue, submission.lane)
@@ -199,17 +202,8 @@ def admit(
         exclusive=exclusive,
         digest=submission.digest if exclusive else None,
         bucket=submission.bucket if submission.bucket is not None else submission.lane,
-        attempt=0,
-        failures=0,
-        crashes=0,
-        fence=0,
-        holds_lane=False,
-        worker=None,
         due_at=submission.run_at if waits or (submission.run_at or 0.0) > board.now else None,
-        reason=None,
-        stopping=None,
         created_at=board.now,
-        started_at=None,
     )
     board.changes.submitted.append(submission)
     board.changes.entered[job.id] = job

@@ -18,15 +18,20 @@ enters the new one, marks the row for the store and writes the event.
 """
 
 from collections import deque
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Final
 
 from fairlane.core.decisions import Ended, LaneChange, last_start
 from fairlane.core.job import Job, Reason
 from fairlane.core.lanes import Lane
-from fairlane.core.lifecycle import Priority, State, check
+from fairlane.core.lifecycle import TRANSITIONS, Priority, State, check
 from fairlane.core.queues import Queue
 from fairlane.core.shortages import Shortages
 
+# What an event says of a change and nothing else; most events do, and share these.
+CHANGES: Final[Mapping[tuple[State, State], dict[str, Any]]] = {
+    (was, to): {"state": to, "from": was} for was, nexts in TRANSITIONS.items() for to in nexts
+}
 LANE_STATUS = {State.COMPLETED: "done", State.FAILED: "failed", State.CANCELLED: "cancelled"}
 
 
@@ -85,7 +90,8 @@ class Board(Shortages):
             if was is State.BLOCKED and job.worker is not None:
                 self.unwatch(job)
         self.touch(job)
-        self.event("job_state_changed", job, job.queue, {"state": to, "from": was, **data})
+        change = CHANGES[was, to]
+        self.event("job_state_changed", job, job.queue, {**change, **data} if data else change)
         if to is not State.RUNNING:
             if not is_final:
                 self._keep_or_free_lane(job)

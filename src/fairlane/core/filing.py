@@ -19,6 +19,8 @@ from fairlane.core.queues import STRICT_STATES, Demand, Queue
 class Filing(Facts):
     def place(self, job: Job) -> None:
         """File a job where its state says it belongs."""
+        if job.state is State.CREATED:
+            return
         if job.state is State.SCHEDULED or job.state is State.RETRYING:
             heappush(self.sleepers, (job.due_at or 0.0, job.id))
         self.line_up(job)
@@ -48,7 +50,7 @@ class Filing(Facts):
 
         Its lane may have another head then: the caller has the heads filed when all is in place.
         """
-        if not job.position:
+        if was is State.CREATED or not job.position:
             return
         queue = self.queues[job.queue]
         if queue.is_strict:

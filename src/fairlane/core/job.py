@@ -63,17 +63,17 @@ class Job(Struct, gc=False):
     exclusive: bool
     digest: str | None
     bucket: str | None
-    attempt: int
-    failures: int
-    crashes: int
-    fence: int
-    holds_lane: bool
-    worker: WorkerId | None
-    due_at: float | None
-    reason: Reason | None
-    stopping: str | None
-    created_at: float
-    started_at: float | None
+    attempt: int = 0
+    failures: int = 0
+    crashes: int = 0
+    fence: int = 0
+    holds_lane: bool = False
+    worker: WorkerId | None = None
+    due_at: float | None = None
+    reason: Reason | None = None
+    stopping: str | None = None
+    created_at: float = 0.0
+    started_at: float | None = None
 
     @property
     def is_final(self) -> bool:
