@@ -15,14 +15,14 @@ be cut between any two rows and sent as several inside one ordinary transaction.
 
 # ruff: noqa: S608  every name that is put into SQL here is one of our own; values are bound.
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 import apsw
 import msgspec
 from msgspec import UNSET
 
-from fairlane.core.decisions import Changes, Ended, LaneChange
+from fairlane.core.decisions import Changes, Ended, Event, LaneChange
 from fairlane.core.inputs import Submission
 from fairlane.core.job import Job, Reason, terms_to_text
 from fairlane.core.lifecycle import State
@@ -35,8 +35,7 @@ MUTABLE: Final = (
     "due_at", "reason", "stopping", "started_at",
 )  # fmt: skip
 DETAIL: Final = (
-    "id", "task", "queue", "lane", "kind", "terms", "dedupe", "digest", "bucket", "params", "meta",
-    "options", "schedule", "created_at",
+    "id", "terms", "dedupe", "digest", "bucket", "params", "meta", "options", "schedule",
 )  # fmt: skip
 ENDED: Final = (
     "id", "state", "task", "queue", "lane", "kind", "band", "attempt", "failures", "crashes",
@@ -46,16 +45,32 @@ ENDED: Final = (
 
 
 # A value deep in a JSON array costs a walk through those before it, so the frequent rows are short:
-# what the database has already is taken from there.
-NEW_JOB: Final = (
-    "id", "task", "queue", "lane", "kind", "band", "position", "state", "terms", "dedupe",
-    "exclusive", "digest", "bucket", "due_at", "reason", "created_at",
+# what many have in common stands once before the rows of its group, and what the database has
+# already is taken from there.
+SHARED_JOB: Final = (
+    "task", "queue", "kind", "band", "state", "terms", "exclusive", "due_at", "reason", "created_at"
 )  # fmt: skip
-PAYLOAD: Final = ("digest", "params", "meta", "options", "schedule")
+SHARED_DETAIL: Final = ("terms", "meta", "options", "schedule")
+OWN_JOB: Final = ("id", "position", "lane", "bucket", "dedupe")
+OWN_DETAIL: Final = ("id", "bucket", "dedupe", "digest", "params")
+SHARED: Final = tuple(dict.fromkeys((*SHARED_JOB, *SHARED_DETAIL)))
+OWN: Final = tuple(dict.fromkeys((*OWN_JOB, *OWN_DETAIL)))
 UNCHANGED: Final = (
     "id", "task", "queue", "lane", "kind", "band", "attempt", "failures", "crashes", "fence",
     "worker", "started_at", "created_at",
 )  # fmt: skip
+
+
+def _groups(column: str, shared: tuple[str, ...]) -> str:
+    """Return the SQL that unfolds groups: what they share as `g.…`, each row as `e.value`.
+
+    The LIMIT keeps SQLite from taking the shared values out of the JSON again for each row.
+    """
+    values = ", ".join(f"value ->> '$[0][{index}]' AS {name}" for index, name in enumerate(shared))
+    return (
+        f"(SELECT {values}, jsonb_extract(value, '$[1]') AS members "
+        f"FROM jsonb_each(NEW.{column}) LIMIT -1) g CROSS JOIN jsonb_each(g.members) e"
+    )
 
 
 def _insert(table: str, column: str, fields: tuple[str, ...], *, verb: str = "INSERT") -> str:
@@ -84,19 +99,23 @@ _REPORT: Final = (
 )
 
 _NEW_JOBS: Final = f"""
-INSERT INTO job ({", ".join(NEW_JOB)}, attempt, failures, crashes, fence, holds_lane)
-SELECT {", ".join(f"e.value ->> {index}" for index in range(len(NEW_JOB)))}, 0, 0, 0, 0, 0
-FROM jsonb_each(NEW.new) e
+INSERT INTO job ({", ".join((*SHARED_JOB, *OWN_JOB))}, digest,
+    attempt, failures, crashes, fence, holds_lane)
+SELECT {", ".join(f"g.{name}" for name in SHARED_JOB)},
+    {", ".join(f"e.value ->> {OWN.index(name)}" for name in OWN_JOB)},
+    iif(g.exclusive, e.value ->> {OWN.index("digest")}, NULL), 0, 0, 0, 0, 0
+FROM {_groups("new", SHARED)}
 """
-_PAYLOADS: Final = f"""
-INSERT INTO detail ({", ".join(DETAIL)})
-SELECT {
-    ", ".join(
-        f"e.value ->> {PAYLOAD.index(name) + 1}" if name in PAYLOAD else f"job.{name}"
-        for name in DETAIL
-    )
-}
-FROM jsonb_each(NEW.payloads) e CROSS JOIN job ON job.id = e.value ->> 0
+_NEW_DETAILS: Final = f"""
+INSERT INTO detail ({", ".join((*SHARED_DETAIL, *OWN_DETAIL))})
+SELECT {", ".join(f"g.{name}" for name in SHARED_DETAIL)},
+    {", ".join(f"e.value ->> {OWN.index(name)}" for name in OWN_DETAIL)}
+FROM {_groups("new", SHARED)}
+"""
+_EVENTS: Final = f"""
+INSERT INTO event (seq, job, at, type, queue, data)
+SELECT e.value ->> 0, e.value ->> 1, g.at, g.type, g.queue, g.data
+FROM {_groups("events", ("at", "type", "queue", "data"))}
 """
 _COMPLETED: Final = f"""
 INSERT INTO ended ({", ".join(UNCHANGED)}, state, ended_at, result, report)
@@ -119,8 +138,8 @@ STATEMENTS: Final[tuple[tuple[str, str], ...]] = (
     ("waiting", _update("waiting")),
     ("running", _update("running")),
     ("new", _NEW_JOBS),
+    ("new", _NEW_DETAILS),
     ("entered", _insert("job", "entered", JOB)),
-    ("payloads", _PAYLOADS),
     ("submitted", _insert("detail", "submitted", DETAIL)),
     (
         "revived",
@@ -184,7 +203,7 @@ STATEMENTS: Final[tuple[tuple[str, str], ...]] = (
     ),
     ("records", _insert("record", "records", ("kind", "name", "body"), verb="INSERT OR REPLACE")),
     ("firings", _insert("firing", "firings", ("schedule", "fire_at", "job", "count", "reason"))),
-    ("events", _insert("event", "events", ("seq", "at", "type", "job", "queue", "data"))),
+    ("events", _EVENTS),
     ("answers", _insert("answer", "answers", ("key", "body", "at"), verb="INSERT OR REPLACE")),
     ("consumed", _delete("inbox", "id", "consumed")),
     ("set_aside", _insert("set_aside", "set_aside", ("input", "error", "at"))),
@@ -204,6 +223,18 @@ class Expiry(msgspec.Struct, frozen=True):
     events: int | None = None
     answers: float | None = None
     takes: float | None = None
+
+
+class Group(msgspec.Struct, array_like=True, gc=False):
+    """Rows that have something in common: that once, then of each row what is its own."""
+
+    shared: tuple[Any, ...]
+    members: list[tuple[Any, ...]]
+
+    def halves(self) -> "list[Group]":
+        half = len(self.members) // 2
+        parts = (self.members[:half], self.members[half:])
+        return [Group(self.shared, part) for part in parts if part]
 
 
 class Commits:
@@ -280,14 +311,17 @@ def _pieces(rows: dict[str, list[Any]], limit: int) -> Iterator[tuple[str, str]]
 
 
 def _cut(items: list[Any], limit: int) -> Iterator[str]:
-    """Encode a list, in halves where it is too large."""
+    """Encode a list, in halves where it is too large; a group that is alone is cut in itself."""
     encoded = msgspec.json.encode(items)
-    if len(encoded) <= limit or len(items) == 1:
-        yield encoded.decode()
-        return
-    half = len(items) // 2
-    yield from _cut(items[:half], limit)
-    yield from _cut(items[half:], limit)
+    if len(encoded) > limit:
+        if len(items) == 1 and isinstance(items[0], Group):
+            items = items[0].halves()
+        if len(items) > 1:
+            half = len(items) // 2
+            yield from _cut(items[:half], limit)
+            yield from _cut(items[half:], limit)
+            return
+    yield encoded.decode()
 
 
 def rows_of(changes: Changes, at: float) -> dict[str, list[Any]]:
@@ -297,8 +331,12 @@ def rows_of(changes: Changes, at: float) -> dict[str, list[Any]]:
     waiting = [job for job in live if job.state is not State.RUNNING]
     kept = {(job, name): body for job, name, body in changes.kept}
     entered = {id: job for id, job in changes.entered.items() if id not in left}
-    new = {id: job for id, job in entered.items() if job.fence == 0 and job.worker is None}
-    created = {id: ended.job.created_at for id, ended in changes.ended.items()}
+    new = [
+        (job, item)
+        for item in changes.submitted
+        if (job := entered.get(item.id)) is not None and job.fence == 0
+    ]
+    whole = {item.id for _, item in new}
     # A job that completes was started by an earlier commit, and nothing but its end came since.
     completed = {
         id: ended
@@ -313,14 +351,9 @@ def rows_of(changes: Changes, at: float) -> dict[str, list[Any]]:
         "gone": changes.left,
         "waiting": [_changed(job) for job in waiting],
         "running": [_changed(job) for job in live if job.state is State.RUNNING],
-        "new": [_new(job) for job in new.values()],
-        "entered": [_entered(job) for id, job in entered.items() if id not in new],
-        "payloads": [_payload(item) for item in changes.submitted if item.id in entered],
-        "submitted": [
-            _submitted(item, created.get(item.id, at))
-            for item in changes.submitted
-            if item.id not in entered
-        ],
+        "new": _grouped(((_shared(job, item), _own(job, item)) for job, item in new)),
+        "entered": [_entered(job) for id, job in entered.items() if id not in whole],
+        "submitted": [_submitted(item) for item in changes.submitted if item.id not in whole],
         "revived": changes.revived,
         "forgotten": [key for key, body in kept.items() if body is None],
         "kept": [(*key, body) for key, body in kept.items() if body is not None],
@@ -342,10 +375,7 @@ def rows_of(changes: Changes, at: float) -> dict[str, list[Any]]:
             (item.schedule, item.fire_at, item.job, item.count, item.reason)
             for item in changes.firings
         ],
-        "events": [
-            (event.seq, event.at, event.type, event.job, event.queue, _text(event.data))
-            for event in changes.events
-        ],
+        "events": _event_groups(changes.events),
         "answers": [(key, body, at) for key, body in changes.answers.items()],
         "consumed": changes.consumed,
         "set_aside": changes.set_aside,
@@ -371,16 +401,37 @@ def _changed(job: Job) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
-def _new(job: Job) -> tuple[Any, ...]:
+def _shared(job: Job, item: Submission) -> tuple[Any, ...]:
     return (
-        job.id, job.task, job.queue, job.lane, job.kind, job.band, job.position, job.state,
-        terms_to_text(job.terms), job.dedupe, job.exclusive, job.digest, job.bucket, job.due_at,
-        _reason(job.reason), job.created_at,
+        job.task, job.queue, job.kind, job.band, job.state, terms_to_text(job.terms), job.exclusive,
+        job.due_at, _reason(job.reason), job.created_at, item.meta, item.options, item.schedule,
     )  # fmt: skip
 
 
-def _payload(item: Submission) -> tuple[Any, ...]:
-    return item.id, item.digest, item.params, item.meta, item.options, item.schedule
+def _own(job: Job, item: Submission) -> tuple[Any, ...]:
+    return job.id, job.position, job.lane, job.bucket, job.dedupe, item.digest, item.params
+
+
+def _event_groups(events: list[Event]) -> list[Group]:
+    texts: dict[int, str] = {}  # by identity: most events share what they say with others
+    for event in events:
+        if id(event.data) not in texts:
+            texts[id(event.data)] = _text(event.data)
+    return _grouped(
+        ((event.at, event.type, event.queue, texts[id(event.data)]), (event.seq, event.job))
+        for event in events
+    )
+
+
+def _grouped(rows: Iterable[tuple[tuple[Any, ...], tuple[Any, ...]]]) -> list[Group]:
+    """Put rows, each given as what it may share and what is its own, into groups."""
+    groups: dict[tuple[Any, ...], list[tuple[Any, ...]]] = {}
+    for shared, own in rows:
+        members = groups.get(shared)
+        if members is None:
+            members = groups[shared] = []
+        members.append(own)
+    return [Group(shared, members) for shared, members in groups.items()]
 
 
 def _entered(job: Job) -> tuple[Any, ...]:
@@ -392,11 +443,10 @@ def _entered(job: Job) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
-def _submitted(item: Submission, created_at: float) -> tuple[Any, ...]:
+def _submitted(item: Submission) -> tuple[Any, ...]:
     return (
-        item.id, item.task, item.queue, item.lane, item.kind, terms_to_text(item.terms),
-        item.dedupe, item.digest, item.bucket, item.params, item.meta, item.options, item.schedule,
-        created_at,
+        item.id, terms_to_text(item.terms), item.dedupe, item.digest, item.bucket, item.params,
+        item.meta, item.options, item.schedule,
     )  # fmt: skip
 
 

@@ -283,8 +283,8 @@ def submission(connection: apsw.Connection, job: JobId) -> Submission | None:
     row = connection.execute(statements.SUBMISSION, (job,)).fetchone()
     if row is None:
         return None
-    id, task, queue, lane, kind, terms, dedupe, digest, bucket, params, meta, options = row
+    task, queue, lane, kind, terms, dedupe, digest, bucket, params, meta, options = row
     return Submission(
-        id=id, task=task, queue=queue, lane=lane, kind=kind, terms=terms_from_text(terms),
+        id=job, task=task, queue=queue, lane=lane, kind=kind, terms=terms_from_text(terms),
         dedupe=dedupe, digest=digest, bucket=bucket, params=params, meta=meta, options=options,
     )  # fmt: skip

@@ -176,6 +176,11 @@ RAISE_EPOCH: Final = "UPDATE meta SET value = value + 1 WHERE name = 'epoch' RET
 OLDEST_EVENT: Final = "SELECT min(seq) FROM event"
 
 SUBMISSION: Final = """
-SELECT id, task, queue, lane, kind, terms, dedupe, digest, bucket, params, meta, options
-FROM detail WHERE id = ?
+SELECT past.task, past.queue, past.lane, past.kind, detail.terms, detail.dedupe, detail.digest,
+    detail.bucket, detail.params, detail.meta, detail.options
+FROM (
+    SELECT id, task, queue, lane, kind FROM ended WHERE id = ?1
+    UNION ALL
+    SELECT id, task, queue, lane, kind FROM job WHERE id = ?1
+) past JOIN detail ON detail.id = past.id
 """

@@ -42,13 +42,9 @@ CREATE UNIQUE INDEX job_dedupe ON job (dedupe) WHERE dedupe IS NOT NULL;
 CREATE INDEX job_waiting ON job (queue, band, position, state, lane, holds_lane)
 WHERE state <> 'running';
 
--- What was submitted, written once and never changed.
+-- What was submitted and is in neither `job` nor `ended`, written once and never changed.
 CREATE TABLE detail (
     id TEXT PRIMARY KEY,
-    task TEXT NOT NULL,
-    queue TEXT NOT NULL,
-    lane TEXT,
-    kind TEXT NOT NULL,
     terms TEXT NOT NULL,
     dedupe TEXT,
     digest TEXT,
@@ -56,8 +52,7 @@ CREATE TABLE detail (
     params TEXT NOT NULL,
     meta TEXT NOT NULL,
     options TEXT NOT NULL,
-    schedule TEXT,
-    created_at REAL NOT NULL
+    schedule TEXT
 ) WITHOUT ROWID;
 
 -- The history; `number` is the order of ending.
