@@ -129,8 +129,9 @@ class Board(Shortages):
             self.worker_has_room(worker)
         for name, _ in job.terms.uses:
             self.release(name, job.id, "")
-        for token in list(self.grants.get(job.id, ())):
-            self.give_back(job.id, token)
+        if job.id in self.grants:
+            for token in list(self.grants[job.id]):
+                self.give_back(job.id, token)
         if self.waiting_stages:
             for token in [t for t, ask in self.waiting_stages.items() if ask.job == job.id]:
                 del self.waiting_stages[token]
@@ -197,7 +198,9 @@ class Board(Shortages):
         if lane.holder is job:
             lane.holder = None
         job.holds_lane = False
-        change = self.changes.lanes.setdefault(key, LaneChange())
+        change = self.changes.lanes.get(key)
+        if change is None:
+            change = self.changes.lanes[key] = LaneChange()
         if job.attempt > 0:
             change.status = LANE_STATUS.get(job.state, "idle")
             change.job = job.id

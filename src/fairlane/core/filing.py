@@ -68,14 +68,12 @@ class Filing(Facts):
 
     def file_heads(self, lane: Lane) -> None:
         """Have exactly those of a lane's jobs in their demands that may start next."""
-        if self.queues[lane.queue].is_strict:
+        heads, filed = lane.heads(), lane.filed
+        if heads == filed or self.queues[lane.queue].is_strict:
             return
-        heads = lane.heads()
-        filed = lane.filed
-        if filed:
-            for job in filed:
-                if job not in heads:
-                    self.unfile(job)
+        for job in filed:
+            if job not in heads:
+                self.unfile(job)
         for job in heads:
             if job not in filed:
                 self.file(job)

@@ -56,17 +56,17 @@ def _start_strict(board: Board, queue: Queue) -> bool:
 
 
 def _start_best(board: Board, queue: Queue) -> bool:
+    settings = queue.settings
     tops: dict[Priority, tuple[Demand, Job, Worker]] = {}
     for band in _BANDS:
-        top = _top(board, queue, band)
+        top = _top(board, queue, band) if queue.bands[band].heap else None
         if top is not None:
             tops[band] = top
-            if not queue.settings.anti_starvation:
+            if not settings.anti_starvation:
                 break
     if not tops:
         return False
     able = list(tops)
-    settings = queue.settings
     band = able[0]
     fairness = queue.fairness
     if settings.anti_starvation and (len(able) > 1 or fairness.passed):
@@ -120,9 +120,11 @@ def _top(board: Board, queue: Queue, band: Priority) -> tuple[Demand, Job, Worke
 
 def _pass_on(board: Board, demand: Demand) -> None:
     """A woken demand is done with its chance: let the next one have what still has room."""
-    thing, demand.woken_by = demand.woken_by, None
-    if thing is not None and thing is not demand.parked_on:
-        board.wake_one(thing, demand.queue, demand.band)
+    thing = demand.woken_by
+    if thing is not None:
+        demand.woken_by = None
+        if thing is not demand.parked_on:
+            board.wake_one(thing, demand.queue, demand.band)
 
 
 def _relist(board: Board, queue: Queue, demand: Demand) -> None:
@@ -151,7 +153,8 @@ def start(board: Board, job: Job, worker: Worker) -> None:
     worker.running[job.id] = None
     board.workers.served(worker)
     terms = job.terms
-    board.take_rates(job, terms.limits)
+    if terms.limits:
+        board.take_rates(job, terms.limits)
     for name, amount in terms.uses:
         board.resource(name).hold(job.id, "", amount)
     board.starts += 1

@@ -47,7 +47,8 @@ class Workers:
 
     def served(self, worker: Worker) -> None:
         """Let the others come first next time."""
-        self.all[worker.id] = self.all.pop(worker.id)
+        if len(self.all) > 1:
+            self.all[worker.id] = self.all.pop(worker.id)
 
     def free(
         self, queue: str, task: str, requires: tuple[str, ...], *, device: bool
