@@ -72,6 +72,9 @@ class Troubles:
     def _say_again(self, host: Host) -> None:
         """Have stale outcomes come once more, with a result that would be noticed."""
         said = [outcome for other in self._hosts for outcome in other.outcomes]
+        runs = {run.job for run in self._journal.running.values()}
+        # What was said of a job that runs again is what could be mistaken for the present.
+        said = [outcome for outcome in said if outcome.job in runs] or said
         if said and not host.process.frozen:
             stale = msgspec.structs.replace(
                 self._random.choice(said), result="completed", value='["stale"]', failure=None

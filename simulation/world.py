@@ -235,7 +235,7 @@ async def random_story(world: World) -> None:
     random = world.random
     rhythm = random.choice((QUICK, SLOW))
     lost = random.choice((0.0, 0.05, 0.3))
-    pause = random.choice((0.3, 1.0, 3.0))
+    pause = random.choice((0.4, 1.2, 4.0))
     users = random.randint(1, 3)
     for name in "ABC"[: random.randint(1, 3)]:
         world.add_host(name, lost=lost, rhythm=rhythm, slots=random.choice((2, 8, 256)))
@@ -252,7 +252,7 @@ async def random_story(world: World) -> None:
     for host in world.hosts:
         host.start(life)
     troubles = Troubles(world.hosts, world.wall, world.journal, Random(random.random()), life)
-    length = random.choice((20.0, 60.0, 200.0))
+    length = random.choice((15.0, 40.0, 120.0))
     await troubles.rule(length)
     world.calm()
     await troubles.repair()

@@ -34,7 +34,7 @@ def _picture(scheduler: Scheduler) -> dict[str, Any]:
             for key, lane in board.lanes.items()
         },
         "running": {name: sorted(queue.running) for name, queue in board.queues.items()},
-        "waiting": {name: sorted(queue.waiting) for name, queue in board.queues.items()},
+        "waiting": {name: dict(queue.waiting_in) for name, queue in board.queues.items()},
         "paused": {name: queue.paused for name, queue in board.queues.items()},
         "settings": {name: queue.settings for name, queue in board.queues.items()},
         "fairness": {
