@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, Final
 
+from fairlane.errors import StoreUnavailable
 from fairlane.store.protocol import Store
 from simulation.faults import Faults, Moment
 from simulation.journal import Journal
@@ -60,6 +61,7 @@ class FaultyStore:
             self._kill()
             await asyncio.get_running_loop().create_future()  # it stands here for good
         if fault.error is not None:
+            self._journal.was_broken |= not isinstance(fault.error, StoreUnavailable)
             self._journal.trouble(f"error {moment} {verb}", self._process)
             self._journal.stalled(self._process, seconds=_RECOVERY_SECONDS)
             raise fault.error

@@ -95,6 +95,7 @@ class Journal:
         self.skipped_ahead = 0.0  # seconds by which the wall clock was set forward
         self.violations: list[str] = []
         self.closed = False  # what is buried does not count
+        self.was_broken = False  # a commit was made to fail as if its batch were at fault
         self.tell: Callable[[str], None] | None = None
         self.checks: dict[str, int] = {}
         self.paused = {name: Timeline[str | None](None) for name in QUEUES}

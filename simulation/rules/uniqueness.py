@@ -24,6 +24,8 @@ def check_keys(journal: Journal) -> None:
 
 def check_refusals(journal: Journal) -> None:
     for sent in journal.sent.values():
+        if sent.refused == "internal_error" and not journal.was_broken:
+            journal.violate("refusals", f"{sent.id} was answered internal_error")
         if sent.refused not in ("duplicate", "lane_busy") and not sent.merged:
             continue
         journal.checked("refusals")

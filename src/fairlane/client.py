@@ -122,8 +122,8 @@ class Client:
         if submission is None:
             raise NotFound(f"job {job} does not exist")
         submission.id = new_id()
-        answers = await self.call(Submit(new_id(), [submission]))
-        return self.job(answers[0]["id"])
+        answer = (await self.call(Submit(new_id(), [submission])))[0]
+        return Job(self, JobId(answer["id"]), merged=answer["merged"])  # type: ignore[arg-type]
 
     # jobs
 

@@ -74,7 +74,7 @@ class Job(Generic[R]):
     async def rerun(self) -> "Job[R]":
         """Run an ended job's input again, as a new job."""
         job = await self._app.rerun(self.id)
-        return Job(self._app, job.id, results=self._results)
+        return Job(self._app, job.id, results=self._results, merged=job.merged)
 
     async def move(
         self,

@@ -142,7 +142,7 @@ def workers_gone(board: Board, gone: Sequence[WorkerGone]) -> None:
 
     Workers that are gone together are handled together: what they ran keeps its order at the front.
     """
-    ids = {worker.id for worker in gone}
+    ids = dict.fromkeys(worker.id for worker in gone)
     for id in ids:
         board.workers.all.pop(id, None)
         board.changes.records["worker", id] = None
