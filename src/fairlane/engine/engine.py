@@ -59,7 +59,11 @@ class Engine:
         self.feed = Feed(store)
         self.waits = Waits(store)
         self.worker = Worker(
-            self.inbox.put, definitions, clock, slots=slots, recheck_seconds=recheck_seconds
+            self.inbox.put_together,
+            definitions,
+            clock,
+            slots=slots,
+            recheck_seconds=recheck_seconds,
         )
         self.leader = Leader(store, self.inbox, clock, self, rhythm)
         self._declare = declare
