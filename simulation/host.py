@@ -165,6 +165,6 @@ class _Listening(ForgetfulInbox):
         super().__init__(random, lost=lost, twice=twice)
         self._heard = heard
 
-    def put(self, *inputs: Any) -> None:
+    def put_together(self, *inputs: Any) -> None:
         self._heard.extend(said for said in inputs if isinstance(said, Outcome))
-        super().put(*inputs)
+        super().put_together(*inputs)
