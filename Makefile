@@ -3,7 +3,7 @@
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test check format setup simulate chaos bench clean
+.PHONY: help run test check format setup simulate chaos mutations bench clean
 
 VENV ?= .venv
 PYTHON ?=
@@ -22,6 +22,7 @@ help: ## Show what can be made
 	@echo "make format   put the code into the agreed form"
 	@echo "make simulate live through simulated worlds full of trouble (SEEDS=5000 for more)"
 	@echo "make chaos    real kills, bad disks and power cuts: a quarter of an hour (ARGS=\"power-cuts --times 50\" for some)"
+	@echo "make mutations take the guards out of the code one by one; somebody must notice each"
 	@echo "make bench    race against Huey and DBOS here: a quarter of an hour (ARGS=--quick for less)"
 	@echo "make setup    only create $(VENV) and install into it"
 	@echo "make clean    remove $(VENV), the tour's database and everything tools have made"
@@ -51,6 +52,9 @@ simulate: $(STAMP)
 
 chaos: $(STAMP)
 	@$(BIN)/python -m chaos $(ARGS)
+
+mutations: $(STAMP)
+	@$(BIN)/python -m mutations $(ARGS)
 
 setup: $(STAMP)
 	@echo "$(VENV) is ready"

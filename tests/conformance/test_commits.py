@@ -255,20 +255,24 @@ async def test_dependencies_takes_grants_and_records_come_back(store: Store) -> 
 async def test_what_is_given_back_or_settled_or_erased_is_gone(store: Store) -> None:
     job = a_job("a")
     changes = admitted(job)
-    changes.dependencies = [(JobId("b"), JobId("a")), (JobId("c"), JobId("a"))]
+    changes.dependencies = [
+        (JobId("b"), JobId("a")), (JobId("c"), JobId("a")),
+        (JobId("d"), JobId("a")), (JobId("d"), JobId("e")),
+    ]  # fmt: skip
     changes.takes = [("host", NOW + 1 / 3, job.id), ("host", NOW + 2 / 3, job.id)]
     changes.grants = [(job.id, "t1", "[]"), (job.id, "t2", "[]")]
     changes.records = {("queue", "default"): "{}", ("queue", "other"): "{}"}
     await store.commit(changes, NOW)
     undone = Changes(
         settled=[JobId("b")],
+        met=[(JobId("d"), JobId("a"))],
         untakes=[("host", NOW + 1 / 3, job.id)],
         releases=[(job.id, "t1")],
         records={("queue", "other"): None, ("queue", "unknown"): None},
     )
     await store.commit(undone, NOW)
     image = await store.load()
-    assert image.dependencies == [("c", "a")]
+    assert image.dependencies == [("c", "a"), ("d", "e")]
     assert image.takes == [("host", NOW + 2 / 3, "a")]
     assert image.grants == [("a", "t2", "[]")]
     assert image.records == {("queue", "default"): "{}"}

@@ -121,3 +121,16 @@ def test_a_wait_half_over_survives_a_restart() -> None:
     other = world.reloaded()
     other.finish("b")
     assert other.state("c") == "running"
+
+
+def test_what_has_ended_once_is_not_waited_for_again_after_a_restart() -> None:
+    world = World()
+    world.submit("a")
+    world.submit("c")
+    world.submit("b", after=["a", "c"], run_anyway=True)
+    world.cancel("a")
+    world.apply(world.outcome("a", "cancelled"))
+    world.retry("a")
+    waits = world.scheduler.board.waits_on["b"]  # type: ignore[index]
+    assert waits == {"c"}
+    assert world.reloaded().scheduler.board.waits_on["b"] == waits  # type: ignore[index]

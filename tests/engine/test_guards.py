@@ -1,10 +1,14 @@
-"""Guards of the worker that no story of the outside would reach."""
+"""Guards that an ordinary story would hardly ever need."""
+
+import asyncio
+import threading
 
 from fairlane import Fairlane
 from fairlane.core.decisions import Stop
 from fairlane.core.job import JobId
 from fairlane.testing import running
 from tests.support.apps import Doors
+from tests.support.eventually import eventually
 
 
 async def test_a_stop_that_was_meant_for_another_assignment_stops_nothing(
@@ -40,3 +44,43 @@ async def test_a_worker_that_takes_nothing_new_hands_an_assignment_back_unbegun(
         view = await job.show()
         assert (view.state, view.attempt) == ("queued", 0)
         assert doors.arrived == []
+
+
+async def test_a_process_that_cannot_stop_a_job_keeps_its_claim(app: Fairlane) -> None:
+    """Who took over would take the worker for dead and run the job a second time."""
+    began, go_on = threading.Event(), threading.Event()
+
+    @app.task
+    def stubborn() -> None:
+        began.set()
+        go_on.wait()
+
+    async with running(app):
+        await stubborn.submit()
+        await eventually(began.is_set)
+        engine = app._engine
+        stopping = asyncio.create_task(engine.stop(0))
+        await eventually(lambda: not engine.worker.accepting)
+        stopping.cancel()
+        await asyncio.gather(stopping, return_exceptions=True)
+        leader = await engine.store.leader()
+        go_on.set()
+        assert leader is not None
+
+
+async def test_an_id_that_is_sent_again_after_its_job_has_ended_is_still_that_job(
+    app: Fairlane, doors: Doors
+) -> None:
+    @app.task
+    async def work() -> str:
+        await doors.wait("inside")
+        return "once"
+
+    doors.open("inside")
+    async with running(app):
+        call = work.options(id="11111111-2222-7333-8444-555555555555").call()
+        assert await (await app.submit(call)).wait() == "once"
+        again = await app.submit(call)
+        assert again.id == "11111111-2222-7333-8444-555555555555"
+        assert await again.wait() == "once"
+        assert doors.arrived == ["inside"]

@@ -52,7 +52,7 @@ class Bench:
 async def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Bench]:
     bench = Bench(tmp_path / "work.db")
     monkeypatch.setattr(fairlane.app, "store_at", lambda address: bench.store)
-    async with asyncio.timeout(30), bench.app:
+    async with bench.app:
         yield bench
         bench.store.judge = lambda changes: None
 
@@ -65,7 +65,8 @@ async def test_an_outcome_is_recorded_though_its_commit_broke_and_nothing_could_
     bench.store.spoil_once(lambda changes: changes.ended, Fault(broken, "before"))
     bench.store.spoiled_loads = 1
     bench.doors.open("a")
-    assert await job.wait() == "a"
+    async with asyncio.timeout(15):
+        assert await job.wait() == "a"
     assert bench.store.spoiled == 1
     assert bench.store.spoiled_loads == 0
 
@@ -80,7 +81,8 @@ async def test_what_a_job_logged_is_kept_though_its_commit_failed(bench: Bench) 
 
     assert await eventually(lines) == ["a begins"]
     bench.doors.open("a")
-    assert await job.wait() == "a"
+    async with asyncio.timeout(15):
+        assert await job.wait() == "a"
 
 
 async def test_a_job_is_stopped_though_the_commit_of_its_cancelling_seemed_to_fail(

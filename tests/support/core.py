@@ -68,7 +68,9 @@ class NaiveStore:
             self.ended[id].job = copy.copy(ended.job)
         self.dependencies += changes.dependencies
         settled = set(changes.settled)
-        self.dependencies = [pair for pair in self.dependencies if pair[0] not in settled]
+        self.dependencies = [
+            pair for pair in self.dependencies if pair[0] not in settled and pair not in changes.met
+        ]
         self.takes += changes.takes
         for take in changes.untakes:
             self.takes.remove(take)

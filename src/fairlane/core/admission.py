@@ -187,7 +187,6 @@ def admit(
         waits, failed = _dependencies(board, submission.terms, depends_on, ended)
     if submission.skip_reason is not None:
         waits, failed = [], Reason("output_exists", submission.skip_reason)
-    exclusive = is_exclusive(queue, submission.lane)
     job = Job(
         id=submission.id,
         task=submission.task,
@@ -199,8 +198,8 @@ def admit(
         state=State.CREATED,
         terms=submission.terms,
         dedupe=submission.dedupe,
-        exclusive=exclusive,
-        digest=submission.digest if exclusive else None,
+        exclusive=is_exclusive(queue, submission.lane),
+        digest=submission.digest,
         bucket=submission.bucket if submission.bucket is not None else submission.lane,
         due_at=submission.run_at if waits or (submission.run_at or 0.0) > board.now else None,
         created_at=board.now,

@@ -230,6 +230,8 @@ class Board(Shortages):
                     settling.append(job)
                 elif not waits:
                     self.admit_dependent(job)
+                else:
+                    self.changes.met.append((id, ended.id))
 
     def admit_dependent(self, job: Job) -> None:
         """Give a job whose dependencies have all ended its place at the tail."""

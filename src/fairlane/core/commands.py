@@ -96,7 +96,6 @@ def retry(board: Board, command: RetryJob, ended: dict[JobId, Job]) -> dict[str,
     check_terms(board, job.terms)
     job.position = queue.head() if command.place == "head" else queue.tail()
     job.exclusive = is_exclusive(queue, job.lane)
-    job.digest = job.digest if job.exclusive else None
     job.bucket = job.bucket if job.bucket is not None else job.lane
     job.failures = job.crashes = 0
     job.reason = job.worker = job.due_at = None

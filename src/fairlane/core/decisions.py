@@ -67,7 +67,8 @@ class Changes(Struct):
     ended: dict[JobId, Ended] = field(default_factory=dict)
     revived: list[JobId] = field(default_factory=list)
     dependencies: list[tuple[JobId, JobId]] = field(default_factory=list)
-    settled: list[JobId] = field(default_factory=list)
+    settled: list[JobId] = field(default_factory=list)  # they wait for nobody any more
+    met: list[tuple[JobId, JobId]] = field(default_factory=list)  # they wait for others still
     reports: dict[JobId, str] = field(default_factory=dict)
     kept: list[tuple[JobId, str, str | None]] = field(default_factory=list)  # None forgets
     logs: list[tuple[JobId, float, str, str]] = field(default_factory=list)

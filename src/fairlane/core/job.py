@@ -46,8 +46,7 @@ class Job(Struct, gc=False):
 
     `attempt` counts what the user would call attempts; `fence` counts assignments, so that what a
     refused or lost assignment still says can be told from the present one. `holds_lane` is true
-    from a start until the end, also between attempts, unless the terms say otherwise. `digest` is
-    kept only of jobs that have their lane to themselves: nobody is merged into another.
+    from a start until the end, also between attempts, unless the terms say otherwise.
     """
 
     id: JobId

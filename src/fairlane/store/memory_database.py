@@ -144,6 +144,8 @@ class MemoryDatabase:
             self._insert(self._inner(self.dependencies, id), on, None)
         for id in changes.settled:
             self._drop(self.dependencies, id)
+        for id, on in changes.met:
+            self._drop(self.dependencies.get(id, {}), on)
         for id, moment, level, message in changes.logs:
             self._append(self.logs.setdefault(id, []), (moment, level, message))
         if changes.untakes:  # first: one taken again at the same instant is another

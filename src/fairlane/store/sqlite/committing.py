@@ -51,7 +51,7 @@ SHARED_JOB: Final = (
     "task", "queue", "kind", "band", "state", "terms", "exclusive", "due_at", "reason", "created_at"
 )  # fmt: skip
 SHARED_DETAIL: Final = ("terms", "meta", "options", "schedule")
-OWN_JOB: Final = ("id", "position", "lane", "bucket", "dedupe")
+OWN_JOB: Final = ("id", "position", "lane", "bucket", "dedupe", "digest")
 OWN_DETAIL: Final = ("id", "bucket", "dedupe", "digest", "params")
 SHARED: Final = tuple(dict.fromkeys((*SHARED_JOB, *SHARED_DETAIL)))
 OWN: Final = tuple(dict.fromkeys((*OWN_JOB, *OWN_DETAIL)))
@@ -99,11 +99,11 @@ _REPORT: Final = (
 )
 
 _NEW_JOBS: Final = f"""
-INSERT INTO job ({", ".join((*SHARED_JOB, *OWN_JOB))}, digest,
+INSERT INTO job ({", ".join((*SHARED_JOB, *OWN_JOB))},
     attempt, failures, crashes, fence, holds_lane)
 SELECT {", ".join(f"g.{name}" for name in SHARED_JOB)},
     {", ".join(f"e.value ->> {OWN.index(name)}" for name in OWN_JOB)},
-    iif(g.exclusive, e.value ->> {OWN.index("digest")}, NULL), 0, 0, 0, 0, 0
+    0, 0, 0, 0, 0
 FROM {_groups("new", SHARED)}
 """
 _NEW_DETAILS: Final = f"""
@@ -163,6 +163,11 @@ STATEMENTS: Final[tuple[tuple[str, str], ...]] = (
     ("whole", _delete_if_any("kept", "job", "whole")),
     ("dependencies", _insert("dependency", "dependencies", ("job", "on_job"))),
     ("settled", _delete("dependency", "job", "settled")),
+    (
+        "met",
+        "DELETE FROM dependency WHERE (job, on_job) IN "
+        "(SELECT e.value ->> 0, e.value ->> 1 FROM jsonb_each(NEW.met) e)",
+    ),
     ("logs", _insert("log", "logs", ("job", "at", "level", "message"))),
     (  # before "takes": one taken again at the same instant is another
         "untakes",
@@ -362,6 +367,7 @@ def rows_of(changes: Changes, at: float) -> dict[str, list[Any]]:
         "whole": [id for id, ended in changes.ended.items() if ended.forget or id in completed],
         "dependencies": changes.dependencies,
         "settled": changes.settled,
+        "met": changes.met,
         "logs": changes.logs,
         "untakes": changes.untakes,
         "takes": changes.takes,

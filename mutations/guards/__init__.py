@@ -1,0 +1,22 @@
+"""The list of guards, by what they protect."""
+
+from typing import Final
+
+from mutations.guards.admission import ADMISSION
+from mutations.guards.attempts import ATTEMPTS
+from mutations.guards.fences import FENCES
+from mutations.guards.leading import LEADING
+from mutations.guards.limits import LIMITS
+from mutations.guards.recovery import RECOVERY
+from mutations.guards.storing import STORING
+from mutations.mutation import Mutation
+
+MUTATIONS: Final[tuple[Mutation, ...]] = (
+    *FENCES,
+    *ATTEMPTS,
+    *RECOVERY,
+    *LIMITS,
+    *ADMISSION,
+    *STORING,
+    *LEADING,
+)

@@ -1,0 +1,98 @@
+"""One attempt at a time, and nothing that it said is lost."""
+
+from typing import Final
+
+from mutations.mutation import Mutation, suite, worlds
+
+_WORKER: Final = "src/fairlane/engine/worker.py"
+_OUTCOMES: Final = "src/fairlane/core/outcomes.py"
+_PICKING: Final = "src/fairlane/core/picking.py"
+
+ATTEMPTS: Final = (
+    Mutation(
+        name="lane held by what runs",
+        guards="While a job of a lane runs, no other of that lane may start.",
+        file=_PICKING,
+        find="lane.holder = job",
+        replace="pass",
+        noticed_by=(worlds(),),
+    ),
+    Mutation(
+        name="lane held between attempts",
+        guards="A job that waits out a backoff keeps its lane: nobody reads half a checkpoint.",
+        file=_OUTCOMES,
+        find="""    job.holds_lane = job.terms.hold_lane and job.lane is not None
+    board.transition(
+        job,
+        State.RETRYING,""",
+        replace="""    job.holds_lane = False
+    board.transition(
+        job,
+        State.RETRYING,""",
+        noticed_by=(suite("tests/core/test_lanes.py"),),
+    ),
+    Mutation(
+        name="outcomes kept until they are durable",
+        guards="A worker repeats an outcome until the commit that holds it has returned.",
+        file=_WORKER,
+        find="self._unsettled[attempt.token] = outcome",
+        replace="pass",
+        noticed_by=(suite("tests/simulation/test_guards_leading.py"),),
+    ),
+    Mutation(
+        name="stage results kept before they are used",
+        guards="What a stage gave is durable before the task sees it, so it never runs again.",
+        file=_WORKER,
+        find="            await answer\n",
+        replace="            await asyncio.sleep(0)\n",
+        noticed_by=(worlds(),),
+    ),
+    Mutation(
+        name="stage results taken from what was kept",
+        guards="A stage that has completed is not run again by the next attempt.",
+        file="src/fairlane/engine/stages.py",
+        find="if key in self._kept:",
+        replace="if False:",
+        noticed_by=(worlds(),),
+    ),
+    Mutation(
+        name="refusals of a worker that stops",
+        guards="A worker that is stopping begins nothing new.",
+        file=_WORKER,
+        find="if definition is None or not self.accepting:",
+        replace="if definition is None:",
+        noticed_by=(suite("tests/engine/test_guards.py"),),
+    ),
+    Mutation(
+        name="cancelled jobs that fail on their way out",
+        guards="A job that was cancelled is not retried because stopping made it fail.",
+        file=_OUTCOMES,
+        find="""    if job.stopping is not None:
+        board.end(job, State.CANCELLED, error""",
+        replace="""    if False:
+        board.end(job, State.CANCELLED, error""",
+        noticed_by=(suite("tests/core/test_cancel.py"),),
+    ),
+    Mutation(
+        name="cancelled jobs that are handed back",
+        guards="A job that was cancelled does not start again when its worker hands it back.",
+        file=_OUTCOMES,
+        find="""    if job.stopping is not None:
+        board.end(job, State.CANCELLED)
+    else:
+        board.transition(job, State.QUEUED)""",
+        replace="""    if False:
+        board.end(job, State.CANCELLED)
+    else:
+        board.transition(job, State.QUEUED)""",
+        noticed_by=(suite("tests/core/test_cancel.py"),),
+    ),
+    Mutation(
+        name="results of whoever was asked to stop",
+        guards="Who was asked to stop counts as stopped, whatever it returned.",
+        file="src/fairlane/engine/attempt.py",
+        find="if self.stop_reason is None or self._is_whole_anyway():",
+        replace="if True:",
+        noticed_by=(suite("tests/engine/test_cancelling.py", "tests/engine/test_timeouts.py"),),
+    ),
+)

@@ -1,0 +1,84 @@
+"""What is stale changes nothing."""
+
+from typing import Final
+
+from mutations.mutation import Mutation, suite
+
+_OUTCOMES: Final = "src/fairlane/core/outcomes.py"
+
+FENCES: Final = (
+    Mutation(
+        name="fence of what workers say",
+        guards="What an earlier assignment of a job still says must not end the present one.",
+        file=_OUTCOMES,
+        find="found.worker == worker and found.fence == fence else None",
+        replace="found.worker == worker else None",
+        noticed_by=(suite("tests/simulation/test_guards_fences.py"),),
+    ),
+    Mutation(
+        name="state of what workers speak of",
+        guards="An outcome that comes twice must not end a job that waits for its next attempt.",
+        file=_OUTCOMES,
+        find="if found is None or found.state is not State.RUNNING:",
+        replace="if found is None:",
+        noticed_by=(suite("tests/simulation/test_guards_fences.py"),),
+    ),
+    Mutation(
+        name="fence of a precondition",
+        guards="A word about a precondition that was watched for an earlier assignment is stale.",
+        file=_OUTCOMES,
+        find="job.state is State.BLOCKED and job.fence == said.fence",
+        replace="job.state is State.BLOCKED",
+        noticed_by=(suite("tests/core/test_blocked.py"),),
+    ),
+    Mutation(
+        name="fence of a report",
+        guards="A report of an earlier attempt must not overwrite that of the present one.",
+        file=_OUTCOMES,
+        find="""    job = present(board, said.job, said.worker, said.fence)
+    if job is None:
+        return
+    board.changes.reports""",
+        replace="""    job = board.jobs.get(said.job)
+    if job is None:
+        return
+    board.changes.reports""",
+        noticed_by=(suite("tests/simulation/test_guards_fences.py"),),
+    ),
+    Mutation(
+        name="fence of a stage's result",
+        guards="An attempt that is over must not keep results for the one that followed it.",
+        file=_OUTCOMES,
+        find="""    if present(board, said.job, said.worker, said.fence) is not None:
+        board.changes.kept""",
+        replace="""    if said.job in board.jobs:
+        board.changes.kept""",
+        noticed_by=(suite("tests/simulation/test_guards_fences.py"),),
+    ),
+    Mutation(
+        name="fence of a stage's grant",
+        guards="An attempt that is over must not be granted what it asked for.",
+        file=_OUTCOMES,
+        find="""    if present(board, said.job, said.worker, said.fence) is not None:
+        board.enter_stage(said)""",
+        replace="""    if said.job in board.jobs:
+        board.enter_stage(said)""",
+        noticed_by=(suite("tests/simulation/test_guards_fences.py"),),
+    ),
+    Mutation(
+        name="fence that grows",
+        guards="Each assignment has a number of its own, or stale words could not be told apart.",
+        file="src/fairlane/core/picking.py",
+        find="job.fence += 1",
+        replace="job.fence = 1",
+        noticed_by=(suite("tests/simulation/test_guards_fences.py"),),
+    ),
+    Mutation(
+        name="fence of a stop",
+        guards="A stop that is meant for one assignment must not reach the next one.",
+        file="src/fairlane/engine/worker.py",
+        find="attempt is not None and attempt.start.fence == stop.fence",
+        replace="attempt is not None",
+        noticed_by=(suite("tests/engine/test_guards.py"),),
+    ),
+)

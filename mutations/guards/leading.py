@@ -1,0 +1,112 @@
+"""Take what happened, decide, make it durable, then act; and what follows when that fails."""
+
+from typing import Final
+
+from mutations.mutation import Mutation, suite, worlds
+
+_LEADER: Final = "src/fairlane/engine/leader.py"
+
+LEADING: Final = (
+    Mutation(
+        name="answers after the commit",
+        guards="Nobody is told that a job was accepted before it is durable.",
+        file=_LEADER,
+        find="            await self._store.commit(changes, now)\n            self.commits",
+        replace="            self._hall.perform(Decisions(answers=decisions.answers), {})\n"
+        "            await self._store.commit(changes, now)\n            self.commits",
+        noticed_by=(worlds(),),
+    ),
+    Mutation(
+        name="acts after the commit",
+        guards="A commit that failed is not acted on.",
+        file=_LEADER,
+        find="            await self._store.commit(changes, now)\n            self.commits",
+        replace="            try:\n                await self._store.commit(changes, now)\n"
+        "            except StoreUnavailable:\n                pass\n            self.commits",
+        noticed_by=(worlds(),),
+    ),
+    Mutation(
+        name="loading again after a commit that failed",
+        guards="Nobody knows what a failed commit stored, so memory is built anew.",
+        file=_LEADER,
+        find="        await self._load()\n        self._inbox.put_first",
+        replace="        self._inbox.put_first",
+        noticed_by=(worlds(),),
+    ),
+    Mutation(
+        name="loading again before a batch is replayed",
+        guards="A batch that broke half-way has changed memory; it is replayed on what is stored.",
+        file=_LEADER,
+        find="        await self._load()\n        while alone:",
+        replace="        while alone:",
+        noticed_by=(worlds(),),
+    ),
+    Mutation(
+        name="what workers said, asked for again",
+        guards="What a worker has not heard to be durable is said again to whoever loads next.",
+        file=_LEADER,
+        find="*self._hall.declared(self._records), *self._hall.unsettled()]",
+        replace="*self._hall.declared(self._records)]",
+        noticed_by=(suite("tests/simulation/test_guards_leading.py"),),
+    ),
+    Mutation(
+        name="stages that wait, asked for again",
+        guards="A stage that waits for its limit is in memory only: it asks again after a load.",
+        file=_LEADER,
+        find="""        await self._load()
+        self._inbox.put_first(self._hall.unsettled())""",
+        replace="""        await self._load()""",
+        noticed_by=(worlds(),),
+    ),
+    Mutation(
+        name="what workers said, kept when it could not be stored",
+        guards="A word of a worker is taken up again when the database could not take it.",
+        file=_LEADER,
+        find="""        self._keep(happened)
+        await asyncio.sleep""",
+        replace="""        await asyncio.sleep""",
+        noticed_by=(suite("tests/simulation/test_guards_leading.py"),),
+    ),
+    Mutation(
+        name="stops told again",
+        guards="A stop whose commit seemed to fail is repeated, or the job would run on.",
+        file=_LEADER,
+        find="self._hall.reloaded(self._stops())",
+        replace="self._hall.reloaded([])",
+        noticed_by=(suite("tests/simulation/test_guards_leading.py"),),
+    ),
+    Mutation(
+        name="answers to others kept",
+        guards="The answer to another process is stored with the decision, so it can be read.",
+        file=_LEADER,
+        find="changes.answers.update(",
+        replace="dict.fromkeys(",
+        noticed_by=(suite("tests/processes/test_standby.py"),),
+    ),
+    Mutation(
+        name="standing by without looking at the inbox",
+        guards="A standby must not spin because something lies in its inbox for a leader.",
+        file=_LEADER,
+        find="await self._inbox.stand_by(",
+        replace="await self._inbox.wait(",
+        noticed_by=(worlds(),),
+    ),
+    Mutation(
+        name="claim kept while something still runs",
+        guards="Who cannot stop a job does not let another process run it beside this one.",
+        file=_LEADER,
+        find="if not self._hall.still_runs():",
+        replace="if True:",
+        noticed_by=(suite("tests/engine/test_guards.py"),),
+    ),
+    Mutation(
+        name="claim kept in trouble",
+        guards="A leader that cannot store does not let another take what it still runs.",
+        file=_LEADER,
+        find="""log.warning("leadership interrupted: %s", error)
+""",
+        replace="""await self._store.resign()
+""",
+        noticed_by=(worlds(),),
+    ),
+)

@@ -1,0 +1,85 @@
+"""What a dead worker ran goes on, at its place and not for ever."""
+
+from typing import Final
+
+from mutations.mutation import Mutation, suite, worlds
+
+_OUTCOMES: Final = "src/fairlane/core/outcomes.py"
+
+RECOVERY: Final = (
+    Mutation(
+        name="crashes counted",
+        guards="A job that kills its worker each time must not do so for ever.",
+        file=_OUTCOMES,
+        find="job.crashes += 1",
+        replace="job.crashes += 0",
+        noticed_by=(suite("tests/core/test_recovery.py"),),
+    ),
+    Mutation(
+        name="bound of crashes",
+        guards="After as many crashes as its terms allow, a job waits for a person.",
+        file=_OUTCOMES,
+        find="job.crashes <= job.terms.recover",
+        replace="job.crashes <= job.terms.recover + 1",
+        noticed_by=(suite("tests/core/test_recovery.py"),),
+    ),
+    Mutation(
+        name="lane held by what was interrupted",
+        guards="A job whose worker died keeps its lane until it has run again.",
+        file=_OUTCOMES,
+        find="""    job.holds_lane = job.terms.hold_lane and job.lane is not None
+    board.transition(job, State.INTERRUPTED""",
+        replace="""    job.holds_lane = False
+    board.transition(job, State.INTERRUPTED""",
+        noticed_by=(suite("tests/core/test_recovery.py"),),
+    ),
+    Mutation(
+        name="place of what was interrupted",
+        guards="What ran when its worker died goes first again.",
+        file=_OUTCOMES,
+        find="head = board.queues[job.queue].head()",
+        replace="head = board.queues[job.queue].tail()",
+        noticed_by=(worlds(),),
+    ),
+    Mutation(
+        name="order among what was interrupted",
+        guards="Jobs that were interrupted together keep their order at the front.",
+        file=_OUTCOMES,
+        find="key=lambda job: (job.band, job.position), reverse=True)",
+        replace="key=lambda job: (job.band, job.position))",
+        noticed_by=(suite("tests/core/test_recovery.py"),),
+    ),
+    Mutation(
+        name="refusals cost no attempt",
+        guards="An assignment that never began is not counted as an attempt.",
+        file=_OUTCOMES,
+        find="""    job.attempt -= 1
+    job.holds_lane""",
+        replace="""    job.holds_lane""",
+        noticed_by=(suite("tests/core/test_blocked.py", "tests/core/test_workers.py"),),
+    ),
+    Mutation(
+        name="workers that are dead",
+        guards="A leader that loads again must not take its own worker for dead.",
+        file="src/fairlane/engine/leader.py",
+        find="if not self._hall.is_own(worker))",
+        replace="if worker)",
+        noticed_by=(worlds(),),
+    ),
+    Mutation(
+        name="assignments nobody heard of",
+        guards="What was assigned by a commit that seemed to fail is taken back, or it never ends.",
+        file="src/fairlane/engine/leader.py",
+        find="if self._handed.get(job.id) != job.fence",
+        replace="if False",
+        noticed_by=(suite("tests/processes/test_commit_troubles.py"),),
+    ),
+    Mutation(
+        name="assignments that are being carried out",
+        guards="What our worker really runs is not taken back when the leader loads again.",
+        file="src/fairlane/engine/leader.py",
+        find="            self._handed[start.job] = start.fence\n",
+        replace="            pass\n",
+        noticed_by=(worlds(),),
+    ),
+)

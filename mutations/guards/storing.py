@@ -1,0 +1,213 @@
+"""The database enforces the invariants as well, and what it took stays."""
+
+from typing import Final
+
+from mutations.mutation import Mutation, power_cuts, suite
+
+_TABLES: Final = "src/fairlane/store/sqlite/migrations/0001_tables.sql"
+_COMMITTING: Final = "src/fairlane/store/sqlite/committing.py"
+_MEMORY: Final = "src/fairlane/store/memory_database.py"
+_COMMITS: Final = "tests/conformance/test_commits.py"
+
+STORING: Final = (
+    Mutation(
+        name="index of running lanes",
+        guards="Two running jobs of one lane cannot be stored, whatever the leader believes.",
+        file=_TABLES,
+        find="CREATE UNIQUE INDEX job_running",
+        replace="CREATE INDEX job_running",
+        noticed_by=(suite(f"{_COMMITS}::test_a_lane_never_has_two_running_jobs"),),
+    ),
+    Mutation(
+        name="index of exclusive lanes",
+        guards="Two live jobs of a lane that takes one cannot be stored.",
+        file=_TABLES,
+        find="CREATE UNIQUE INDEX job_exclusive",
+        replace="CREATE INDEX job_exclusive",
+        noticed_by=(suite(f"{_COMMITS}::test_an_exclusive_lane_never_has_two_jobs"),),
+    ),
+    Mutation(
+        name="index of dedupe keys",
+        guards="Two live jobs of one dedupe key cannot be stored.",
+        file=_TABLES,
+        find="CREATE UNIQUE INDEX job_dedupe",
+        replace="CREATE INDEX job_dedupe",
+        noticed_by=(suite(f"{_COMMITS}::test_a_dedupe_key_is_live_once"),),
+    ),
+    Mutation(
+        name="key of firings",
+        guards="A schedule fires once for each of its times.",
+        file=_TABLES,
+        find="PRIMARY KEY (schedule, fire_at)",
+        replace="number INTEGER",
+        noticed_by=(suite(f"{_COMMITS}::test_a_schedule_fires_once_at_each_time"),),
+    ),
+    Mutation(
+        name="key of events",
+        guards="The number of an event is never given twice.",
+        file=_TABLES,
+        find="seq INTEGER PRIMARY KEY",
+        replace="seq INTEGER",
+        noticed_by=(suite("tests/simulation/test_guards_storing.py"),),
+    ),
+    Mutation(
+        name="numbers of the inbox",
+        guards="A number of the inbox is never used again: a late commit could take a later row.",
+        file=_TABLES,
+        find="id INTEGER PRIMARY KEY AUTOINCREMENT",
+        replace="id INTEGER PRIMARY KEY",
+        noticed_by=(suite("tests/conformance/test_inbox.py"),),
+    ),
+    Mutation(
+        name="epoch in a commit to SQLite",
+        guards="A leader that was replaced while it did not look can write nothing more.",
+        file=_COMMITTING,
+        find="WHERE NEW.epoch <> (SELECT",
+        replace="WHERE 0 AND NEW.epoch <> (SELECT",
+        noticed_by=(suite("tests/conformance/test_sqlite_troubles.py"),),
+    ),
+    Mutation(
+        name="epoch raised by a takeover",
+        guards="Each takeover has a number of its own, which those before it do not know.",
+        file="src/fairlane/store/sqlite/statements.py",
+        find="SET value = value + 1",
+        replace="SET value = value",
+        noticed_by=(suite("tests/conformance/test_leading.py"),),
+    ),
+    Mutation(
+        name="epoch in a commit to memory",
+        guards="The store in memory refuses a replaced leader as the one on disk does.",
+        file=_MEMORY,
+        find="if epoch != self.epoch:",
+        replace="if False:",
+        noticed_by=(suite(_COMMITS),),
+    ),
+    Mutation(
+        name="indexes of the store in memory",
+        guards="The store in memory enforces what the indexes of the one on disk enforce.",
+        file=_MEMORY,
+        find="        if key in table:\n            raise Clash",
+        replace="        if False:\n            raise Clash",
+        noticed_by=(suite(_COMMITS),),
+    ),
+    Mutation(
+        name="commits to memory undone",
+        guards="A commit that fails half-way leaves nothing behind.",
+        file=_MEMORY,
+        find="self._undo.pop()()",
+        replace="self._undo.pop()",
+        noticed_by=(suite(_COMMITS),),
+    ),
+    Mutation(
+        name="numbers of events in memory",
+        guards="The store in memory gives no number of an event twice either.",
+        file=_MEMORY,
+        find="if self.events and event.seq <= self.events[-1].seq:",
+        replace="if False:",
+        noticed_by=(suite("tests/simulation/test_guards_storing.py"),),
+    ),
+    Mutation(
+        name="giving back before taking again, on disk",
+        guards="The store on disk gives back before it takes, as the one in memory does.",
+        file=_COMMITTING,
+        find="""    (  # before "takes": one taken again at the same instant is another
+        "untakes",
+        "DELETE FROM take WHERE number IN (SELECT take.number FROM jsonb_each(NEW.untakes) e "
+        "JOIN take ON take.at = e.value ->> 1 "
+        "WHERE take.key = e.value ->> 0 AND take.job = e.value ->> 2)",
+    ),
+    ("takes", _insert("take", "takes", ("key", "at", "job"))),
+""",
+        replace="""    ("takes", _insert("take", "takes", ("key", "at", "job"))),
+    (
+        "untakes",
+        "DELETE FROM take WHERE number IN (SELECT take.number FROM jsonb_each(NEW.untakes) e "
+        "JOIN take ON take.at = e.value ->> 1 "
+        "WHERE take.key = e.value ->> 0 AND take.job = e.value ->> 2)",
+    ),
+""",
+        noticed_by=(suite(_COMMITS),),
+    ),
+    Mutation(
+        name="leaving before entering, among changed rows",
+        guards="A lane that passes from one job to another is left before it is entered.",
+        file=_COMMITTING,
+        find="""    ("waiting", _update("waiting")),
+    ("running", _update("running")),
+""",
+        replace="""    ("running", _update("running")),
+    ("waiting", _update("waiting")),
+""",
+        noticed_by=(suite(_COMMITS),),
+    ),
+    Mutation(
+        name="leaving before entering, where a job ends",
+        guards="A lane is left by the job that ends in it before the next one enters it.",
+        file=_COMMITTING,
+        find="""    ("gone", _delete("job", "id", "gone")),
+    ("waiting", _update("waiting")),
+    ("running", _update("running")),
+""",
+        replace="""    ("waiting", _update("waiting")),
+    ("running", _update("running")),
+    ("gone", _delete("job", "id", "gone")),
+""",
+        noticed_by=(suite(_COMMITS),),
+    ),
+    Mutation(
+        name="leaving before entering, in memory",
+        guards="The store in memory writes in the order of the one on disk, for the same reason.",
+        file=_MEMORY,
+        find="for job in (*waiting, *(job for job in live if job.state is State.RUNNING)):",
+        replace="for job in (*(job for job in live if job.state is State.RUNNING), *waiting):",
+        noticed_by=(suite(_COMMITS),),
+    ),
+    Mutation(
+        name="giving back before taking again",
+        guards="A start that is taken again at the instant it was given back still counts.",
+        file=_MEMORY,
+        find="""            self._replace_takes([take for take in self.takes if take not in gone])
+        for take in changes.takes:
+            self._append(self.takes, take)
+""",
+        replace="""            self._replace_takes(
+                [take for take in (*self.takes, *changes.takes) if take not in gone]
+            )
+        for take in () if changes.untakes else changes.takes:
+            self._append(self.takes, take)
+""",
+        noticed_by=(suite(_COMMITS),),
+    ),
+    Mutation(
+        name="a large commit in one transaction",
+        guards="A commit too large for one statement is still taken whole or not at all.",
+        file=_COMMITTING,
+        find='self._connection.execute("BEGIN IMMEDIATE")',
+        replace="pass",
+        noticed_by=(suite("tests/conformance/test_sqlite_schema.py"),),
+    ),
+    Mutation(
+        name="commands that were answered",
+        guards="A command that comes again after its answer was stored is not carried out again.",
+        file="src/fairlane/store/sqlite/statements.py",
+        find="SELECT *, EXISTS (SELECT 1 FROM answer WHERE answer.key = inbox.key) AS answered",
+        replace="SELECT *, 0 AS answered",
+        noticed_by=(suite("tests/conformance/test_inbox.py"),),
+    ),
+    Mutation(
+        name="commits synced to the disk",
+        guards="What was acknowledged is on the disk, and survives the power going.",
+        file="src/fairlane/store/sqlite/connecting.py",
+        find="PRAGMA synchronous = FULL;",
+        replace="PRAGMA synchronous = NORMAL;",
+        noticed_by=(power_cuts(50),),
+    ),
+    Mutation(
+        name="lock of the leader",
+        guards="One process at a time leads a database.",
+        file="src/fairlane/store/sqlite/leading.py",
+        find="fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)",
+        replace="fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)",
+        noticed_by=(suite("tests/conformance/test_leading.py"),),
+    ),
+)

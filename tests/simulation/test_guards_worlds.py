@@ -1,0 +1,56 @@
+"""Small worlds, each made for one guard that random ones seldom come across."""
+
+import asyncio
+
+import pytest
+
+from simulation.disks import Kind as Store
+from simulation.faults import NOTHING, Fault, Moment
+from simulation.hand import Hand
+from simulation.host import Host
+from simulation.program import KINDS, Plan
+from simulation.rhythms import SLOW
+from simulation.world import World
+
+IN_NO_TIME = Plan([0.1], ["ok"])
+
+
+class NoFaults:
+    """Only what the story does goes wrong."""
+
+    active = False
+
+    def at(self, process: str, verb: str, moment: Moment) -> Fault:
+        return NOTHING
+
+
+@pytest.mark.parametrize("store", ["memory", "sqlite"])
+def test_a_standby_that_saw_the_clock_go_back_and_takes_over_keeps_the_rate(store: Store) -> None:
+    """What it loads is clipped to the clock as it is; the jump must not be counted once more."""
+
+    async def story(world: World) -> None:
+        first, second = (world.add_host(name, lost=0.0, rhythm=SLOW, slots=8) for name in "AB")
+        first.start(world.follow)
+        await asyncio.sleep(5)
+        second.start(world.follow)
+        await asyncio.sleep(5)
+        hand = Hand(first, world.journal, world.wall)
+        await hand.submit([hand.plan(KINDS["limited"], IN_NO_TIME) for _ in range(3)])
+        await asyncio.sleep(0.2)
+        world.wall.jump(-60.0)
+        first.kill()
+        await leads(second)
+        hand = Hand(second, world.journal, world.wall)
+        await hand.submit([hand.plan(KINDS["limited"], IN_NO_TIME)])
+        await asyncio.sleep(5)
+        first.start(world.follow)
+        await asyncio.sleep(5)
+
+    verdict = World(1, store, NoFaults()).run(story)
+    assert verdict.violations == []
+    assert verdict.runs >= 4
+
+
+async def leads(host: Host) -> None:
+    while not host.is_leading:  # noqa: ASYNC110 - time is simulated
+        await asyncio.sleep(0.05)

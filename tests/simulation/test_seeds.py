@@ -1,0 +1,27 @@
+"""Worlds that once broke a promise, each with what it taught.
+
+A seed makes another world when the simulator itself changes, so what a world taught is also a test
+of its own in the layer where the mistake was.
+"""
+
+import pytest
+
+from simulation.__main__ import replay_command
+from simulation.world import simulate
+
+KEPT = {
+    9: "A rate limit whose starts were out of order, because the clock had been set back, was "
+    "looked at for ever at one instant.",
+    28: "A start that was given back and taken again at the same instant counted for nothing "
+    "after the next restart.",
+    31: "A standby that took over after the clock had been set back took what it had just loaded "
+    "for older than it was, and let a rate be exceeded.",
+    112: "A standby did not sleep while something lay in its inbox for a leader.",
+}
+
+
+@pytest.mark.parametrize("seed", KEPT)
+@pytest.mark.timeout(120)
+def test_what_once_went_wrong_does_not_again(seed: int) -> None:
+    verdict = simulate(seed)
+    assert not verdict.violations, f"{KEPT[seed]} Again: {replay_command(verdict)}"

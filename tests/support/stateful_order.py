@@ -1,0 +1,225 @@
+"""Who starts next, as plainly as it can be written: lists, and loops over lists.
+
+Nothing here is fast, stored or clever. The heart is `_next`; the rest says what becomes of a job.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+from tests.support.stateful_wishes import (
+    AMOUNT,
+    BANDS,
+    PER_SECONDS,
+    QUEUES,
+    STARTS,
+    TASKS,
+    Band,
+    Wish,
+)
+
+FINAL: Final = {"completed", "failed", "cancelled", "skipped"}
+
+
+@dataclass(eq=False)
+class Entry:
+    """A job as the model knows it."""
+
+    wish: Wish
+    band: Band
+    state: str = "created"
+    attempt: int = 0
+    failures: int = 0
+    crashes: int = 0
+    due_at: float | None = None
+    stopping: bool = False
+    holds_lane: bool = False
+    waits_on: set[str] = field(default_factory=set)
+
+    @property
+    def is_live(self) -> bool:
+        return self.state not in FINAL
+
+    @property
+    def lane(self) -> tuple[str, str] | None:
+        return None if self.wish.lane is None else (self.wish.queue, self.wish.lane)
+
+    @property
+    def bucket(self) -> tuple[str, str | None]:
+        return self.wish.queue, self.wish.lane
+
+    def option(self, name: str, otherwise: Any) -> Any:
+        return TASKS[self.wish.task].get(name, otherwise)
+
+
+class Order:
+    """The jobs of a story: `lines` holds those of a queue that have a place, running or not."""
+
+    def __init__(self, now: float) -> None:
+        self.now = now
+        self.jobs: dict[str, Entry] = {}
+        self.lines: dict[str, list[Entry]] = {queue: [] for queue in QUEUES}
+        self.operator: dict[str, dict[str, Any]] = {queue: {} for queue in QUEUES}
+        self.paused: dict[str, str | None] = dict.fromkeys(QUEUES)
+        self.starts, self.amount = STARTS, AMOUNT
+        self.taken: list[float] = []  # when starts were taken, as the clock that went back counts
+        self.stored_taken: list[float] = []  # and as they were written down
+        self.turns: dict[tuple[str, str | None], int] = {}
+        self.turn = 0
+        self.passed: dict[tuple[str, str], int] = {}
+
+    # who starts next
+
+    def settle(self) -> None:
+        """Wake who is due, then start whoever can start."""
+        asleep = [j for j in self._live() if j.state in ("scheduled", "retrying")]
+        for job in sorted(asleep, key=lambda job: (job.due_at or 0.0, job.wish.id)):
+            if (job.due_at or 0.0) <= self.now:
+                job.due_at = None
+                self._queue(job)
+        for queue in QUEUES:
+            while (chosen := self._next(queue)) is not None:
+                self._start(chosen)
+
+    def _next(self, queue: str) -> Entry | None:
+        most = self.setting(queue, "max_concurrent")
+        if self.paused[queue] or (most is not None and len(self.running(queue)) >= most):
+            return None
+        if self.setting(queue, "order") == "strict":
+            return self._strict_head(queue)
+        tops: dict[Band, Entry] = {}
+        for band in BANDS:
+            able = [job for job in self.lines[queue] if job.band == band and self._can_start(job)]
+            if able:
+                tops[band] = min(able, key=self._turn)
+        return tops[self._fair(queue, list(tops))] if tops else None
+
+    def _strict_head(self, queue: str) -> Entry | None:
+        for job in self.lines[queue]:
+            if job.state in ("queued", "retrying"):
+                able = job.state == "queued" and self._holder(job) in (None, job)
+                return job if able and self._has_what_it_needs(job) else None
+        return None
+
+    def _fair(self, queue: str, able: list[Band]) -> Band:
+        """Choose the highest band, unless a lower one was passed by too often."""
+        if not self.setting(queue, "anti_starvation", True):
+            return able[0]
+        most = self.setting(queue, "starvation_picks")
+        starving = [band for band in able[1:] if self.passed.get((queue, band), 0) >= most]
+        chosen = max(
+            starving, key=lambda band: (self.passed[queue, band], rank(band)), default=able[0]
+        )
+        self.passed.pop((queue, chosen), None)
+        for band in able[able.index(chosen) + 1 :]:
+            self.passed[queue, band] = self.passed.get((queue, band), 0) + 1
+        return chosen
+
+    def _can_start(self, job: Entry) -> bool:
+        return job.state == "queued" and self._is_head(job) and self._has_what_it_needs(job)
+
+    def _is_head(self, job: Entry) -> bool:
+        """Tell whether a job is the next of its lane and band."""
+        if job.lane is None:
+            return True
+        holder = self._holder(job)
+        if holder is not None:
+            return holder is job
+        mates = [j for j in self.lines[job.wish.queue] if j.lane == job.lane]
+        return job is next(j for j in mates if j.band == job.band and j.state == "queued")
+
+    def _holder(self, job: Entry) -> Entry | None:
+        if job.lane is None:
+            return None
+        return next((j for j in self._live() if j.lane == job.lane and j.holds_lane), None)
+
+    def _has_what_it_needs(self, job: Entry) -> bool:
+        lately = [at for at in self.taken if at + PER_SECONDS > self.now]
+        if job.option("limits", []) and len(lately) >= self.starts:
+            return False
+        used = sum(_need(j) for j in self._live() if j.state == "running")
+        return _need(job) == 0 or used + _need(job) <= self.amount
+
+    def _turn(self, job: Entry) -> int:
+        return self.turns.get(job.bucket, 0)
+
+    def _take_turn(self, job: Entry) -> None:
+        if self.setting(job.wish.queue, "order") == "round_robin":
+            self.turn += 1
+            self.turns[job.bucket] = self.turn
+
+    # what becomes of a job
+
+    def _start(self, job: Entry) -> None:
+        job.state = "running"
+        job.attempt += 1
+        job.holds_lane = job.lane is not None
+        if job.option("limits", []):
+            self.taken.append(self.now)
+            self.stored_taken.append(self.now)
+        self._take_turn(job)
+        self._forget_band(job)
+
+    def _queue(self, job: Entry) -> None:
+        job.state = "queued"
+        if job.bucket not in self.turns:
+            self._take_turn(job)
+
+    def _admit(self, job: Entry, place: Literal["head", "tail"] = "tail") -> None:
+        """Give a job its place in the line."""
+        line = self.lines[job.wish.queue]
+        line.insert(0 if place == "head" else len(line), job)
+        if job.due_at is not None and job.due_at > self.now:
+            job.state = "scheduled"
+        else:
+            job.due_at = None
+            self._queue(job)
+
+    def _end(self, first: Entry, state: str) -> None:
+        ending = [(first, state)]
+        while ending:
+            job, ended_as = ending.pop(0)
+            job.state = ended_as
+            job.holds_lane = job.stopping = False
+            job.due_at, job.waits_on = None, set()
+            if job in self.lines[job.wish.queue]:
+                self.lines[job.wish.queue].remove(job)
+            if not any(other.bucket == job.bucket for other in self._live()):
+                self.turns.pop(job.bucket, None)
+            self._forget_band(job)
+            for other in [j for j in self._live() if job.wish.id in j.waits_on]:
+                other.waits_on.discard(job.wish.id)
+                if job.state != "completed" and not other.wish.run_anyway:
+                    other.state = "skipped"
+                    ending.append((other, "skipped"))
+                elif not other.waits_on:
+                    self._admit(other)
+
+    def _forget_band(self, job: Entry) -> None:
+        """Nobody waits in a band: nothing is owed to it."""
+        queue = job.wish.queue
+        waiting = [j for j in self._live() if j.wish.queue == queue and j.state != "running"]
+        for band in BANDS:
+            if not any(j.band == band for j in waiting):
+                self.passed.pop((queue, band), None)
+
+    def _let_go_of_lane(self, job: Entry) -> None:
+        job.holds_lane = job.lane is not None and job.option("hold_lane", True)
+
+    # looking
+
+    def setting(self, queue: str, name: str, otherwise: Any = None) -> Any:
+        return self.operator[queue].get(name, QUEUES[queue].get(name, otherwise))
+
+    def _live(self) -> list[Entry]:
+        return [job for job in self.jobs.values() if job.is_live]
+
+    def running(self, queue: str) -> list[Entry]:
+        return [job for job in self.lines[queue] if job.state == "running"]
+
+
+def rank(band: Band) -> int:
+    return BANDS.index(band)
+
+
+def _need(job: Entry) -> int:
+    return int(job.option("uses", {}).get("gpu", 0))

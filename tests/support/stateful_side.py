@@ -1,0 +1,173 @@
+"""One of two apps that are told the same: what it is told, and everything it shows."""
+
+import asyncio
+from collections.abc import Awaitable
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import msgspec
+
+from fairlane import FairlaneError, Job
+from fairlane.tasks import Call
+from fairlane.testing import FakeClock
+from tests.support.stateful_app import Gate, StoryApp
+from tests.support.stateful_disks import Disk
+from tests.support.stateful_wishes import KEYS, LANES, QUEUES, Wish
+
+SETTLED_SECONDS: Final = 30.0
+OUR_IDS: Final = "job-"
+
+
+class Side:
+    """One app in one story. What chance named is shown under a name of ours."""
+
+    def __init__(self, app: StoryApp, disk: Disk) -> None:
+        self.app = app
+        self.clock = app.clock = FakeClock()
+        app.disk = disk
+        self._names: dict[str, str] = {}  # by what chance called it
+        self._seen = 0
+        self._opened = 0
+
+    @property
+    def gate(self) -> Gate:
+        return self.app.gate
+
+    # its life
+
+    async def open(self) -> None:
+        self._opened += 1
+        self.app.gate = Gate()
+        await self.app.__aenter__()
+        self._names[self.app._engine.worker.id] = f"worker {self._opened}"
+
+    async def close(self) -> None:
+        self.gate.close()
+        await self.app.__aexit__(None)
+
+    async def crash(self) -> None:
+        """Go on with what was on disk at this moment, and nothing that came after it."""
+        found = self.app.disk.copied()
+        await self.close()
+        self.app.disk = found
+        await self.open()
+
+    async def settled(self) -> None:
+        """Return once every body that runs stands before the gate and all is decided."""
+        engine = self.app._engine
+        async with asyncio.timeout(SETTLED_SECONDS):
+            await engine.settled()
+            while engine.worker.running != len(self.gate.waiting) or engine.worker.unsettled():
+                await asyncio.sleep(0)
+                await engine.settled()
+
+    # what it is told
+
+    def calls(self, wishes: tuple[Wish, ...]) -> list[Call[Any]]:
+        return [self._call(wish) for wish in wishes]
+
+    def _call(self, wish: Wish) -> Call[Any]:
+        run_at = None
+        if wish.wait_seconds is not None:
+            run_at = datetime.fromtimestamp(self.clock.now() + wish.wait_seconds, UTC)
+        return self.app.tasks[wish.task].options(
+            id=self.real(wish.id), queue=wish.queue, lane=wish.lane, priority=wish.priority,
+            dedupe=wish.dedupe, run_at=run_at, depends_on=[self.real(id) for id in wish.depends_on],
+            run_anyway=wish.run_anyway, kind=wish.kind,
+        ).call(wish.text)  # fmt: skip
+
+    def job(self, id: str) -> Job[Any]:
+        return self.app.job(self.real(id))
+
+    def real(self, id: str) -> str:
+        return next((real for real, name in self._names.items() if name == id), id)
+
+    def call_it(self, job: Job[Any] | None, name: str) -> None:
+        """Give a job that named itself a name by which both sides know it."""
+        if job is not None and not job.id.startswith(OUR_IDS):
+            self._names.setdefault(job.id, name)  # it has one if it was merged into another
+
+    async def answer(self, doing: Awaitable[Any]) -> Any:
+        """Return what a command was answered, or the whole of its error."""
+        try:
+            answer = await doing
+        except FairlaneError as error:
+            answer = error.as_problem()
+        if isinstance(answer, Job):
+            answer = [answer]
+        if isinstance(answer, list):
+            answer = [(job.id, job.merged) for job in answer]
+        return self._renamed(answer)
+
+    # what it shows
+
+    async def shown(self) -> dict[str, Any]:
+        """Return everything that can be seen of the app, and each event since the last look."""
+        store = self.app._engine.store
+        picture = await store.picture(waiting=1000, ended=1000)
+        events = await store.events(self._seen, 10_000)
+        self._seen = picture.seq
+        live = [job.id for jobs in (picture.running, *picture.waiting.values()) for job in jobs]
+        parts = {name: getattr(picture, name) for name in picture.__struct_fields__}
+        shown: dict[str, Any] = self._renamed({
+            **parts,
+            "records": {f"{kind} {name}": text for (kind, name), text in picture.records.items()},
+            "events": events,
+            "bodies": sorted(self.gate.waiting),
+            "explained": await asyncio.gather(*(self.app.explain(id) for id in sorted(live))),
+            "jobs": await store.jobs([*live, *(job.id for job in picture.ended)]),
+            "history": [[job.id for job in page] for page in await self._pages()],
+            "failures": (await self.app.history(states=["failed", "cancelled"])).items,
+            "firings": await self.app.firings("by hand"),
+            "forecast": await self.app.forecast("main", max_concurrent=2),
+            "asked": await self._asked(),
+            "image": _image_shown(await store.image()),
+        })  # fmt: skip
+        return shown
+
+    async def _asked(self) -> list[str]:
+        """Ask which keys wait and which lanes run; name those."""
+        pairs = [(queue, lane) for queue in QUEUES for lane in LANES]
+        answers = await asyncio.gather(
+            *(self.app.is_queued(key) for key in KEYS),
+            *(self.app.is_running(*pair) for pair in pairs),
+        )
+        names = [*KEYS, *("/".join(pair) for pair in pairs)]
+        return [name for name, answer in zip(names, answers, strict=True) if answer]
+
+    async def _pages(self) -> list[list[Any]]:
+        pages, cursor = [], None
+        while True:
+            page = await self.app.history(limit=3, cursor=cursor)
+            pages.append(list(page.items))
+            cursor = page.next
+            if cursor is None:
+                return pages
+
+    def _renamed(self, value: Any) -> Any:
+        text = msgspec.json.encode(value).decode()
+        for real, name in self._names.items():
+            text = text.replace(real, name)
+        return msgspec.json.decode(text)
+
+
+def _image_shown(image: Any) -> dict[str, Any]:
+    """Return what a leader would begin with; the records are shown already."""
+    return {
+        "jobs": list(image.jobs),
+        "dependencies": sorted(image.dependencies),
+        "takes": image.takes,
+        "grants": sorted(image.grants),
+    }
+
+
+def difference(memory: Any, sqlite: Any, where: str = "") -> str:
+    """Say where two things that are shown differ first; whole they are too long to read."""
+    if isinstance(memory, dict) and isinstance(sqlite, dict) and memory.keys() == sqlite.keys():
+        pairs = [(name, memory[name], sqlite[name]) for name in memory]
+    elif isinstance(memory, list) and isinstance(sqlite, list) and len(memory) == len(sqlite):
+        pairs = [(str(i), memory[i], sqlite[i]) for i in range(len(memory))]
+    else:
+        return f"at {where or 'the top'} memory shows {memory!r} and SQLite {sqlite!r}"
+    name, one, other = next(pair for pair in pairs if pair[1] != pair[2])
+    return difference(one, other, f"{where}/{name}")
