@@ -61,7 +61,7 @@ ADMISSION: Final = (
         guards="A job waits for everything that it depends on, not only for the first.",
         file=_BOARD,
         find="                elif not waits:\n",
-        replace="                else:\n",
+        replace="                elif True:\n",
         noticed_by=(worlds(),),
     ),
     Mutation(
