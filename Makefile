@@ -16,16 +16,16 @@ PIP := $(BIN)/python -m pip --quiet --quiet --disable-pip-version-check --no-inp
 
 help: ## Show what can be made
 	@echo "The first command sets everything up, which takes about half a minute."
-	@echo "make run      set up and run a short tour of Fairlane"
-	@echo "make test     set up and run every test (ARGS=\"tests/core -k lane\" for some)"
-	@echo "make check    formatting, lint, types and layers"
-	@echo "make format   put the code into the agreed form"
-	@echo "make simulate live through simulated worlds full of trouble (SEEDS=5000 for more)"
-	@echo "make chaos    real kills, bad disks and power cuts: a quarter of an hour (ARGS=\"power-cuts --times 50\" for some)"
-	@echo "make mutations take the guards out of the code one by one; somebody must notice each"
-	@echo "make bench    race against Huey and DBOS here: a quarter of an hour (ARGS=--quick for less)"
-	@echo "make setup    only create $(VENV) and install into it"
-	@echo "make clean    remove $(VENV), the tour's database and everything tools have made"
+	@echo "make run        set up and run a short tour of Fairlane"
+	@echo "make test       set up and run every test (ARGS=\"tests/core -k lane\" for some)"
+	@echo "make check      formatting, lint, types and layers"
+	@echo "make format     put the code into the agreed form"
+	@echo "make simulate   worlds full of trouble: 2 minutes (SEEDS=5000 for more)"
+	@echo "make chaos      real kills, bad disks, power cuts: a quarter of an hour"
+	@echo "make mutations  take out guards; somebody must notice each: 8 minutes"
+	@echo "make bench      race against Huey and DBOS: a quarter of an hour"
+	@echo "make setup      only create $(VENV) and install into it"
+	@echo "make clean      remove $(VENV), the tour's database and everything tools have made"
 
 run: $(STAMP)
 	@$(BIN)/python examples/tour.py $(ARGS)

@@ -48,9 +48,11 @@ def arguments() -> argparse.Namespace:
         description="Torment a program on Fairlane and check from a journal of its own that "
         "nothing acknowledged is lost.",
     )
-    about = "; ".join(f"{name}: {kind.about} ({kind.times})" for name, kind in KINDS.items())
-    parser.add_argument("kinds", nargs="*", metavar="KIND", help=f"{about}; all by default")
-    parser.add_argument("--times", type=int, help="how often, instead of the number in brackets")
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    about = "\n".join(f"  {name:<12} {kind.about} ({kind.times})" for name, kind in KINDS.items())
+    parser.epilog = f"kinds, with how often by default:\n{about}"
+    parser.add_argument("kinds", nargs="*", metavar="KIND", help="which of those below; else all")
+    parser.add_argument("--times", type=int, help="how often, instead of the number below")
     parser.add_argument("--seed", type=int, help="repeats the choices of an earlier run")
     parser.add_argument("--chain", type=int, help="only this chain of the power cuts")
     parser.add_argument(
@@ -63,14 +65,20 @@ def arguments() -> argparse.Namespace:
     for kind in given.kinds:
         if kind not in KINDS:
             parser.error(f"there is no kind {kind!r}; choose from {', '.join(KINDS)}")
+    if given.times is not None and given.times < 1:
+        parser.error(f"--times is {given.times}; it must be at least 1")
+    if given.chain is not None and given.kinds != ["power-cuts"]:
+        parser.error("--chain is for power-cuts alone")
     return given
 
 
 async def torment(name: str, given: argparse.Namespace, folder: Path, progress: Progress) -> Result:
     kind = KINDS[name]
     times = given.times or kind.times
-    command = ["python", "-m", "chaos", name, "--times", str(times), "--seed", str(given.seed)]
-    result = Result(name, shlex.join(command))
+    again = [name, "--times", str(times), "--seed", str(given.seed)]
+    if given.synchronous is not None:
+        again += ["--synchronous", given.synchronous]
+    result = Result(name, again)
     bar = progress.add_task(name, total=times)
     options: dict[str, Any] = {}
     if name == "power-cuts":
@@ -109,7 +117,10 @@ def main() -> int:
         console.print(f"[red]{result.kind}[/]: {len(result.problems)} problems", highlight=False)
         for problem in result.problems[:SHOWN_PROBLEMS]:
             console.print(f"  {problem}", markup=False, highlight=False, soft_wrap=True)
-        console.print(f"repeat: {result.command}", markup=False, highlight=False, soft_wrap=True)
+        again = shlex.join(result.again)
+        console.print(
+            f'repeat: make chaos ARGS="{again}"', markup=False, highlight=False, soft_wrap=True
+        )
     if bad:
         console.print(f"everything is left in {folder}", highlight=False, soft_wrap=True)
         console.print("A seed repeats the choices; the moments are the machine's own.")
@@ -117,8 +128,14 @@ def main() -> int:
         console.print(f"the files are in {folder}", highlight=False, soft_wrap=True)
     else:
         shutil.rmtree(folder, ignore_errors=True)
+    if not bad:
+        console.print("[green]Every promise was kept[/]")
     return 1 if bad else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        Console(stderr=True).print("stopped; what it made lies in the temporary folder chaos-…")
+        sys.exit(130)

@@ -246,7 +246,12 @@ def _allowed(story: Story, span: Span, changes: list[Entry], most: int) -> int:
 
 
 def rates_are_kept(story: Story) -> Iterator[str]:
-    """So many starts in every window; a body may begin a little after its start was decided."""
+    """So many starts in every window, as far as bodies tell.
+
+    A start is counted when it is decided, and under this load a body may begin much later, so only
+    half a window is held against it; the simulator, whose time does not pass while it decides,
+    holds the whole.
+    """
     begins = [span.entry.at for span in story.begins if span.entry.queue == "rated"]
     shortest = settings.GATE_SECONDS / 2
     for early, late in zip(begins, begins[settings.GATE_STARTS :], strict=False):

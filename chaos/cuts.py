@@ -60,8 +60,8 @@ async def _chain(
             result.count("integrity checks")
             acknowledged = cut["acknowledged"]
             problems = [f"chain {number}, cut {cut['number']}: {p}" for p in cut["problems"]]
-            if problems and "--chain" not in result.command:
-                result.command += f" --chain {number}"
+            if problems and "--chain" not in result.again:
+                result.again += ["--chain", str(number)]
             result.found("lost, undone or out of order", problems)
     finally:
         if not process.stdout.at_eof():

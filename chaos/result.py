@@ -6,9 +6,9 @@ from rich.table import Table
 
 
 class Result:
-    def __init__(self, kind: str, command: str) -> None:
+    def __init__(self, kind: str, again: list[str]) -> None:
         self.kind = kind
-        self.command = command  # repeats this run
+        self.again = again  # the arguments that repeat this run
         self.counts: Counter[str] = Counter()
         self.most: dict[str, float] = {}
         self.problems: list[str] = []

@@ -3,6 +3,7 @@
 import argparse
 import multiprocessing
 import os
+import signal
 import sys
 import time
 from collections import Counter
@@ -22,23 +23,36 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m simulation", description=__doc__)
     parser.add_argument("--seeds", type=int, default=500, help="how many worlds (500)")
     parser.add_argument("--first", type=int, default=1, help="the first seed (1)")
-    parser.add_argument("--seed", type=int, help="only this one, with everything that happened")
-    parser.add_argument("--store", choices=("memory", "sqlite"), help="not the seed's own choice")
-    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--seed", type=int, help="only this world, telling everything that happens")
+    parser.add_argument(
+        "--store", choices=("memory", "sqlite"), help="for all; otherwise every tenth is on SQLite"
+    )
+    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1, help="worlds at once")
     given = parser.parse_args()
+    for name in ("seeds", "processes"):
+        if getattr(given, name) < 1:
+            parser.error(f"--{name} is {getattr(given, name)}; it must be at least 1")
     if given.seed is not None:
         return _one(given.seed, given.store)
     return _many(range(given.first, given.first + given.seeds), given.processes, given.store)
 
 
 def _one(seed: int, store: str | None) -> int:
-    verdict = simulate(seed, store, tell=console.print)
-    _show([verdict], 0.0)
+    console.print(f"World {seed}: seconds on the left; A1 is the first process of host A, A2 its")
+    console.print("successor; a job has a short name, its id follows once in brackets.")
+
+    def tell(line: str) -> None:
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+    verdict = simulate(seed, store, tell=tell)
+    _sum_up([verdict])
+    for violation in verdict.violations:
+        tell(f"BROKEN {violation}")
     return 1 if verdict.violations else 0
 
 
 def _many(seeds: range, processes: int, store: str | None) -> int:
-    console.print(f"Living through {len(seeds)} worlds, {processes} at a time")
+    console.print(f"Living through {len(seeds)} worlds, {processes} at a time: a minute for 300")
     began = time.monotonic()
     verdicts: list[Verdict] = []
     columns = (TextColumn("worlds"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
@@ -47,49 +61,67 @@ def _many(seeds: range, processes: int, store: str | None) -> int:
         Progress(*columns, console=Console(stderr=True), transient=True) as progress,
     ):
         bar = progress.add_task("worlds", total=len(seeds))
-        for verdict in pool.imap_unordered(_simulated, ((seed, store) for seed in seeds)):
-            verdicts.append(verdict)
-            progress.advance(bar)
-            if verdict.violations:
-                _complain(verdict)
-    _show(verdicts, time.monotonic() - began)
+        try:
+            for verdict in pool.imap_unordered(_simulated, ((seed, store) for seed in seeds)):
+                verdicts.append(verdict)
+                progress.advance(bar)
+                if verdict.violations:
+                    _complain(verdict)
+        except KeyboardInterrupt:
+            pool.terminate()
+    _show_checks(verdicts)
+    _sum_up(verdicts)
+    took = time.monotonic() - began
+    hours = sum(verdict.seconds for verdict in verdicts) / 3600
+    console.print(f"{took:,.0f} s real time: {hours * 3600 / took:,.0f} times faster than that")
+    if len(verdicts) < len(seeds):
+        console.print(f"Stopped after {len(verdicts)} of {len(seeds)} worlds")
+        return 130
     return 1 if any(verdict.violations for verdict in verdicts) else 0
 
 
 def _simulated(given: tuple[int, str | None]) -> Verdict:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C is told by who gave the work
     return simulate(*given)
 
 
 def replay_command(verdict: Verdict) -> str:
-    return f"python -m simulation --seed {verdict.seed} --store {verdict.store}"
+    return f'make simulate ARGS="--seed {verdict.seed} --store {verdict.store}"'
 
 
 def _complain(verdict: Verdict) -> None:
-    console.print(f"[red]seed {verdict.seed}[/] breaks {len(verdict.violations)} promises:")
-    for violation in verdict.violations[:5]:
-        console.print(f"  {violation}", markup=False, highlight=False)
+    count = len(verdict.violations)
+    more = f" (and {count - 1} more like it or worse)" if count > 1 else ""
+    console.print(f"[red]World {verdict.seed}[/] breaks a promise{more}:")
+    console.print(f"  {verdict.violations[0]}", markup=False, highlight=False, soft_wrap=True)
     console.print(f"  again: {replay_command(verdict)}", markup=False, highlight=False)
 
 
-def _show(verdicts: list[Verdict], took: float) -> None:
-    faults = _sum(verdict.faults for verdict in verdicts)
-    checks = _sum(verdict.checks for verdict in verdicts)
+def _show_checks(verdicts: list[Verdict]) -> None:
     table = Table("promise", "checked", title="What was checked")
-    for name, count in sorted(checks.items()):
+    for name, count in sorted(_sum(verdict.checks for verdict in verdicts).items()):
         table.add_row(name, f"{count:,}")
     console.print(table)
-    most = ", ".join(f"{name} {count:,}" for name, count in faults.most_common(8))
-    console.print(f"Faults: {faults.total():,} ({most}, …)")
+
+
+def _sum_up(verdicts: list[Verdict]) -> None:
+    faults = _sum(verdict.faults for verdict in verdicts)
+    listed = ", ".join(f"{name} {count:,}" for name, count in faults.most_common(10))
+    console.print(f"Faults: {faults.total():,} ({listed})", highlight=False)
     hours = sum(verdict.seconds for verdict in verdicts) / 3600
     jobs = sum(verdict.jobs for verdict in verdicts)
     runs = sum(verdict.runs for verdict in verdicts)
-    console.print(f"{len(verdicts):,} worlds, {hours:,.1f} simulated hours, {jobs:,} jobs, "
-                  f"{runs:,} attempts")  # fmt: skip
-    if took:
-        console.print(f"{took:,.0f} s real time: {hours * 3600 / took:,.0f} times faster")
-    broken = sum(bool(verdict.violations) for verdict in verdicts)
-    console.print("[green]No promise was broken[/]" if not broken
-                  else f"[red]Promises were broken in {broken} worlds[/]")  # fmt: skip
+    console.print(
+        f"{len(verdicts):,} worlds, {hours:,.1f} simulated hours, {jobs:,} jobs, {runs:,} attempts"
+    )
+    broken = _sum(
+        dict.fromkeys({violation.split(":")[0] for violation in verdict.violations}, 1)
+        for verdict in verdicts
+    )
+    if not broken:
+        console.print("[green]No promise was broken[/]")
+    for rule, count in broken.most_common():
+        console.print(f"[red]{rule}[/]: broken in {count} of {len(verdicts)} worlds")
 
 
 def _sum(counts: Iterable[dict[str, int]]) -> Counter[str]:

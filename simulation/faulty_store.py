@@ -26,7 +26,7 @@ class FaultyStore:
         real: Store,
         process: str,
         faults: Faults,
-        kill: Callable[[], None],
+        kill: Callable[..., None],
         journal: Journal,
     ) -> None:
         self.real = real
@@ -58,7 +58,7 @@ class FaultyStore:
             await asyncio.sleep(fault.wait)
             self._journal.delayed(self._process, began)
         if fault.kill:
-            self._kill()
+            self._kill(at=f"{moment} {verb}")
             await asyncio.get_running_loop().create_future()  # it stands here for good
         if fault.error is not None:
             self._journal.was_broken |= not isinstance(fault.error, StoreUnavailable)

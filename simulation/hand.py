@@ -172,8 +172,7 @@ class Hand:
 
     def jump(self, seconds: float) -> None:
         """Set the clock of the whole world."""
-        self._journal.trouble("jump" if seconds > 0 else "set back", f"{seconds:.0f} s")
-        self._journal.skipped_ahead += max(0.0, seconds)
+        self._journal.jumped(seconds)
         self._wall.jump(seconds)
 
     # asking

@@ -125,10 +125,10 @@ class Host:
 
     # troubles
 
-    def kill(self) -> None:
+    def kill(self, *, at: str | None = None) -> None:
         """End the process where it stands; the operating system frees what it held."""
         if self.process.alive:
-            self._journal.trouble("kill", self.process.name)
+            self._journal.trouble("kill" if at is None else f"kill at {at}", self.process.name)
             self.process.alive = False
             self.process.frozen = True
             self.up = False

@@ -5,6 +5,7 @@ they did. Nothing here is read from a database.
 """
 
 import asyncio
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Literal
@@ -13,6 +14,8 @@ from msgspec import Struct, field
 
 from simulation.program import KINDS, LIMITS, QUEUES, RESOURCES, Kind, Plan
 from simulation.timeline import Timeline
+
+_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
 
 How = Literal["ok", "again", "final", "stopped", "killed"]
 
@@ -81,6 +84,8 @@ class Take(Struct):
 
 
 class Journal:
+    """Everything that happened, in the order in which it happened."""
+
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._count = 0
@@ -96,6 +101,7 @@ class Journal:
         self.violations: list[str] = []
         self.closed = False  # what is buried does not count
         self.was_broken = False  # a commit was made to fail as if its batch were at fault
+        self._names: dict[str, str] = {}
         self.tell: Callable[[str], None] | None = None
         self.checks: dict[str, int] = {}
         self.paused = {name: Timeline[str | None](None) for name in QUEUES}
@@ -125,7 +131,15 @@ class Journal:
     def say(self, what: str) -> None:
         """Tell whoever looks on at a single world."""
         if self.tell is not None and not self.closed:
-            self.tell(f"{self.now():9.3f}  {what}")
+            self.tell(f"{self.now():9.3f}  {_ID.sub(self._short, what)}")
+
+    def _short(self, found: re.Match[str]) -> str:
+        """Call a job by a short name; the first time with its id."""
+        id = found[0]
+        if id in self._names:
+            return self._names[id]
+        name = self._names[id] = f"job{len(self._names) + 1}"
+        return f"{name} [{id}]"
 
     def checked(self, rule: str) -> None:
         self.checks[rule] = self.checks.get(rule, 0) + 1
@@ -148,7 +162,7 @@ class Journal:
             self.take(key, run)
         for name, amount in run.kind.uses:
             self._use(name, amount, run)
-        self.say(f"{process}: job {job} begins, attempt {attempt} ({task}, lane {lane})")
+        self.say(f"{process}: {job} begins, attempt {attempt} ({task}, lane {lane})")
         self.on_begin(run)
         return run
 
@@ -156,7 +170,7 @@ class Journal:
         if self.running.pop(run.number, None) is not None:
             run.ended_at, run.how = self.now(), how
             self.next_number()
-            self.say(f"{run.process}: job {run.job} ends: {how}")
+            self.say(f"{run.process}: {run.job} ends: {how}")
             for name, amount in self.uses.pop(run.number, []):
                 self.used[name] -= amount
 
@@ -206,6 +220,10 @@ class Journal:
     def trouble(self, what: str, whom: str) -> None:
         self.troubles.append((self.now(), what, whom))
         self.say(f"trouble: {what} {whom}")
+
+    def jumped(self, seconds: float) -> None:
+        self.trouble("jump" if seconds > 0 else "set back", f"{seconds:.0f} s")
+        self.skipped_ahead += max(0.0, seconds)
 
     def delayed(self, process: str, since: float) -> None:
         """What this process decided since then may be carried out only now."""

@@ -58,7 +58,6 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         self._passed = 0.0
         self._selector = self  # the base class asks it to wait
         self._clock_resolution = 1e-9
-        self.steps = 0
 
     def time(self) -> float:
         return self._passed
@@ -67,7 +66,6 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         if timeout is None:
             raise Standstill("nothing is left to happen")
         self._passed += timeout
-        self.steps += 1
         return []
 
     def _process_events(self, event_list: list[Any]) -> None:

@@ -21,6 +21,7 @@ class Script:
     def __init__(self, steps: Steps) -> None:
         self._steps = steps
         self.position = 0
+        self.closed = False  # the process was asked to end, once
         self.jobs: dict[str, list[Sent]] = {}
         self.hand: Hand
         self.host: Host
@@ -130,11 +131,10 @@ def explain(name: str) -> Step:
 
 def close() -> Step:
     """End the process as SIGTERM does, once; the script goes on in the next one."""
-    closed: set[int] = set()
 
     async def step(script: Script) -> bool:
-        if id(script) not in closed:
-            closed.add(id(script))
+        if not script.closed:
+            script.closed = True
             script.host.close()
             await asyncio.sleep(1e6)
         return True

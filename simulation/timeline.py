@@ -43,14 +43,3 @@ class Timeline(Generic[V]):
             and later.heard_at < since
             for later in sent
         )
-
-    @property
-    def last_change(self) -> float:
-        return max(c.heard_at if c.heard_at is not None else c.sent_at for c in self._changes)
-
-    def changed_between(self, since: float, until: float) -> bool:
-        return any(
-            c.sent_at <= until and (c.heard_at is None or c.heard_at >= since)
-            for c in self._changes[1:]
-            if not c.refused
-        )

@@ -65,8 +65,7 @@ class Troubles:
 
     def _jump(self) -> None:
         seconds = self._random.uniform(2, 90) * self._random.choice((1, -1))
-        self._journal.trouble("jump" if seconds > 0 else "set back", f"{seconds:.0f} s")
-        self._journal.skipped_ahead += max(0.0, seconds)
+        self._journal.jumped(seconds)
         self._wall.jump(seconds)
 
     def _say_again(self, host: Host) -> None:

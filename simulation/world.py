@@ -5,6 +5,7 @@ import gc
 import hashlib
 import logging
 import random as chance
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -41,6 +42,8 @@ _LOOK_SECONDS: Final = 5.0
 
 
 class Verdict(Struct):
+    """What became of one world."""
+
     seed: int
     store: Kind
     violations: list[str]
@@ -205,18 +208,17 @@ class World:
 
     def _verdict(self) -> Verdict:
         journal = self.journal
-        faults: dict[str, int] = dict(getattr(self.faults, "counts", {}))
-        for _, what, _ in journal.troubles:
-            if not what.startswith("error"):
-                faults[what] = faults.get(what, 0) + 1
+        faults = Counter(getattr(self.faults, "counts", {}))
+        # Errors and kills at a call are counted where they were thrown.
+        others = ("error", "kill at", "thaw", "start failed")
+        faults.update(what for _, what, _ in journal.troubles if not what.startswith(others))
         for host in self.hosts:
             for inbox in host.inboxes:
-                for what, count in inbox.counts.items():
-                    faults[what] = faults.get(what, 0) + count
+                faults.update(inbox.counts)
         return Verdict(
             seed=self.seed, store=self.store, violations=journal.violations,
             seconds=self.loop.time(), jobs=len(journal.sent), runs=len(journal.runs),
-            faults=faults, checks=journal.checks, digest=self._digest(),
+            faults=dict(+faults), checks=journal.checks, digest=self._digest(),
         )  # fmt: skip
 
     def _digest(self) -> str:
@@ -264,10 +266,8 @@ def simulate(
     seed: int, store: str | None = None, *, tell: Callable[[str], None] | None = None
 ) -> Verdict:
     """Run the world of a seed; every tenth is on a real SQLite file. `tell` hears everything."""
-    kind: Kind = (
-        "sqlite" if (store or ("memory", "sqlite")[seed % 10 == 0]) == "sqlite" else "memory"
-    )
-    world = World(seed, kind)
+    on_disk = store == "sqlite" if store is not None else seed % 10 == 0
+    world = World(seed, "sqlite" if on_disk else "memory")
     if tell is not None:
         world.journal.tell = tell
     return world.run(random_story)

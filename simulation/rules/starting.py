@@ -40,22 +40,26 @@ def _paused(journal: Journal, run: Run) -> None:
 
 
 def _own_facts(journal: Journal, run: Run) -> None:
+    journal.checked("one attempt per job")
     for other in journal.of_job[run.job]:
         if other is not run and other.ended_at is None:
             journal.violate("one attempt per job", f"{run.job} runs twice at once")
     sent = journal.sent.get(run.job)
     if sent is None:
         return
-    journal.checked("starts of what was accepted")
+    journal.checked("final states")
     if sent.refused is not None:
         journal.violate("refusals", f"{run.job} begins though {sent.refused} was answered")
     if sent.merged:
         journal.violate("merges", f"{run.job} begins though it was merged into {sent.holder}")
     if sent.retried:
         return  # by hand: it starts when it can, whatever was said when it was submitted
+    if sent.run_at is not None:
+        journal.checked("due times")
     if sent.run_at is not None and run.since == run.began_at and run.wall_at < sent.run_at - 0.001:
         journal.violate("due times", f"{run.job} begins {sent.run_at - run.wall_at:.3f} s early")
     for on in sent.depends_on:
+        journal.checked("dependencies")
         ok = any(r.how == "ok" for r in journal.of_job.get(on, []))
         if not ok:
             journal.violate("dependencies", f"{run.job} begins before {on} has completed")

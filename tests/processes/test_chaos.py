@@ -23,7 +23,7 @@ pytestmark = pytest.mark.timeout(180)
 async def torment(
     kind: Callable[..., Awaitable[None]], folder: Path, *, times: int, **options: Any
 ) -> Result:
-    result = Result(kind.__name__, "")
+    result = Result(kind.__name__, [])
     try:
         await kind(folder / "run", result, seed=1, times=times, tick=lambda: None, **options)
     except Impossible as error:
