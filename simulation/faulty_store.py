@@ -1,7 +1,7 @@
 """The real store, seen through the troubles of a world."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 from fairlane.errors import StoreUnavailable
@@ -35,6 +35,7 @@ class FaultyStore:
         self._kill = kill
         self._journal = journal
         self.over = False
+        self.committed: Callable[[], Awaitable[None]] | None = None  # memory and store agree here
 
     def __getattr__(self, name: str) -> Any:
         real = getattr(self.real, name)
@@ -44,6 +45,8 @@ class FaultyStore:
         async def call(*args: Any, **kwargs: Any) -> Any:
             await self._meet(name, "before")
             answer = await real(*args, **kwargs)
+            if name == "commit" and self.committed is not None:
+                await self.committed()
             await self._meet(name, "after")
             return answer
 

@@ -1,8 +1,9 @@
 """One machine's worth of program: started, killed and started again under the same name."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from contextvars import copy_context
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -58,6 +59,7 @@ class Host:
         self._starts = 0
         self._frozen_since = 0.0
         self._closing: asyncio.Event | None = None
+        self.committed: Callable[[Host, FaultyStore], Awaitable[None]] | None = None
         self.people: list[asyncio.Task[None]] = []
         self.stores: list[FaultyStore] = []
         self.inboxes: list[ForgetfulInbox] = []
@@ -106,6 +108,8 @@ class Host:
         store = FaultyStore(
             self._disk.store(), self.process.name, self._faults, self.kill, self._journal
         )
+        if self.committed is not None:
+            store.committed = partial(self.committed, self, store)
         self.stores.append(store)
         return store
 

@@ -9,9 +9,10 @@ once.
 import asyncio
 from collections.abc import Callable
 from contextvars import Context, ContextVar, copy_context
-from typing import Any
+from typing import Any, Final
 
 Callback = Callable[..., Any]
+_MOST_ROUNDS: Final = 100_000  # at one instant; the busiest worlds need a few hundred
 
 
 class Standstill(Exception):
@@ -58,6 +59,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         self._passed = 0.0
         self._selector = self  # the base class asks it to wait
         self._clock_resolution = 1e-9
+        self._rounds = 0
 
     def time(self) -> float:
         return self._passed
@@ -65,6 +67,9 @@ class SimulatedLoop(asyncio.BaseEventLoop):
     def select(self, timeout: float | None) -> list[Any]:
         if timeout is None:
             raise Standstill("nothing is left to happen")
+        self._rounds = 0 if timeout else self._rounds + 1
+        if self._rounds > _MOST_ROUNDS:
+            raise Standstill("somebody goes round and round, and no time passes")
         self._passed += timeout
         return []
 

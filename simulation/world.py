@@ -20,6 +20,7 @@ from fairlane.errors import FairlaneError
 from simulation.clock import WallClock
 from simulation.disks import Kind, disk_of
 from simulation.faults import Faults, RandomFaults
+from simulation.faulty_store import FaultyStore
 from simulation.host import Host
 from simulation.journal import Journal, Run
 from simulation.loop import SimulatedLoop, Standstill
@@ -39,6 +40,7 @@ from simulation.user import User
 
 REST_SECONDS: Final = 4 * 3600.0
 _LOOK_SECONDS: Final = 5.0
+_MEMORY_CHECKS: Final = 0.05  # of all commits
 
 
 class Verdict(Struct):
@@ -67,6 +69,7 @@ class World:
         self.faults = faults or RandomFaults(Random(self.random.random()))
         self.followers: dict[str, Follower] = {}
         self.hosts: list[Host] = []
+        self._dice = Random(seed)  # of its own: looking must not change the world
         self._starvation = Starvation(self.journal)
         self.journal.on_begin = self._began
 
@@ -80,6 +83,7 @@ class World:
             faults=self.faults, random=Random(self.random.random()), rhythm=rhythm, slots=slots,
             lost=lost,
         )  # fmt: skip
+        host.committed = self._committed
         self.hosts.append(host)
         self.followers[name] = Follower(self.journal)
         return host
@@ -127,9 +131,6 @@ class World:
         while self.loop.time() < deadline and empty < 2:
             empty = 0 if any((await store.counts()).values()) else empty + 1
             await asyncio.sleep(_LOOK_SECONDS)
-        for host in self.hosts:
-            await asyncio.sleep(1.0)
-            self._check_memory(host, await store.image())
         self._judge(
             views={str(id): view for id, view in (await store.jobs(list(journal.sent))).items()},  # type: ignore[arg-type]
             firings=[
@@ -154,10 +155,11 @@ class World:
             await asyncio.sleep(1.0)
         self.journal.violate("progress", "nobody answers in the calm")
 
-    def _check_memory(self, host: Host, image: Any) -> None:
-        if host.is_leading and not len(host.engine.inbox):
+    async def _committed(self, host: Host, store: FaultyStore) -> None:
+        """Now and then, right after a commit, see that a new leader would know the same."""
+        if host.up and store is host.stores[-1] and self._dice.random() < _MEMORY_CHECKS:
             scheduler = host.engine.leader._scheduler
-            check_memory(self.journal, scheduler, image, self.wall.now())
+            check_memory(self.journal, scheduler, await store.real.image(), self.wall.now())
 
     def _judge(self, *, views: Any, firings: list[tuple[float, Any]]) -> None:
         journal = self.journal

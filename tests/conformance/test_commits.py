@@ -311,3 +311,14 @@ async def test_old_takes_and_answers_are_swept_out(store: Store) -> None:
     await store.commit(Changes(takes=[("host", NOW + day, JobId("b"))]), NOW + day + 1)
     assert (await store.load()).takes == [("host", NOW + day, "b")]
     assert await store.answer("k") is None
+
+
+async def test_a_start_counts_for_as_long_as_the_window_of_its_rate(store: Store) -> None:
+    day = 24 * 3600.0
+    rate = '{"code": {"starts": 2, "per_seconds": 604800}, "operator": {"per_seconds": null}}'
+    changes = Changes(takes=[("host", NOW, JobId("a"))], records={("rate", "host"): rate})
+    await store.commit(changes, NOW)
+    await store.commit(Changes(answers={"k": "{}"}), NOW + 2 * day)
+    assert (await store.load()).takes == [("host", NOW, "a")]
+    await store.commit(Changes(answers={"l": "{}"}), NOW + 9 * day)
+    assert (await store.load()).takes == []

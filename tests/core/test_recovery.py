@@ -1,5 +1,6 @@
 """After a crash: what was running goes back to the front once, otherwise it is failed."""
 
+from fairlane.core.inputs import Failure
 from fairlane.core.retry import Retry
 from tests.support.core import HIGH, LOW, World
 
@@ -122,3 +123,22 @@ def test_after_a_restart_what_dead_workers_ran_is_interrupted_and_the_rest_goes_
     crashed = [id for id in "ab" if other.job(id).crashes]
     assert len(crashed) == 1
     assert other.running == {"a", "b"} - set(crashed)
+
+
+def test_a_backoff_does_not_last_as_long_as_a_clock_that_was_set_back() -> None:
+    world = World()
+    world.submit("a", retry=Retry(times=1, first_seconds=10))
+    world.wait(5)
+    world.apply(world.outcome("a", "failed", failure=Failure("x", "x", retryable=True)))
+    world.now -= 3600  # nobody noticed: the process was not there
+    again = world.reloaded()
+    again.wait(16)  # the attempt had taken 5 seconds, and nobody knows how many of them remain
+    assert again.state("a") == "running"
+
+
+def test_a_band_is_not_starved_by_a_clock_that_was_set_back() -> None:
+    world = World()
+    fairness = world.scheduler.board.queues["q"].fairness
+    fairness.since[LOW] = world.now
+    fairness.clip(world.now - 3600)
+    assert fairness.since[LOW] == world.now - 3600

@@ -56,7 +56,11 @@ class Bench:
 
             return str(await ctx.stage("made").run(made, limits=["stages"]))
 
-        self.work, self.gated, self.staged = work, gated, staged
+        @self.app.task
+        async def talking(ctx: Context) -> None:
+            ctx.log("a last word")
+
+        self.work, self.gated, self.staged, self.talking = work, gated, staged, talking
 
 
 @pytest.fixture
@@ -277,3 +281,12 @@ async def test_a_program_that_cannot_lead_at_its_start_leads_when_it_can(
         await eventually(lambda: bench.store.elections > 1)
         bench.store.can_lead = True
         await later
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+async def test_what_a_job_said_before_it_ended_is_kept(bench: Bench, fault: Fault) -> None:
+    bench.store.spoil_once(lambda changes: changes.ended, fault)
+    job = await bench.talking.submit()
+    await job.wait()
+    assert bench.store.spoiled == 1
+    assert [line.message for line in await job.log()] == ["a last word"]

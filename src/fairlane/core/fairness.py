@@ -75,6 +75,10 @@ class Fairness:
     def shift(self, seconds: float) -> None:
         self.since = {band: at - seconds for band, at in self.since.items()}
 
+    def clip(self, now: float) -> None:
+        """Nobody has waited since a time that is still to come: the clock was set back."""
+        self.since = {band: min(at, now) for band, at in self.since.items()}
+
     def record(self) -> str:
         return msgspec.json.encode(Stored(self.passed, self.since, self.turns)).decode()
 

@@ -139,6 +139,8 @@ class Scheduler:
             except (FairlaneError, LookupError, TypeError, ValueError):
                 del board.declared[kind, name]
                 self.unreadable.append(f"{kind} {name}")
+        for queue in board.queues.values():
+            queue.fairness.clip(now)
         for key, at, _ in takes:
             try:
                 board.rate(key).take(min(at, now))
@@ -148,6 +150,8 @@ class Scheduler:
             if job.queue not in board.queues:
                 board.queues[job.queue] = Queue(job.queue)
             board.queues[job.queue].saw(job.position)
+            if job.state is State.RETRYING:
+                _reckon_wait(job, now)
             board.enter(job)
             if job.state is State.RUNNING:
                 for name, amount in job.terms.uses:
@@ -282,3 +286,9 @@ class Scheduler:
 
 
 _NOBODY = WorkerId("")
+
+
+def _reckon_wait(job: Job, now: float) -> None:
+    """A job that began in the future tells that the clock was set back since: its wait moves."""
+    if job.due_at is not None and job.started_at is not None and job.started_at > now:
+        job.due_at -= job.started_at - now

@@ -40,6 +40,11 @@ class Inbox:
     def put_first(self, inputs: Iterable[Input]) -> None:
         self._items.extendleft(reversed(list(inputs)))
 
+    def missing(self, inputs: Iterable[Input]) -> list[Input]:
+        """Return those that do not lie here: what does has its place among what else was said."""
+        here = {id(said) for said in list(self._items)}
+        return [said for said in inputs if id(said) not in here]
+
     def poke(self) -> None:
         """Have the leader look round, also when nothing new lies here."""
         woken, self._woken = self._woken, None

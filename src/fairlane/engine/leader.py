@@ -180,7 +180,8 @@ class Leader:
 
     async def _open(self) -> None:
         """Take in what the code declares, and what our worker may have told a former leader."""
-        happened = [*self._hall.declared(self._records), *self._hall.unsettled()]
+        unsettled = self._inbox.missing(self._hall.unsettled())
+        happened = [*self._hall.declared(self._records), *unsettled]
         try:
             await self._commit(happened, (), resent=True)
         except StoreError:
@@ -207,7 +208,7 @@ class Leader:
 
     async def _load(self) -> None:
         """Forget everything and rebuild it, then say who we are and who is dead."""
-        self._clock.jumped()  # forgotten: what is loaded is clipped to the clock as it is now
+        self._clock.jumped()  # loading reckons with the clock as it is now, whatever it was
         now = self._clock.now()
         self._scheduler = Scheduler()
         with _no_collections():
@@ -338,15 +339,17 @@ class Leader:
         self._keep(happened)
         await asyncio.sleep(self._rhythm.retry_seconds)
         await self._load()
-        self._inbox.put_first(self._hall.unsettled())
+        self._inbox.put_first(self._inbox.missing(self._hall.unsettled()))
 
     def _keep(self, happened: Sequence[Input]) -> None:
-        self._inbox.put_first(h for h in happened if isinstance(h, FromWorker))
+        """Keep what workers said; a jump of the clock is reckoned with by loading again."""
+        said = (h for h in happened if isinstance(h, FromWorker) and not isinstance(h, Jumped))
+        self._inbox.put_first(said)
 
     async def _replay(self, happened: Sequence[Input], rows: Sequence[InboxRow]) -> None:
         """Carry out a failed batch one by one, so that only what is at fault is left out."""
         alone: list[tuple[list[Input], list[InboxRow]]] = [
-            *(([said], []) for said in happened),
+            *(([said], []) for said in happened if not isinstance(said, Jumped)),
             *(([], [row]) for row in rows),
         ]
         await self._load()
@@ -361,7 +364,7 @@ class Leader:
                 log.exception("an input was set aside")
                 await self._load()
                 await self._set_aside(inputs, one_row, error)
-        self._inbox.put_first(self._hall.unsettled())
+        self._inbox.put_first(self._inbox.missing(self._hall.unsettled()))
 
     async def _set_aside(
         self, happened: Sequence[Input], rows: Sequence[InboxRow], error: Exception

@@ -269,9 +269,16 @@ class MemoryDatabase:
             )]  # fmt: skip
         before = at - self.keep_seconds
         if self.takes and self.takes[0][1] < before:
-            self.takes = [take for take in self.takes if take[1] >= before]
+            counts_since = before - self._longest_window()
+            self.takes = [take for take in self.takes if take[1] >= counts_since]
         for key in [key for key, (_, since) in self.answers.items() if since < before]:
             del self.answers[key]
+
+    def _longest_window(self) -> float:
+        """A start counts for as long as the window of its rate, which may be longer than a day."""
+        rates = (json for (kind, _), json in self.records.items() if kind == "rate")
+        settings = [setting for rate in rates for setting in msgspec.json.decode(rate).values()]
+        return max((setting.get("per_seconds") or 0.0 for setting in settings), default=0.0)
 
     # writes that know how to undo themselves
 

@@ -98,6 +98,11 @@ _REPORT: Final = (
     "coalesce(e.value ->> {index}, (SELECT body FROM report WHERE job = e.value ->> 0))"
 )
 
+# A start counts for as long as the window of its rate, and a window may be longer than a day.
+_LONGEST_WINDOW: Final = (
+    "SELECT coalesce(max(max(coalesce(body ->> '$.code.per_seconds', 0), "
+    "coalesce(body ->> '$.operator.per_seconds', 0))), 0) FROM record WHERE kind = 'rate'"
+)
 _NEW_JOBS: Final = f"""
 INSERT INTO job ({", ".join((*SHARED_JOB, *OWN_JOB))},
     attempt, failures, crashes, fence, holds_lane)
@@ -214,7 +219,7 @@ STATEMENTS: Final[tuple[tuple[str, str], ...]] = (
     ("set_aside", _insert("set_aside", "set_aside", ("input", "error", "at"))),
     ("old_events", "DELETE FROM event WHERE seq < NEW.old_events"),
     ("old_answers", "DELETE FROM answer WHERE at < NEW.old_answers"),
-    ("old_takes", "DELETE FROM take WHERE at < NEW.old_takes"),
+    ("old_takes", f"DELETE FROM take WHERE at < NEW.old_takes - ({_LONGEST_WINDOW})"),
 )
 
 COLUMNS: Final = tuple(dict.fromkeys(column for column, _ in STATEMENTS))
