@@ -348,8 +348,9 @@ class Leader:
 
     async def _replay(self, happened: Sequence[Input], rows: Sequence[InboxRow]) -> None:
         """Carry out a failed batch one by one, so that only what is at fault is left out."""
+        lasting: list[Input] = [said for said in happened if not isinstance(said, Jumped)]
         alone: list[tuple[list[Input], list[InboxRow]]] = [
-            *(([said], []) for said in happened if not isinstance(said, Jumped)),
+            *(([said], []) for said in lasting),
             *(([], [row]) for row in rows),
         ]
         await self._load()
