@@ -45,7 +45,7 @@ LEADING: Final = (
         name="what workers said, asked for again",
         guards="What a worker has not heard to be durable is said again to whoever loads next.",
         file=_LEADER,
-        find="*self._hall.declared(self._records), *self._hall.unsettled()]",
+        find="*self._hall.declared(self._records), *unsettled]",
         replace="*self._hall.declared(self._records)]",
         noticed_by=(suite("tests/simulation/test_guards_leading.py"),),
     ),
@@ -54,7 +54,7 @@ LEADING: Final = (
         guards="A stage that waits for its limit is in memory only: it asks again after a load.",
         file=_LEADER,
         find="""        await self._load()
-        self._inbox.put_first(self._hall.unsettled())""",
+        self._inbox.put_first(self._inbox.missing(self._hall.unsettled()))""",
         replace="""        await self._load()""",
         noticed_by=(worlds(),),
     ),

@@ -92,8 +92,8 @@ LIMITS: Final = (
         name="jumps from before a load",
         guards="A jump that the loaded picture has in it already must not be applied again.",
         file="src/fairlane/engine/leader.py",
-        find="        self._clock.jumped()  # forgotten",
-        replace="        # forgotten",
+        find="        self._clock.jumped()  # loading",
+        replace="        # loading",
         noticed_by=(suite("tests/simulation/test_guards_worlds.py"),),
     ),
     Mutation(

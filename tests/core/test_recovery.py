@@ -1,6 +1,6 @@
 """After a crash: what was running goes back to the front once, otherwise it is failed."""
 
-from fairlane.core.inputs import Failure
+from fairlane.core.inputs import Failure, Jumped
 from fairlane.core.retry import Retry
 from tests.support.core import HIGH, LOW, World
 
@@ -142,3 +142,13 @@ def test_a_band_is_not_starved_by_a_clock_that_was_set_back() -> None:
     fairness.since[LOW] = world.now
     fairness.clip(world.now - 3600)
     assert fairness.since[LOW] == world.now - 3600
+
+
+def test_a_jump_that_was_noticed_is_not_reckoned_with_again_by_loading() -> None:
+    world = World()
+    world.submit("a", retry=Retry(times=1, first_seconds=100))
+    world.apply(world.outcome("a", "failed", failure=Failure("x", "x", retryable=True)))
+    world.now -= 3600
+    world.apply(Jumped(3600))
+    due_at = world.job("a").due_at
+    assert world.reloaded().job("a").due_at == due_at == world.now + 100

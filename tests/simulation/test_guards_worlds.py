@@ -37,7 +37,7 @@ def test_a_standby_that_saw_the_clock_go_back_and_takes_over_keeps_the_rate(stor
         hand = Hand(first, world.journal, world.wall)
         await hand.submit([hand.plan(KINDS["limited"], IN_NO_TIME) for _ in range(3)])
         await asyncio.sleep(0.2)
-        world.wall.jump(-60.0)
+        hand.jump(-60.0)
         first.kill()
         await leads(second)
         hand = Hand(second, world.journal, world.wall)

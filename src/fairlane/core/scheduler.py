@@ -150,8 +150,8 @@ class Scheduler:
             if job.queue not in board.queues:
                 board.queues[job.queue] = Queue(job.queue)
             board.queues[job.queue].saw(job.position)
-            if job.state is State.RETRYING:
-                _reckon_wait(job, now)
+            if job.started_at is not None and job.started_at > now:
+                _set_back(job, job.started_at - now, now)
             board.enter(job)
             if job.state is State.RUNNING:
                 for name, amount in job.terms.uses:
@@ -279,16 +279,23 @@ class Scheduler:
         for queue in board.queues.values():
             queue.fairness.shift(seconds)
         for job in board.jobs.values():
-            if job.state is State.RETRYING and job.due_at is not None:
-                job.due_at -= seconds
+            if job.state in (State.RUNNING, State.RETRYING):
+                _set_back(job, seconds, board.now)
                 board.touch(job)
-                heappush(board.sleepers, (job.due_at, job.id))
+                if job.due_at is not None:
+                    heappush(board.sleepers, (job.due_at, job.id))
 
 
 _NOBODY = WorkerId("")
 
 
-def _reckon_wait(job: Job, now: float) -> None:
-    """A job that began in the future tells that the clock was set back since: its wait moves."""
-    if job.due_at is not None and job.started_at is not None and job.started_at > now:
-        job.due_at -= job.started_at - now
+def _set_back(job: Job, seconds: float, now: float) -> None:
+    """Move a job with a clock that was set back: a backoff is a duration, not an instant.
+
+    What began in the future tells, when it is loaded, that nobody has moved it yet; so nothing may
+    be left there that has been.
+    """
+    if job.state is State.RETRYING and job.due_at is not None:
+        job.due_at -= seconds
+    if job.started_at is not None:
+        job.started_at = min(job.started_at, now)
