@@ -98,13 +98,15 @@ class Hand:
         told.values = values
         journal.told.append(told)
         try:
-            await call
+            answer = await call
         except UNKNOWN:
             pass
         except FairlaneError as error:
             told.problem, told.heard_at = error.code, journal.now()
         else:
-            told.problem, told.heard_at = None, journal.now()
+            told.problem, told.heard_at, told.answer = None, journal.now(), answer
+            if (state := told.ended_as) is not None:
+                journal.ends.setdefault(subject, (state, journal.now()))
         journal.say(f"{verb} {subject} {values or ''}: {told.problem or 'done'}")
         return told
 
@@ -131,7 +133,16 @@ class Hand:
         return await self._tell("retry", sent.id, self._app.job(sent.id).retry())
 
     async def rerun(self, sent: Sent) -> Told:
-        return await self._tell("rerun", sent.id, self._app.rerun(sent.id))
+        told = await self._tell("rerun", sent.id, self._app.rerun(sent.id))
+        if told.problem is None and not told.answer.merged:
+            id = told.answer.id
+            self._journal.sent[id] = Sent(
+                id=id, kind=sent.kind, plan=sent.plan, lane=sent.lane, key=sent.key,
+                priority=Priority.NORMAL, run_at=None, depends_on=(), number=told.number,
+                sent_at=told.sent_at, process=self._host.process.name, batch=(id,),
+                heard_at=told.heard_at,
+            )  # fmt: skip
+        return told
 
     # steering queues, limits and schedules
 

@@ -75,10 +75,20 @@ class Told(Struct, eq=False):
     heard_at: float | None = None
     problem: str | None = None  # a code; None once it was carried out; "unknown" if nobody knows
     values: dict[str, Any] = field(default_factory=dict)
+    answer: Any = None
+
+    @property
+    def ended_as(self) -> str | None:
+        """Return the final state that the answer to a cancel or skip told of."""
+        if self.verb not in ("cancel", "skip") or self.problem is not None or not self.answer:
+            return None
+        state = str(self.answer["state"])
+        return state if state in ("cancelled", "skipped") else None
 
 
 class Take(Struct):
-    at: float
+    at: float  # with the time that was skipped
+    loop_at: float
     slack: float  # how much earlier it may have been decided, as a negative number
     job: str
 
@@ -108,6 +118,7 @@ class Journal:
         self.most = {name: Timeline(q.get("max_concurrent")) for name, q in QUEUES.items()}
         self.rates = {name: Timeline(starts) for name, (starts, _) in LIMITS.items()}
         self.amounts = {name: Timeline(amount) for name, amount in RESOURCES.items()}
+        self.slots: dict[str, int] = {}  # of each process, as far as somebody said
         self.takes: dict[str, list[Take]] = {key: [] for key in LIMITS}
         self.used: dict[str, int] = dict.fromkeys(RESOURCES, 0)
         self.stage_runs: dict[str, list[int]] = {}
@@ -183,8 +194,9 @@ class Journal:
 
     def take(self, key: str, run: Run) -> None:
         """Note a start that a rate limit counts. Time that was skipped counts as passed."""
-        now = self.now() + self.skipped_ahead
-        self.takes[key].append(Take(now, run.since - self.now(), run.job))
+        now = self.now()
+        slack = self.decided_since(run.process) - now
+        self.takes[key].append(Take(now + self.skipped_ahead, now, slack, run.job))
 
     @contextmanager
     def using(self, name: str, amount: int, run: Run) -> Iterator[None]:

@@ -1,10 +1,13 @@
 """Every job that was accepted reaches one final state, and the right one."""
 
 from collections.abc import Mapping
+from itertools import pairwise
 
 from fairlane.core.lifecycle import FINAL
 from fairlane.store.views import JobView
-from simulation.journal import Journal, Sent
+from simulation.journal import Journal, Run, Sent
+
+RETRIES = 2  # what every task of the program declares
 
 
 def check_ends(journal: Journal, views: Mapping[str, JobView], told: Mapping[str, str]) -> None:
@@ -26,6 +29,8 @@ def check_ends(journal: Journal, views: Mapping[str, JobView], told: Mapping[str
         if sent.id in told and told[sent.id] != view.state:
             journal.violate("events", f"{sent.id} is {view.state} and was told as {told[sent.id]}")
         _check_end(journal, sent, view)
+        _check_answers(journal, sent, view)
+        _check_attempts(journal, sent, view)
 
 
 def _check_end(journal: Journal, sent: Sent, view: JobView) -> None:
@@ -51,6 +56,42 @@ def _check_end(journal: Journal, sent: Sent, view: JobView) -> None:
         case "skipped":
             if "skip" not in asked and not sent.depends_on:
                 journal.violate("ends", f"{sent.id} is skipped and nobody skipped it")
+
+
+def _check_answers(journal: Journal, sent: Sent, view: JobView) -> None:
+    """What was taken out, and answered so, stays out unless somebody retries it."""
+    if sent.retried:
+        return
+    for told in journal.told:
+        state = told.ended_as if told.subject == sent.id else None
+        if state is not None:
+            journal.checked("answers")
+            if view.state != state:
+                journal.violate("answers", f"{sent.id} was answered {state} and is {view.state}")
+
+
+def _check_attempts(journal: Journal, sent: Sent, view: JobView) -> None:
+    """As many attempts as were planned: more after a failure, none after the last word."""
+    if sent.retried:
+        return
+    runs = journal.of_job.get(sent.id, [])
+    for one, next in pairwise(runs):
+        journal.checked("attempts")
+        if next.attempt <= one.attempt:
+            journal.violate("attempts", f"{sent.id}: {next.attempt} follows {one.attempt}")
+        if one.how in ("ok", "final") and not _was_troubled(journal, one, next):
+            journal.violate("attempts", f"{sent.id} begins again after it ended: {one.how}")
+    failures = sum(run.how in ("again", "stopped") for run in runs)
+    crashed = view.error is not None and view.error.code == "crash_loop"
+    if view.state == "failed" and not crashed and runs and runs[-1].how == "again":
+        journal.checked("attempts")
+        if failures <= RETRIES:
+            journal.violate("attempts", f"{sent.id} was given up after {failures} failures")
+
+
+def _was_troubled(journal: Journal, one: Run, next: Run) -> bool:
+    """Tell whether the word of how it ended may have been lost."""
+    return any(one.began_at - 30 <= at <= next.began_at for at, _, _ in journal.troubles)
 
 
 def _why(view: JobView) -> str:

@@ -1,6 +1,7 @@
 """What `explain` says is so. Asked and answered in one instant, so that nothing lies between."""
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 from simulation.journal import Journal
@@ -19,6 +20,8 @@ def check_explanation(journal: Journal, job: str, said: dict[str, Any]) -> None:
     codes = [reason["code"] for reason in said["reasons"]]
     texts = {reason["code"]: reason["message"] for reason in said["reasons"]}
     journal.checked("explain")
+    for code in codes:
+        journal.checked(f"explain {code}")
 
     def wrong(why: str) -> None:
         journal.violate("explain", f"{job} in {queue}: {said}, but {why}")
@@ -57,13 +60,45 @@ def check_explanation(journal: Journal, job: str, said: dict[str, Any]) -> None:
             if end is not None and end[1] < now and not (known and known.retried):
                 wrong(f"{holder} has ended")
     for key in LIMITS:
-        if key in sent.kind.limits and "rate" in codes:
+        if key in sent.kind.limits and "rate_limit" in codes:
             per_seconds = LIMITS[key][1]
             since = now + journal.skipped_ahead - per_seconds
             count = sum(take.at > since for take in journal.takes[key])
             least = min(journal.rates[key].possible(now))
             if count < least and not _recent_trouble(journal):
                 wrong(f"{count} of {least} starts were taken")
+    if "rate_limit" in codes and not sent.kind.limits:
+        wrong("it has no rate limit")
+    if "resource" in codes:
+        if not sent.kind.uses:
+            wrong("it uses no resource")
+        for name, amount in sent.kind.uses:
+            least = min(journal.amounts[name].possible(now))
+            if journal.used[name] + amount <= least and not _recent_use(journal):
+                wrong(f"{journal.used[name]} of {least} {name} are used")
+    if "strict" in codes:
+        _check_head(journal, queue, texts["strict"], wrong)
+
+
+def _check_head(journal: Journal, queue: str, text: str, wrong: Callable[[str], None]) -> None:
+    if queue != "strict":
+        wrong("the queue is not strict")
+    for head in _ID.findall(text):
+        known = journal.sent.get(head)
+        if known is not None and known.kind.queue != queue:
+            wrong(f"{head} is not of that queue")
+        if head in journal.ends and not (known and known.retried):
+            wrong(f"{head} has ended")
+
+
+def _recent_use(journal: Journal) -> bool:
+    """Tell whether a use may have ended, or been granted, of which the leader knows otherwise."""
+    since = journal.now() - 30
+    return _recent_trouble(journal) or any(
+        (run.kind.uses or run.kind.name == "staged")
+        and (run.ended_at is None or run.ended_at > since)
+        for run in journal.runs
+    )
 
 
 def _recent_trouble(journal: Journal) -> bool:

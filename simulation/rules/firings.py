@@ -24,6 +24,12 @@ def check_firings(journal: Journal, firings: list[tuple[float, str | None]]) -> 
     for run in journal.runs:
         if run.kind.name == "tick" and run.job not in journal.sent and run.job not in jobs:
             journal.violate("firings", f"{run.job} ran and belongs to no firing")
+    for job in jobs:
+        end = journal.ends.get(job)
+        last = journal.of_job[job][-1].how if job in journal.of_job else None
+        # Nobody takes these out by hand; only a worker that is lost too often fails one.
+        if last != "ok" and (end is None or end[0] != "failed"):
+            journal.violate("firings", f"{job} was fired, its last body: {last}, its end: {end}")
     if any(what in ("jump", "set back") for _, what, _ in journal.troubles):
         return  # which minutes there were is anybody's guess
     known = set(times)

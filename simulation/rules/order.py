@@ -8,6 +8,7 @@ cancelled, skipped, or lost its worker too often) has nothing to say.
 from collections import defaultdict
 
 from simulation.journal import Journal, Run, Sent
+from simulation.rules.turns import check_turns
 
 
 def check_order(journal: Journal) -> None:
@@ -18,6 +19,7 @@ def check_order(journal: Journal) -> None:
     for group in groups.values():
         group.sort(key=lambda sent: sent.number)
         _check_group(journal, group)
+    check_turns(journal)
 
 
 def _check_group(journal: Journal, group: list[Sent]) -> None:

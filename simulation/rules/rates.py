@@ -1,20 +1,27 @@
-"""In every window no more starts than a rate allows."""
+"""In every window no more starts than the rate in force allows."""
 
-from simulation.journal import Journal
+from simulation.journal import Journal, Take
 from simulation.program import LIMITS
 
 
 def check_rates(journal: Journal) -> None:
-    for key, (_, per_seconds) in LIMITS.items():
+    for key in LIMITS:
         takes = journal.takes[key]
-        most = max(journal.rates[key].possible(float("inf"), since=float("-inf")))
-        for first, last in zip(takes, takes[most:], strict=False):
-            journal.checked("rates")
-            # A start may have been decided earlier than its body began, never later.
-            apart = last.at - (first.at + first.slack)
-            if apart < per_seconds - 1e-6:
-                journal.violate(
-                    "rates",
-                    f"{most + 1} starts of {key} within {apart:.3f} s, from {first.job} to "
-                    f"{last.job}",
-                )
+        for index, last in enumerate(takes):
+            _check_window(journal, key, takes[:index], last)
+
+
+def _check_window(journal: Journal, key: str, before: list[Take], last: Take) -> None:
+    """Judge by the highest rate that may have been in force when the last start was decided."""
+    most = max(journal.rates[key].possible(last.loop_at, since=last.loop_at + last.slack))
+    if len(before) < most:
+        return
+    journal.checked("rates")
+    first = before[-most]
+    # A start may have been decided earlier than its body began, never later.
+    apart = last.at - (first.at + first.slack)
+    if apart < LIMITS[key][1] - 1e-6:
+        journal.violate(
+            "rates",
+            f"{most + 1} starts of {key} within {apart:.3f} s, from {first.job} to {last.job}",
+        )

@@ -7,6 +7,7 @@ def check_start(journal: Journal, run: Run) -> None:
     _lane(journal, run)
     _max_concurrent(journal, run)
     _paused(journal, run)
+    _slots(journal, run)
     _own_facts(journal, run)
 
 
@@ -31,6 +32,16 @@ def _max_concurrent(journal: Journal, run: Run) -> None:
     most = max(n for n in possible if n is not None)
     if running > most:
         journal.violate("max_concurrent", f"{running} run in {run.queue}, {most} may")
+
+
+def _slots(journal: Journal, run: Run) -> None:
+    if run.process not in journal.slots:
+        return
+    journal.checked("slots")
+    slots = journal.slots[run.process]
+    running = sum(other.process == run.process for other in journal.running.values())
+    if running > slots:
+        journal.violate("slots", f"{running} run in {run.process}, which has {slots} slots")
 
 
 def _paused(journal: Journal, run: Run) -> None:
@@ -63,6 +74,11 @@ def _own_facts(journal: Journal, run: Run) -> None:
         ok = any(r.how == "ok" for r in journal.of_job.get(on, []))
         if not ok:
             journal.violate("dependencies", f"{run.job} begins before {on} has completed")
+    for told in journal.told:
+        if told.verb == "cancel" and told.subject == run.job and told.problem is None:
+            journal.checked("cancelled")
+            if told.heard_at is not None and told.heard_at < run.since:
+                journal.violate("cancelled", f"{run.job} begins after it was cancelled")
     end = journal.ends.get(run.job)
     if end is not None and end[1] < run.since:
         journal.violate("final states", f"{run.job} begins after it had ended as {end[0]}")

@@ -15,17 +15,32 @@ def check_keys(journal: Journal) -> None:
                 continue
             journal.checked("uniqueness")
             late = [r for r in journal.of_job.get(other.id, []) if r.since > (sent.heard_at or 0)]
-            if late:
+            if late or _still_runs(journal, other, sent):
                 journal.violate(
                     "uniqueness",
                     f"{sent.id} was accepted while {other.id} with the same {_slot(sent)} lived",
                 )
 
 
+def _still_runs(journal: Journal, first: Sent, second: Sent) -> bool:
+    """Tell whether a body of the first outlasted the answer to the second.
+
+    A frozen process is given up before it knows, so what it runs proves nothing.
+    """
+    at = second.heard_at or 0
+    return any(
+        run.began_at < at
+        and (run.ended_at is None or run.ended_at > at)
+        and run.how != "killed"
+        and not any(what == "freeze" and whom == run.process for _, what, whom in journal.troubles)
+        for run in journal.of_job.get(first.id, [])
+    )
+
+
 def check_refusals(journal: Journal) -> None:
     for sent in journal.sent.values():
-        if sent.refused == "internal_error" and not journal.was_broken:
-            journal.violate("refusals", f"{sent.id} was answered internal_error")
+        if sent.refused is not None and sent.refused not in _expected(journal, sent):
+            journal.violate("refusals", f"{sent.id} was answered {sent.refused}")
         if sent.refused not in ("duplicate", "lane_busy") and not sent.merged:
             continue
         journal.checked("refusals")
@@ -35,6 +50,8 @@ def check_refusals(journal: Journal) -> None:
             continue
         known = journal.sent.get(holder)
         slots = {_slot(journal.sent[id]) for id in sent.batch}
+        if known is None and not _may_be_a_rerun(journal, slots):
+            journal.violate("refusals", f"{sent.id} was refused for {holder}, whom nobody knows")
         if known is not None and _slot(known) not in slots:
             journal.violate("refusals", f"{sent.id} was refused for {holder}, which has no claim")
         end = journal.ends.get(holder)
@@ -42,6 +59,31 @@ def check_refusals(journal: Journal) -> None:
             journal.violate(
                 "refusals", f"{sent.id} was refused for {holder}, which had ended as {end[0]}"
             )
+
+
+def _expected(journal: Journal, sent: Sent) -> set[str]:
+    """Return the codes that such a job may be refused with; a batch is refused as a whole."""
+    codes = {"internal_error"} if journal.was_broken else set()
+    for id in sent.batch:
+        other = journal.sent[id]
+        if other.kind.has_key:
+            codes.add("duplicate")
+        if other.kind.queue in ("single", "merged"):
+            codes.add("lane_busy")
+        if any(on not in journal.sent for on in other.depends_on):
+            codes.add("not_found")
+    return codes
+
+
+def _may_be_a_rerun(journal: Journal, slots: set[str | None]) -> bool:
+    """Tell whether somebody never heard which job a rerun of such a one became."""
+    return any(
+        told.verb == "rerun"
+        and told.problem == "unknown"
+        and told.subject in journal.sent
+        and _slot(journal.sent[told.subject]) in slots
+        for told in journal.told
+    )
 
 
 def _slot(sent: Sent) -> str | None:

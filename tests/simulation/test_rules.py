@@ -1,12 +1,18 @@
 """The rules notice what they are there for: each is shown a journal that breaks it."""
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 
 import pytest
 
-from simulation.journal import Journal, Run, Sent
+from fairlane.core.job import JobId
+from fairlane.store.views import ErrorView, JobView, Progress
+from simulation.journal import Journal, Run, Sent, Told
 from simulation.loop import SimulatedLoop
 from simulation.program import KINDS, Plan
+from simulation.rules.ends import check_ends
+from simulation.rules.explaining import check_explanation
+from simulation.rules.firings import check_firings
 from simulation.rules.order import check_order
 from simulation.rules.rates import check_rates
 from simulation.rules.starting import check_start
@@ -137,3 +143,152 @@ def test_a_completed_stage_that_runs_again(journal: Journal) -> None:
     assert not journal.violations
     journal.stage_ran(run)
     assert broken(journal) == {"stages"}
+
+
+def cancelled(journal: Journal, id: str, state: str = "cancelled", at: float = -1.0) -> None:
+    journal.told.append(
+        Told("cancel", id, at - 1, journal.next_number(), heard_at=at, answer={"state": state})
+    )
+
+
+def past(journal: Journal, *ids: str, kind: str = "plain", **facts: object) -> list[Sent]:
+    """Write down jobs that were accepted before the world began, one after the other."""
+    found = [sent(journal, id, kind, **facts) for id in ids]
+    for index, one in enumerate(found):
+        one.sent_at, one.heard_at = index - 20.0, index - 19.5
+    return found
+
+
+def ran(journal: Journal, id: str, kind: str = "plain", lane: str | None = None) -> Run:
+    run = begin(journal, id, kind, lane)
+    journal.finish(run, "ok")
+    return run
+
+
+def view(id: str, state: str, *, error: str | None = None) -> JobView:
+    found = ErrorView(code=error, message="", retryable=False, traceback="") if error else None
+    return JobView(
+        id=JobId(id), task="plain", queue="line", lane=None, kind="work", state=state,
+        priority="normal", position=None, params={}, progress=Progress(), stages=[], statistics={},
+        attempt=1, crashes=0, stopping=False, waiting_for=[], error=found, result=None, meta={},
+        artifacts=[], worker=None, device=None, due_at=None, created_at=datetime.now(UTC),
+        started_at=None, ended_at=None,
+    )  # fmt: skip
+
+
+def test_an_answered_cancel_of_a_job_that_ends_otherwise(journal: Journal) -> None:
+    sent(journal, "a", depends_on=("x",))
+    cancelled(journal, "a")
+    check_ends(journal, {"a": view("a", "skipped")}, {})
+    assert broken(journal) == {"answers"}
+
+
+def test_too_few_attempts(journal: Journal) -> None:
+    sent(journal, "a")
+    journal.finish(begin(journal, "a"), "again")
+    check_ends(journal, {"a": view("a", "failed", error="retryable")}, {})
+    assert broken(journal) == {"attempts"}
+
+
+def test_another_attempt_after_the_last(journal: Journal) -> None:
+    sent(journal, "a")
+    ran(journal, "a")
+    begin(journal, "a").attempt = 2
+    journal.finish(journal.runs[-1], "final")
+    check_ends(journal, {"a": view("a", "failed", error="permanent")}, {})
+    assert broken(journal) == {"attempts"}
+
+
+def test_a_body_after_an_answered_cancel(journal: Journal) -> None:
+    sent(journal, "a")
+    cancelled(journal, "a", state="running")
+    begin(journal, "a")
+    assert broken(journal) == {"cancelled"}
+
+
+def test_a_body_that_outlasts_the_acceptance_of_its_twin(journal: Journal) -> None:
+    past(journal, "a", "b", kind="unique", key="k")
+    run = begin(journal, "a", "unique")
+    run.began_at = run.since = -19.2
+    check_keys(journal)
+    assert broken(journal) == {"uniqueness"}
+
+
+def test_more_starts_than_a_lowered_rate(journal: Journal) -> None:
+    journal.rates["api"].sending(1, -2.0).heard_at = -1.0
+    for id in "ab":
+        journal.finish(begin(journal, id, "limited"), "ok")
+    check_rates(journal)
+    assert broken(journal) == {"rates"}
+
+
+def test_more_bodies_than_slots(journal: Journal) -> None:
+    journal.slots["A1"] = 1
+    begin(journal, "a")
+    assert not journal.violations
+    begin(journal, "b")
+    assert broken(journal) == {"slots"}
+
+
+@pytest.mark.parametrize("code", ["rate_limit", "resource", "strict"])
+def test_an_explanation_that_names_what_is_not_in_the_way(journal: Journal, code: str) -> None:
+    sent(journal, "a")
+    reasons = [{"code": code, "message": "so it says"}]
+    check_explanation(journal, "a", {"state": "queued", "reasons": reasons})
+    assert broken(journal) == {"explain"}
+
+
+@pytest.mark.parametrize("code", ["lane_busy", "not_found", "internal_error", "conflict"])
+def test_a_refusal_that_such_a_job_cannot_get(journal: Journal, code: str) -> None:
+    (refused,) = past(journal, "a", kind="unique", key="k")
+    refused.refused, refused.holder = code, "a"
+    check_refusals(journal)
+    assert broken(journal) == {"refusals"}
+
+
+def test_a_refusal_for_somebody_unknown(journal: Journal) -> None:
+    (refused,) = past(journal, "a", kind="unique", key="k")
+    refused.refused, refused.holder = "duplicate", "x"
+    check_refusals(journal)
+    assert broken(journal) == {"refusals"}
+
+
+def test_a_lower_band_twice_before_a_higher_one(journal: Journal) -> None:
+    past(journal, "a", "b", priority=2)
+    past(journal, "c", priority=0)
+    for id in "abc":
+        ran(journal, id).since += 0.001 if id == "c" else 0.0
+    check_order(journal)
+    assert broken(journal) == {"bands"}
+
+
+def test_another_between_two_attempts_in_a_lane(journal: Journal) -> None:
+    past(journal, "a", "b", kind="laned", lane="x")
+    for id in "aba":
+        ran(journal, id, "laned", lane="x")
+    check_order(journal)
+    assert broken(journal) == {"held lanes"}
+
+
+def test_another_between_two_attempts_in_a_strict_queue(journal: Journal) -> None:
+    past(journal, "a", "b", kind="strict")
+    for id in "aba":
+        ran(journal, id, "strict")
+    journal.runs[0].ended_at = -5.0
+    check_order(journal)
+    assert broken(journal) == {"strict"}
+
+
+def test_two_turns_of_a_bucket_while_another_waits(journal: Journal) -> None:
+    past(journal, "a", "b", kind="turning", lane="x")
+    past(journal, "c", kind="turning", lane="y")
+    ran(journal, "a", "turning", "x")
+    ran(journal, "b", "turning", "x")
+    ran(journal, "c", "turning", "y").since += 0.001
+    check_order(journal)
+    assert broken(journal) == {"rounds"}
+
+
+def test_a_firing_whose_job_never_began(journal: Journal) -> None:
+    check_firings(journal, [(30.0, "a")])
+    assert broken(journal) == {"firings"}
