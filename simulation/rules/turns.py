@@ -9,7 +9,7 @@ from itertools import pairwise
 from simulation.journal import Journal, Run, Sent
 from simulation.program import STARVATION_PICKS
 
-_DOUBT_SECONDS = 30.0  # how long a trouble, or what was told, may have its effects
+_DOUBT_SECONDS = 30.0  # how long a trouble may have its effects
 _OUTCOME_SECONDS = 1.5  # how long it may take until the leader knows how an attempt ended
 
 
@@ -115,6 +115,8 @@ def _check_rounds(journal: Journal) -> None:
                 continue
             before = passed.get(sent.lane)
             passed[sent.lane] = run
+            if _waited(journal, waiting, run, run):
+                journal.checked("rounds")
             if (
                 before is None
                 or not _waited(journal, waiting, before, run)
@@ -122,7 +124,6 @@ def _check_rounds(journal: Journal) -> None:
                 or not _is_free(journal, waiting, sent_there, before)
             ):
                 continue
-            journal.checked("rounds")
             journal.violate(
                 "rounds",
                 f"{before.job} and {run.job} of bucket {sent.lane} begin while {waiting.id} waits",
@@ -165,12 +166,7 @@ def _waited(journal: Journal, sent: Sent, one: Run, other: Run) -> bool:
 
 
 def _is_quiet(journal: Journal, since: float, until: float) -> bool:
-    return not any(
-        since - _DOUBT_SECONDS <= at <= until for at, _, _ in journal.troubles
-    ) and not any(
-        told.sent_at <= until and (told.heard_at is None or told.heard_at >= since)
-        for told in journal.told
-    )
+    return not any(since - _DOUBT_SECONDS <= at <= until for at, _, _ in journal.troubles)
 
 
 def _first(journal: Journal, sent: Sent) -> Run | None:
