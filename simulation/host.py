@@ -77,6 +77,7 @@ class Host:
         self._starts += 1
         self.process = Process(f"{self.name}{self._starts}")
         self.processes.append(self.process)
+        self._journal.slots[self.process.name] = self.slots
         context = copy_context()
         context.run(current.set, self.process)
         here = Surroundings(self.process.name, self._journal, self._wall)
