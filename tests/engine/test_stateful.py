@@ -37,6 +37,7 @@ from tests.support.stateful_wishes import BANDS, LANES, QUEUES, TASKS, Band, Wis
 
 EXAMPLES: Final = os.environ.get("FAIRLANE_EXAMPLES")
 STEPS: Final = 30
+MOST_STEPS_TO_THE_END: Final = 200
 NOBODY: Final = "nobody"
 _SCARCE: Final = ("metered", "light", "heavy")
 
@@ -385,12 +386,16 @@ class Stores(RuleBasedStateMachine):
         self._settle()
         self.set_resource(3)
         self.all_agree()
-        while self.of_kind("live"):
+        for _ in range(MOST_STEPS_TO_THE_END):
             if running := self.of_kind("running"):
                 self._finish(running[0], "completed")
-            else:
+            elif self.of_kind("live"):
                 self.advance(60)
+            else:
+                return
             self.all_agree()
+        stuck = self._each(lambda side: side.shown())[0]["explained"]
+        pytest.fail(f"jobs are left that never start: {stuck}")
 
     # what must be so after every step
 

@@ -94,10 +94,12 @@ class Order:
         return tops[self._fair(queue, list(tops))] if tops else None
 
     def _strict_head(self, queue: str) -> Entry | None:
-        for job in self.lines[queue]:
-            if job.state in ("queued", "retrying"):
-                able = job.state == "queued" and self._holder(job) in (None, job)
-                return job if able and self._has_what_it_needs(job) else None
+        """The head is never passed, but by the job whose lane it waits for."""
+        for head in self.lines[queue]:
+            if head.state in ("queued", "retrying"):
+                job = self._holder(head) or head if head.state == "queued" else head
+                able = job.state == "queued" and self._has_what_it_needs(job)
+                return job if able else None
         return None
 
     def _fair(self, queue: str, able: list[Band]) -> Band:

@@ -34,8 +34,13 @@ class Inbox:
         self._items.extend(inputs)
         woken = self._woken
         if woken is not None and woken is not self._promised:
-            self._promised = woken
-            asyncio.get_running_loop().call_soon(self.poke)
+            try:
+                loop = asyncio.get_running_loop()
+            except RuntimeError:
+                self.poke()  # a thread without a loop comes round to nothing
+            else:
+                self._promised = woken
+                loop.call_soon(self.poke)
 
     def put_first(self, inputs: Iterable[Input]) -> None:
         self._items.extendleft(reversed(list(inputs)))
