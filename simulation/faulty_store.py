@@ -10,7 +10,7 @@ from simulation.faults import Faults, Moment
 from simulation.journal import Journal
 
 VERBS: Final = frozenset({
-    "open", "close", "append", "answer", "version", "jobs", "submission", "history", "seq",
+    "open", "close", "append", "answers", "version", "jobs", "submission", "history", "seq",
     "counts", "picture", "lanes", "events", "log", "records", "firings", "durations", "image",
     "lead", "resign", "leader", "load", "take", "ended", "payloads", "commit",
 })  # fmt: skip

@@ -178,6 +178,14 @@ class Hand:
         call = self._app.set_resource(name, amount)
         return await self._set("resource", name, self._journal.amounts[name], amount, call)
 
+    async def pause_schedule(self) -> Told:
+        line, call = self._journal.schedule_paused, self._app.pause_schedule(SCHEDULE)
+        return await self._set("pause schedule", SCHEDULE, line, True, call)
+
+    async def resume_schedule(self) -> Told:
+        line, call = self._journal.schedule_paused, self._app.resume_schedule(SCHEDULE)
+        return await self._set("resume schedule", SCHEDULE, line, False, call)
+
     async def fire(self) -> Told:
         return await self._tell("fire", SCHEDULE, self._app.fire(SCHEDULE))
 
@@ -199,7 +207,7 @@ class Hand:
         except (FairlaneError, TimeoutError):
             return
         if (journal.next_number(), journal.now(), len(journal.troubles)) == before:
-            check_explanation(journal, sent.id, said)
+            check_explanation(journal, sent.id, said, asked=self._host.process.name)
 
     async def wait(self, sent: Sent) -> bool:
         """Wait for a job to end; return whether that was heard."""

@@ -115,6 +115,7 @@ class Journal:
         self.tell: Callable[[str], None] | None = None
         self.checks: dict[str, int] = {}
         self.paused = {name: Timeline[str | None](None) for name in QUEUES}
+        self.schedule_paused = Timeline(False)
         self.most = {name: Timeline(q.get("max_concurrent")) for name, q in QUEUES.items()}
         self.rates = {name: Timeline(starts) for name, (starts, _) in LIMITS.items()}
         self.amounts = {name: Timeline(amount) for name, amount in RESOURCES.items()}

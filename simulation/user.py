@@ -32,6 +32,7 @@ class User:
             (1, self._prioritize), (0.7, self._skip), (1, self._retry), (0.7, self._pause_queue),
             (1.2, self._resume), (1, self._set_most), (0.5, self._set_rate),
             (0.5, self._set_amount), (2, self._explain), (0.3, self._hand.fire),
+            (0.1, self._hand.pause_schedule), (0.3, self._hand.resume_schedule),
             (0.3, self._rerun), (1, self._wait),
         ]  # fmt: skip
 

@@ -119,7 +119,9 @@ class World:
         """Let everything come to its end without further trouble."""
         journal = self.journal
         await asyncio.sleep(_LOOK_SECONDS)  # what the dead have sent is decided first
+        paused = journal.schedule_paused.sending(True, journal.now())
         await self._insist(lambda app: app.pause_schedule(SCHEDULE))
+        paused.heard_at = journal.now()
         for queue in QUEUES:
             change = journal.paused[queue].sending(None, journal.now())
             await self._insist(partial(_resume, queue))
@@ -131,13 +133,13 @@ class World:
         while self.loop.time() < deadline and empty < 2:
             empty = 0 if any((await store.counts()).values()) else empty + 1
             await asyncio.sleep(_LOOK_SECONDS)
-        self._judge(
-            views={str(id): view for id, view in (await store.jobs(list(journal.sent))).items()},  # type: ignore[arg-type]
-            firings=[
-                (firing.fire_at.timestamp(), firing.job)
-                for firing in await store.firings(SCHEDULE, limit=1000)
-            ],
-        )
+        firings = [
+            (firing.fire_at.timestamp(), firing.job)
+            for firing in await store.firings(SCHEDULE, limit=1000)
+        ]
+        known = [*journal.sent, *(job for _, job in firings if job is not None)]
+        views = await store.jobs(known)  # type: ignore[arg-type]
+        self._judge(views={str(id): view for id, view in views.items()}, firings=firings)
         await store.close()
 
     async def _insist(self, call: Callable[[Any], Any]) -> None:
@@ -170,7 +172,7 @@ class World:
         check_rates(journal)
         check_keys(journal)
         check_refusals(journal)
-        check_firings(journal, firings)
+        check_firings(journal, firings, views)
         if journal.running:
             journal.violate("progress", f"{len(journal.running)} bodies never ended")
 

@@ -79,14 +79,23 @@ def _check_attempts(journal: Journal, sent: Sent, view: JobView) -> None:
         journal.checked("attempts")
         if next.attempt <= one.attempt:
             journal.violate("attempts", f"{sent.id}: {next.attempt} follows {one.attempt}")
-        if one.how in ("ok", "final") and not _was_troubled(journal, one, next):
+        ended = one.how in ("ok", "final") and not _was_too_long(one)
+        if ended and not _was_troubled(journal, one, next):
             journal.violate("attempts", f"{sent.id} begins again after it ended: {one.how}")
-    failures = sum(run.how in ("again", "stopped") for run in runs)
-    crashed = view.error is not None and view.error.code == "crash_loop"
-    if view.state == "failed" and not crashed and runs and runs[-1].how == "again":
+    # A body that a frozen process ends late may have timed out, whatever its last line was.
+    failures = sum(run.how != "killed" for run in runs)
+    # A worker was lost too often, or the outcome could not be carried out and was set aside.
+    otherwise = view.error is not None and view.error.code in ("crash_loop", "internal_error")
+    if view.state == "failed" and not otherwise and runs and runs[-1].how == "again":
         journal.checked("attempts")
         if failures <= RETRIES:
             journal.violate("attempts", f"{sent.id} was given up after {failures} failures")
+
+
+def _was_too_long(run: Run) -> bool:
+    """Tell a body that did not listen to its time-out: what it returned then does not count."""
+    most = run.kind.timeout_seconds
+    return most is not None and (run.ended_at or run.began_at) - run.began_at >= most
 
 
 def _was_troubled(journal: Journal, one: Run, next: Run) -> bool:

@@ -10,7 +10,8 @@ from simulation.program import LIMITS
 _ID = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}")
 
 
-def check_explanation(journal: Journal, job: str, said: dict[str, Any]) -> None:
+def check_explanation(journal: Journal, job: str, said: dict[str, Any], *, asked: str) -> None:
+    """`asked` is the process that answered: it leads, and only its own worker works."""
     sent = journal.sent.get(job)
     if sent is None:
         return
@@ -76,6 +77,10 @@ def check_explanation(journal: Journal, job: str, said: dict[str, Any]) -> None:
             least = min(journal.amounts[name].possible(now))
             if journal.used[name] + amount <= least and not _recent_use(journal):
                 wrong(f"{journal.used[name]} of {least} {name} are used")
+    if "worker" in codes:
+        busy = sum(run.process == asked for run in journal.running.values())
+        if busy < journal.slots[asked] and not _recent_trouble(journal):
+            wrong(f"{busy} of {journal.slots[asked]} slots are taken")
     if "strict" in codes:
         _check_head(journal, queue, texts["strict"], wrong)
 

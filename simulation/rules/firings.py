@@ -1,6 +1,9 @@
 """Each firing of a schedule is one job: at most one, and one where nothing was in its way."""
 
+from collections.abc import Mapping
+
 from fairlane.ids import firing_id
+from fairlane.store.views import JobView
 from simulation.clock import START
 from simulation.journal import Journal
 from simulation.program import GRACE_SECONDS, SCHEDULE
@@ -8,7 +11,9 @@ from simulation.program import GRACE_SECONDS, SCHEDULE
 _MINUTE = 60.0
 
 
-def check_firings(journal: Journal, firings: list[tuple[float, str | None]]) -> None:
+def check_firings(
+    journal: Journal, firings: list[tuple[float, str | None]], views: Mapping[str, JobView]
+) -> None:
     """`firings` are what the public list of firings says; bodies must fit it."""
     times = [at for at, _ in firings]
     if len(set(times)) != len(times):
@@ -25,6 +30,8 @@ def check_firings(journal: Journal, firings: list[tuple[float, str | None]]) -> 
         if run.kind.name == "tick" and run.job not in journal.sent and run.job not in jobs:
             journal.violate("firings", f"{run.job} ran and belongs to no firing")
     for job in jobs:
+        if job not in views:
+            journal.violate("firings", f"{job} was fired and does not exist")
         end = journal.ends.get(job)
         last = journal.of_job[job][-1].how if job in journal.of_job else None
         # Nobody takes these out by hand; only a worker that is lost too often fails one.
@@ -32,11 +39,25 @@ def check_firings(journal: Journal, firings: list[tuple[float, str | None]]) -> 
             journal.violate("firings", f"{job} was fired, its last body: {last}, its end: {end}")
     if any(what in ("jump", "set back") for _, what, _ in journal.troubles):
         return  # which minutes there were is anybody's guess
+    _check_pauses(journal, firings)
     known = set(times)
     for at in sorted(known):
         quiet = not any(
             at - START - _MINUTE - 5 <= when <= at - START + _MINUTE + GRACE_SECONDS
             for when, _, _ in journal.troubles
         )
-        if quiet and at + _MINUTE < max(known) and at + _MINUTE not in known:
-            journal.violate("firings", f"nothing fired at {at + _MINUTE - START:.0f} s")
+        next_at = at + _MINUTE
+        could = journal.schedule_paused.possible(next_at - START + GRACE_SECONDS, since=at - START)
+        if quiet and could == {False} and next_at < max(known) and next_at not in known:
+            journal.violate("firings", f"nothing fired at {next_at - START:.0f} s")
+
+
+def _check_pauses(journal: Journal, firings: list[tuple[float, str | None]]) -> None:
+    """What a pause kept from firing stays missed; by hand it can be fired all the same."""
+    for at, job in firings:
+        since = at - START
+        could = journal.schedule_paused.possible(since + _MINUTE + GRACE_SECONDS, since=since)
+        if at % _MINUTE == 0 and job is not None:
+            journal.checked("pauses of schedules")
+            if could == {True}:
+                journal.violate("firings", f"{job} was fired at {since:.0f} s, during a pause")

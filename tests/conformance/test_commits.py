@@ -80,7 +80,7 @@ async def test_a_job_that_fails_a_constraint_takes_the_whole_commit_with_it(stor
     image = await store.load()
     assert list(image.jobs) == [first]
     assert (image.records, image.takes, image.seq) == ({}, [], 0)
-    assert await store.answer("key") is None
+    assert await store.answers(["key"]) == {}
     assert [row.key for row in await store.take(10)] == ["key"]
     assert await store.jobs([JobId("b"), JobId("c")]) == {}
 
@@ -310,7 +310,7 @@ async def test_old_takes_and_answers_are_swept_out(store: Store) -> None:
     await store.commit(changes, NOW)
     await store.commit(Changes(takes=[("host", NOW + day, JobId("b"))]), NOW + day + 1)
     assert (await store.load()).takes == [("host", NOW + day, "b")]
-    assert await store.answer("k") is None
+    assert await store.answers(["k"]) == {}
 
 
 async def test_a_start_counts_for_as_long_as_the_window_of_its_rate(store: Store) -> None:

@@ -34,8 +34,8 @@ async def test_a_row_stays_until_a_commit_consumes_it(store: Store) -> None:
     assert len(await store.take(10)) == 2
     await store.commit(Changes(consumed=[first.id], answers={"one": '"done"'}), NOW)
     assert [row.key for row in await store.take(10)] == ["two"]
-    assert await store.answer("one") == '"done"'
-    assert await store.answer("two") is None
+    assert await store.answers(["one"]) == {"one": '"done"'}
+    assert await store.answers(["two"]) == {}
 
 
 async def test_a_key_that_has_its_answer_is_not_taken_again(store: Store) -> None:

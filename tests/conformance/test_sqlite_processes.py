@@ -97,7 +97,7 @@ async def test_appends_get_in_beside_a_leader_that_commits_without_a_pause(
     for number in range(20):
         await store.append(f"k{number}", "{}", NOW)
     assert int(await heard(leader)) < 20 * 100
-    assert await store.answer("k") == "1"
+    assert await store.answers(["k"]) == {"k": "1"}
 
 
 async def test_a_leader_stands_back_until_the_writer_is_done_or_its_patience_ends(

@@ -87,8 +87,8 @@ def test_no_statement_of_a_commit_reads_a_table_from_end_to_end(
 
 @pytest.mark.parametrize(
     "name",
-    ["LIVE_JOBS", "ENDED_JOBS", "LOG", "TAKE", "ANSWER", "ENDED_AS_JOBS", "PAYLOADS", "EVENT_RANGE",
-     "EVENTS", "LAST_SEQ", "DROP", "FIRINGS", "RECORDS_OF_KIND", "LANES_OF_QUEUE"],
+    ["LIVE_JOBS", "ENDED_JOBS", "LOG", "TAKE", "ANSWERS", "ENDED_AS_JOBS", "PAYLOADS",
+     "EVENT_RANGE", "EVENTS", "LAST_SEQ", "DROP", "FIRINGS", "RECORDS_OF_KIND", "LANES_OF_QUEUE"],
 )  # fmt: skip
 def test_no_hot_question_reads_a_table_from_end_to_end(
     connection: apsw.Connection, name: str

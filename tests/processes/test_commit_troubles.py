@@ -265,8 +265,8 @@ async def test_what_another_process_sent_and_nobody_can_read_is_set_aside(
     """As from a newer version, or from somebody who writes into the inbox by hand."""
     await bench.store.append("unreadable", '{"type":"from the future"}', 0.0)
     await finishes(bench)
-    answer = await eventually(lambda: bench.store.answer("unreadable"))
-    assert isinstance(from_text(answer), InternalError)
+    answers = await eventually(lambda: bench.store.answers(["unreadable"]))
+    assert isinstance(from_text(answers["unreadable"]), InternalError)
     assert [kind for kind, _ in set_aside(tmp_path / "work.db")] == ["from the future"]
 
 

@@ -6,10 +6,11 @@ from datetime import UTC, datetime
 import pytest
 
 from fairlane.core.job import JobId
+from fairlane.ids import firing_id
 from fairlane.store.views import ErrorView, JobView, Progress
 from simulation.journal import Journal, Run, Sent, Told
 from simulation.loop import SimulatedLoop
-from simulation.program import KINDS, Plan
+from simulation.program import KINDS, SCHEDULE, Plan
 from simulation.rules.ends import check_ends
 from simulation.rules.explaining import check_explanation
 from simulation.rules.firings import check_firings
@@ -230,11 +231,12 @@ def test_more_bodies_than_slots(journal: Journal) -> None:
     assert broken(journal) == {"slots"}
 
 
-@pytest.mark.parametrize("code", ["rate_limit", "resource", "strict"])
+@pytest.mark.parametrize("code", ["rate_limit", "resource", "strict", "worker"])
 def test_an_explanation_that_names_what_is_not_in_the_way(journal: Journal, code: str) -> None:
     sent(journal, "a")
+    journal.slots["A1"] = 1
     reasons = [{"code": code, "message": "so it says"}]
-    check_explanation(journal, "a", {"state": "queued", "reasons": reasons})
+    check_explanation(journal, "a", {"state": "queued", "reasons": reasons}, asked="A1")
     assert broken(journal) == {"explain"}
 
 
@@ -290,5 +292,16 @@ def test_two_turns_of_a_bucket_while_another_waits(journal: Journal) -> None:
 
 
 def test_a_firing_whose_job_never_began(journal: Journal) -> None:
-    check_firings(journal, [(30.0, "a")])
+    check_firings(journal, [(30.0, "a")], {})
+    assert broken(journal) == {"firings"}
+
+
+def test_a_firing_during_a_pause(journal: Journal) -> None:
+    at = 1_800_000_060.0  # the first full minute of a world
+    job = firing_id(SCHEDULE, at)
+    ran(journal, job, "tick")
+    check_firings(journal, [(at, job)], {job: view(job, "completed")})
+    assert not journal.violations
+    journal.schedule_paused.sending(True, -2.0).heard_at = -1.0
+    check_firings(journal, [(at, job)], {job: view(job, "completed")})
     assert broken(journal) == {"firings"}

@@ -28,7 +28,7 @@ def test_a_world_is_full_of_trouble_and_of_checks() -> None:
     verdicts = [simulate(seed) for seed in range(40, 52)]
     troubles = {name for verdict in verdicts for name in verdict.faults}
     checks = {name for verdict in verdicts for name in verdict.checks}
-    assert {"kill", "freeze", "close", "slow call"} <= troubles
+    assert {"kill", "freeze", "close", "slow call", "lost wake-up", "stale outcome"} <= troubles
     assert {
         "one attempt per lane", "max_concurrent", "pauses", "resources", "rates", "order",
         "uniqueness", "refusals", "starvation", "events", "legal changes", "explain", "firings",

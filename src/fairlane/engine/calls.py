@@ -55,9 +55,9 @@ class Calls:
         longest = self._rhythm.answer_seconds
         pause = longest / 4
         while loop.time() < deadline:
-            text = await self._store.answer(command.key)
-            if text is not None:
-                return from_text(text)
+            answers = await self._store.answers([command.key])
+            if command.key in answers:
+                return from_text(answers[command.key])
             await asyncio.sleep(pause)
             pause = min(pause * 1.5, longest)
         first = command.jobs[0].id if isinstance(command, Submit) and command.jobs else None

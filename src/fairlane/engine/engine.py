@@ -54,7 +54,7 @@ class Engine:
         rhythm: Rhythm = USUAL,
     ) -> None:
         self.store = store
-        self.inbox = inbox or Inbox()
+        self.inbox = Inbox() if inbox is None else inbox
         self.calls = Calls(store, self.inbox, clock, rhythm)
         self.feed = Feed(store)
         self.waits = Waits(store)

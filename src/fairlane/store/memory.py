@@ -71,9 +71,9 @@ class MemoryStore:
     async def append(self, key: str, body: str, at: float) -> None:
         self._database.append(key, body, at)
 
-    async def answer(self, key: str) -> str | None:
-        found = self._database.answers.get(key)
-        return found[0] if found else None
+    async def answers(self, keys: Sequence[str]) -> dict[str, str]:
+        known = self._database.answers
+        return {key: known[key][0] for key in keys if key in known}
 
     async def version(self) -> int:
         return self._database.version

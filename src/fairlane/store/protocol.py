@@ -65,8 +65,8 @@ class Store(Protocol):
     async def append(self, key: str, body: str, at: float) -> None:
         """Put a command into the inbox; the same key twice is one row."""
 
-    async def answer(self, key: str) -> str | None:
-        """Return the leader's answer to an appended command, if there is one yet."""
+    async def answers(self, keys: Sequence[str]) -> dict[str, str]:
+        """Return the leader's answers to appended commands, as far as there are any yet."""
 
     async def version(self) -> int:
         """Return a number that changes whenever another connection has committed."""

@@ -245,6 +245,10 @@ def _all_jobs(connection: apsw.Connection) -> list[Job]:
     return jobs
 
 
+def answers(connection: apsw.Connection, keys: Sequence[str]) -> dict[str, str]:
+    return dict(fetched(connection, tuple[str, str], statements.ANSWERS, texts(keys)))
+
+
 def take(connection: apsw.Connection, limit: int) -> list[InboxRow]:
     while True:
         rows = fetched(connection, tuple[int, str, str, float, int], statements.TAKE, limit)

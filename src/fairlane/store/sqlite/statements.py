@@ -171,7 +171,10 @@ SELECT json_group_array(json_array(
 )) FROM jsonb_each(?) wanted CROSS JOIN detail ON detail.id = wanted.value ->> 0
 """
 APPEND: Final = "INSERT OR IGNORE INTO inbox (key, body, at) VALUES (?, ?, ?)"
-ANSWER: Final = "SELECT body FROM answer WHERE key = ?"
+ANSWERS: Final = """
+SELECT json_group_array(json_array(answer.key, answer.body)) FROM json_each(?) wanted
+CROSS JOIN answer ON answer.key = wanted.value
+"""
 RAISE_EPOCH: Final = "UPDATE meta SET value = value + 1 WHERE name = 'epoch' RETURNING value"
 OLDEST_EVENT: Final = "SELECT min(seq) FROM event"
 

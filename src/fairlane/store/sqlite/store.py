@@ -155,10 +155,8 @@ class SQLiteStore:
                 )
             )
 
-    async def answer(self, key: str) -> str | None:
-        return await self._read(
-            lambda: self._reader.run(lambda c: c.execute(statements.ANSWER, (key,)).get)
-        )
+    async def answers(self, keys: Sequence[str]) -> dict[str, str]:
+        return await self._view(partial(reading.answers, keys=keys))
 
     async def version(self) -> int:
         return await self._read(lambda: self._reader.run(lambda c: int(c.pragma("data_version"))))
