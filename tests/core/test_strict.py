@@ -2,7 +2,7 @@
 
 import pytest
 
-from fairlane.core.inputs import Unblocked
+from fairlane.core.inputs import Move, Unblocked
 from fairlane.core.job import JobId
 from fairlane.core.retry import Retry
 from tests.support.core import HIGH, World
@@ -72,6 +72,17 @@ def test_nobody_passes_a_blocked_head(world: World) -> None:
     assert world.running == set()
     world.apply(Unblocked(JobId("a"), world.job("a").fence))
     assert world.running == {"a"}
+
+
+def test_a_head_is_passed_by_the_job_whose_lane_it_waits_for(world: World) -> None:
+    world.submit("a", lane="x", retry=Retry(times=1, first_seconds=5))
+    world.submit("b", lane="x")
+    world.submit("c")
+    world.fail("a")
+    world.ask(Move("", JobId("b"), to="head"))
+    world.wait(5)
+    assert world.running == {"a"}
+    assert world.drained() == ["b", "c"]
 
 
 def test_a_job_with_unfinished_dependencies_stands_in_no_order_so_it_holds_up_nobody(

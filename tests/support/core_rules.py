@@ -43,7 +43,10 @@ def check_pass(world: World) -> None:
             if other.queue != job.queue or not other.position or other.position >= job.position:
                 continue
             if queue.is_strict:
-                assert other.state not in _IN_STRICT_LINE, f"{job.id} passed the head {other.id}"
+                head = _strict_head(world, job.queue)
+                let_past = head is not None and head.lane is not None and head.lane == job.lane
+                passed = other.state in _IN_STRICT_LINE and not let_past
+                assert not passed, f"{job.id} passed the head {other.id}"
             elif queue.settings.order == "fifo" and _are_alike(job, other):
                 ready = other.state is State.QUEUED and _is_first_in_lane(world, queue, other)
                 assert not ready, f"{job.id} passed {other.id}"
@@ -103,13 +106,19 @@ def could_start(world: World, job: Job) -> bool:
 
 
 def _is_strict_head(world: World, job: Job) -> bool:
-    return not any(
-        other.queue == job.queue
-        and other.state in _IN_STRICT_LINE
-        and other.position
-        and (other.position, other.id) < (job.position, job.id)
-        for other in world.store.jobs.values()
-    )
+    head = _strict_head(world, job.queue)
+    if head is None or head.id == job.id:
+        return True
+    return head.state is State.QUEUED and head.lane == job.lane and job.holds_lane
+
+
+def _strict_head(world: World, queue: str) -> Job | None:
+    line = [
+        job
+        for job in world.store.jobs.values()
+        if job.queue == queue and job.state in _IN_STRICT_LINE and job.position
+    ]
+    return min(line, key=lambda job: (job.position, job.id), default=None)
 
 
 def _is_first_in_lane(world: World, queue: Queue, job: Job) -> bool:

@@ -7,6 +7,7 @@ from fairlane.core.commands import live
 from fairlane.core.inputs import Explain
 from fairlane.core.job import Job, JobId, Reason
 from fairlane.core.lifecycle import State
+from fairlane.core.picking import strict_next
 
 
 def explain(board: Board, command: Explain, ended: dict[JobId, Job]) -> dict[str, Any]:
@@ -75,7 +76,7 @@ def _queue(board: Board, job: Job) -> list[Reason]:
         )
     if queue.is_strict:
         head = queue.strict_line.first()
-        if head is not None and head is not job:
+        if head is not None and job not in (head, strict_next(board, queue)):
             reasons.append(
                 Reason(
                     "strict", f"the queue is strict and its head, job {head.id}, is {head.state}"

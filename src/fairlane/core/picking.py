@@ -39,11 +39,8 @@ def _start_one(board: Board, queue: Queue) -> bool:
 
 
 def _start_strict(board: Board, queue: Queue) -> bool:
-    job = queue.strict_line.first()
+    job = strict_next(board, queue)
     if job is None or job.state is not State.QUEUED:
-        return False
-    lane = board.lane_of(job)
-    if lane is not None and lane.holder is not None and lane.holder is not job:
         return False
     terms = job.terms
     thing, worker = board.obstacle(queue, job.task, terms.limits, terms.uses, terms.requires)
@@ -53,6 +50,19 @@ def _start_strict(board: Board, queue: Queue) -> bool:
         return False
     start(board, job, worker)
     return True
+
+
+def strict_next(board: Board, queue: Queue) -> Job | None:
+    """Return who starts next in a strict queue: its head, or the job whose lane the head needs.
+
+    That one held the lane before the head came to stand in front of it (moved, or retried there);
+    were it not let past, both would wait for each other for ever.
+    """
+    head = queue.strict_line.first()
+    if head is None or head.state is not State.QUEUED:
+        return head
+    lane = board.lane_of(head)
+    return head if lane is None or lane.holder is None else lane.holder
 
 
 def _start_best(board: Board, queue: Queue) -> bool:
