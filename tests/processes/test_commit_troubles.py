@@ -259,6 +259,19 @@ async def test_who_waits_hears_of_the_end_though_the_first_look_at_it_failed(ben
     assert bench.store.spoiled_reads == 0
 
 
+async def test_a_submission_that_was_stored_after_all_is_answered_so(
+    bench: Bench, tmp_path: Path
+) -> None:
+    """Its commit failed, and alone again, but that time it had been made."""
+    faults = [Fault(broken, "before"), Fault(broken, "after")]
+    bench.store.judge = lambda changes: faults.pop(0) if faults and changes.submitted else None
+    async with asyncio.timeout(15):
+        job = await bench.work.submit(name="stored", lane="x")
+        assert await job.wait() == "stored"
+    assert faults == []
+    assert set_aside(tmp_path / "work.db") == []
+
+
 async def test_what_another_process_sent_and_nobody_can_read_is_set_aside(
     bench: Bench, tmp_path: Path
 ) -> None:

@@ -31,6 +31,7 @@ from fairlane.core.inputs import (
     Jumped,
     Keep,
     Outcome,
+    Submit,
     WorkerGone,
 )
 from fairlane.core.job import Job, JobId, WorkerId
@@ -367,6 +368,20 @@ class Leader:
                 await self._set_aside(inputs, one_row, error)
         self._inbox.put_first(self._inbox.missing(self._hall.unsettled()))
 
+    async def _admitted(
+        self, happened: Sequence[Input], rows: Sequence[InboxRow]
+    ) -> list[dict[str, Any]] | None:
+        """Return the answer to a submission that is stored, though its commit seemed to fail."""
+        try:
+            command = happened[0] if happened else self._read(rows[0])
+        except ValueError:
+            return None  # it cannot even be read
+        if not isinstance(command, Submit):
+            return None
+        ids = [job.id for job in command.jobs]
+        known = {*self._scheduler.board.jobs.keys() & set(ids), *await self._store.ended(ids)}
+        return [{"id": id, "merged": False} for id in ids] if known >= set(ids) else None
+
     async def _set_aside(
         self, happened: Sequence[Input], rows: Sequence[InboxRow], error: Exception
     ) -> None:
@@ -377,15 +392,18 @@ class Leader:
         text = rows[0].body if rows else _as_readable(happened[0])
         decisions = Decisions()
         now = self._clock.now()
-        decisions.changes.set_aside.append((text, storable(repr(error)), now))
+        answer: Any = await self._admitted(happened, rows)
+        if answer is None:
+            answer = problem
+            decisions.changes.set_aside.append((text, storable(repr(error)), now))
         for row in rows:
             decisions.changes.consumed.append(row.id)
-            decisions.changes.answers[row.key] = as_text(problem)
+            decisions.changes.answers[row.key] = as_text(answer)
         for said in happened:
             if isinstance(said, Keep | EnterStage):
                 decisions.denied.append((said.token, problem))
             elif not isinstance(said, FromWorker) and said.key:
-                decisions.answers.append((said.key, problem))
+                decisions.answers.append((said.key, answer))
         await self._store.commit(decisions.changes, now)
         self._hall.perform(decisions, {})
         for said in happened:
