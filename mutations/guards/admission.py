@@ -14,7 +14,7 @@ ADMISSION: Final = (
         file=_ADMISSION,
         find="if id == submission.id and id not in board.jobs and id not in ended:",
         replace="if id == submission.id:",
-        noticed_by=(worlds(),),
+        noticed_by=(suite("tests/core/test_conflicts.py"),),
     ),
     Mutation(
         name="ids of jobs that have ended",

@@ -56,7 +56,7 @@ LEADING: Final = (
         find="""        await self._load()
         self._inbox.put_first(self._inbox.missing(self._hall.unsettled()))""",
         replace="""        await self._load()""",
-        noticed_by=(worlds(),),
+        noticed_by=(suite("tests/processes/test_commit_troubles.py"),),
     ),
     Mutation(
         name="what workers said, kept when it could not be stored",

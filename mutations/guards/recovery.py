@@ -39,7 +39,7 @@ RECOVERY: Final = (
         file=_OUTCOMES,
         find="head = board.queues[job.queue].head()",
         replace="head = board.queues[job.queue].tail()",
-        noticed_by=(worlds(),),
+        noticed_by=(suite("tests/core/test_recovery.py"),),
     ),
     Mutation(
         name="order among what was interrupted",

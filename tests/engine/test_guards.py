@@ -3,6 +3,8 @@
 import asyncio
 import threading
 
+import pytest
+
 from fairlane import Fairlane
 from fairlane.core.decisions import Stop
 from fairlane.core.job import JobId
@@ -69,7 +71,7 @@ async def test_a_process_that_cannot_stop_a_job_keeps_its_claim(app: Fairlane) -
 
 
 async def test_an_id_that_is_sent_again_after_its_job_has_ended_is_still_that_job(
-    app: Fairlane, doors: Doors
+    app: Fairlane, doors: Doors, caplog: pytest.LogCaptureFixture
 ) -> None:
     @app.task
     async def work() -> str:
@@ -84,3 +86,4 @@ async def test_an_id_that_is_sent_again_after_its_job_has_ended_is_still_that_jo
         assert again.id == "11111111-2222-7333-8444-555555555555"
         assert await again.wait() == "once"
         assert doors.arrived == ["inside"]
+    assert not [record for record in caplog.records if record.levelname == "ERROR"]
