@@ -259,4 +259,6 @@ async def main() -> None:
 
 
 if __name__ == "__main__":
+    # Who was started in the background by a shell does not listen to it, nor do its children.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     asyncio.run(main())
