@@ -8,11 +8,13 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterable
+from typing import get_args
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from simulation.disks import Kind
 from simulation.world import Verdict, simulate
 
 console = Console()
@@ -25,7 +27,7 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=1, help="the first seed (1)")
     parser.add_argument("--seed", type=int, help="only this world, telling everything that happens")
     parser.add_argument(
-        "--store", choices=("memory", "sqlite"), help="for all; otherwise every tenth is on SQLite"
+        "--store", choices=get_args(Kind), help="for all; otherwise some have one and some another"
     )
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1, help="worlds at once")
     given = parser.parse_args()
@@ -37,7 +39,7 @@ def main() -> int:
     return _many(range(given.first, given.first + given.seeds), given.processes, given.store)
 
 
-def _one(seed: int, store: str | None) -> int:
+def _one(seed: int, store: Kind | None) -> int:
     console.print(f"World {seed}: seconds on the left; A1 is the first process of host A, A2 its")
     console.print("successor; a job has a short name, its id follows once in brackets.")
 
@@ -51,7 +53,7 @@ def _one(seed: int, store: str | None) -> int:
     return 1 if verdict.violations else 0
 
 
-def _many(seeds: range, processes: int, store: str | None) -> int:
+def _many(seeds: range, processes: int, store: Kind | None) -> int:
     console.print(f"Living through {len(seeds)} worlds, {processes} at a time: a minute for 300")
     began = time.monotonic()
     verdicts: list[Verdict] = []
@@ -80,7 +82,7 @@ def _many(seeds: range, processes: int, store: str | None) -> int:
     return 1 if any(verdict.violations for verdict in verdicts) else 0
 
 
-def _simulated(given: tuple[int, str | None]) -> Verdict:
+def _simulated(given: tuple[int, Kind | None]) -> Verdict:
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C is told by who gave the work
     return simulate(*given)
 

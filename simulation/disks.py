@@ -6,10 +6,11 @@ from typing import Literal, Protocol
 
 from fairlane.store.memory import MemoryStore
 from fairlane.store.memory_database import MemoryDatabase
+from fairlane.store.memory_shared import SharedDatabase, SharedMemoryStore
 from fairlane.store.protocol import Store
 from fairlane.store.sqlite.store import SQLiteStore
 
-Kind = Literal["memory", "sqlite"]
+Kind = Literal["memory", "sqlite", "shared"]
 
 
 class Disk(Protocol):
@@ -31,6 +32,23 @@ class MemoryDisk:
         return MemoryStore(self._database)
 
     def crashed(self, store: Store) -> None:
+        if self._database.leader is store:
+            self._database.leader = None
+
+    def close(self) -> None: ...
+
+
+class SharedDisk:
+    """A server that several processes work on; it ends the sessions of those that died."""
+
+    def __init__(self) -> None:
+        self._database = SharedDatabase()
+
+    def store(self) -> Store:
+        return SharedMemoryStore(self._database)
+
+    def crashed(self, store: Store) -> None:
+        self._database.listeners.pop(store, None)
         if self._database.leader is store:
             self._database.leader = None
 
@@ -59,4 +77,10 @@ class FileDisk:
 
 
 def disk_of(kind: Kind) -> Disk:
-    return MemoryDisk() if kind == "memory" else FileDisk()
+    match kind:
+        case "memory":
+            return MemoryDisk()
+        case "shared":
+            return SharedDisk()
+        case "sqlite":
+            return FileDisk()

@@ -1,20 +1,34 @@
 """The engine of a simulated process: the real one, with its leader on the world's loop."""
 
 import asyncio
+from collections.abc import Callable
 from random import Random
 
 from fairlane.engine.engine import Engine
+from fairlane.engine.heartbeat import Heartbeat
 from fairlane.engine.inbox import Inbox
 
 
 class SimulatedEngine(Engine):
     _leading: asyncio.Task[None]
+    _beats: asyncio.Task[None] | None = None
+    end_process: Callable[[], None]
 
     def begin_to_lead(self) -> None:
         self._leading = asyncio.get_running_loop().create_task(self.leader.run())
 
     async def led(self) -> None:
         await asyncio.wait([self._leading])
+
+    def begin_to_beat(self, heartbeat: Heartbeat) -> None:
+        self._beats = asyncio.get_running_loop().create_task(heartbeat.run())
+
+    async def beaten(self) -> None:
+        if self._beats is not None:
+            await asyncio.wait([self._beats])
+
+    def now(self) -> float:
+        return asyncio.get_running_loop().time()
 
 
 class ForgetfulInbox(Inbox):

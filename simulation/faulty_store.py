@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
-from fairlane.errors import StoreUnavailable
+from fairlane.errors import NotLeading, StoreUnavailable
 from fairlane.store.protocol import Store
 from simulation.faults import Faults, Moment
 from simulation.journal import Journal
@@ -13,6 +13,10 @@ VERBS: Final = frozenset({
     "open", "close", "append", "answers", "version", "jobs", "submission", "history", "seq",
     "counts", "picture", "lanes", "events", "log", "records", "firings", "durations", "image",
     "lead", "resign", "leader", "load", "take", "ended", "payloads", "commit",
+    "say", "messages", "assigned", "heard", "beats", "skew",
+})  # fmt: skip
+_LEADERS: Final = frozenset({
+    "lead", "load", "take", "ended", "payloads", "commit", "beats", "skew",
 })  # fmt: skip
 
 _RECOVERY_SECONDS: Final = 3.0
@@ -35,6 +39,7 @@ class FaultyStore:
         self._kill = kill
         self._journal = journal
         self.over = False
+        self.is_cut = False  # nothing gets through to the server, or back
         self.committed: Callable[[], Awaitable[None]] | None = None  # memory and store agree here
 
     def __getattr__(self, name: str) -> Any:
@@ -52,9 +57,23 @@ class FaultyStore:
 
         return call
 
+    def lease(self, worker: Any) -> Any:
+        return _FaultyLease(self, self.real.lease(worker))  # type: ignore[attr-defined]
+
+    async def listen(self, heard: Callable[[str], None]) -> None:
+        def hear(name: str) -> None:
+            if not self.is_cut and not self.over:
+                heard(name)
+
+        await self.real.listen(hear)  # type: ignore[attr-defined]
+
     async def _meet(self, verb: str, moment: Moment) -> None:
         if self.over:
             raise asyncio.CancelledError
+        if self.is_cut and verb not in ("open", "close", "resign"):
+            if verb in _LEADERS:
+                raise NotLeading("the connection was lost")
+            raise StoreUnavailable("the connection was lost")
         fault = self._faults.at(self._process, verb, moment)
         if fault.wait:
             began = self._journal.now()
@@ -68,3 +87,23 @@ class FaultyStore:
             self._journal.trouble(f"error {moment} {verb}", self._process)
             self._journal.stalled(self._process, seconds=_RECOVERY_SECONDS)
             raise fault.error
+
+
+class _FaultyLease:
+    def __init__(self, store: FaultyStore, real: Any) -> None:
+        self._store = store
+        self._real = real
+
+    async def begin(self) -> None:
+        await self._store._meet("begin", "before")
+        await self._real.begin()
+        await self._store._meet("begin", "after")
+
+    async def renew(self) -> Any:
+        await self._store._meet("renew", "before")
+        standing = await self._real.renew()
+        await self._store._meet("renew", "after")
+        return standing
+
+    async def close(self) -> None:
+        await self._real.close()

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
-from contextvars import copy_context
+from contextvars import Context, copy_context
 from functools import partial
 from random import Random
 from typing import Any
@@ -36,9 +36,11 @@ class SimulatedFairlane(Fairlane):
 
     def _new_engine(self, store: Store, **more: Any) -> Engine:
         host = self._host
-        return super()._new_engine(
+        engine = super()._new_engine(
             store, kind=SimulatedEngine, inbox=host.new_inbox(), rhythm=host.rhythm, **more
         )
+        engine.end_process = lambda: host.kill(at="its own hand")  # type: ignore[method-assign]
+        return engine
 
 
 class Host:
@@ -144,12 +146,41 @@ class Host:
         self._journal.trouble("freeze", self.process.name)
         self._frozen_since = self._loop.time()
         self.process.frozen = True
+        if self._journal.shared and self.engine.sharing is not None:
+            self._loop.call_at(
+                self._lease_ends_at(), self._outlast, self.process, context=Context()
+            )
+
+    def _lease_ends_at(self) -> float:
+        sharing = self.engine.sharing
+        ends_at = None if sharing is None else sharing.lease_ends_at
+        return max(self._loop.time(), ends_at or 0.0)
+
+    def _outlast(self, process: Process) -> None:
+        """From here on others may run what a frozen process would go on with."""
+        if process is self.process and process.alive and process.frozen:
+            self._journal.doubt(process.name)
 
     def thaw(self) -> None:
         if self.process.alive and self.process.frozen:
             self._journal.trouble("thaw", self.process.name)
             self._journal.delayed(self.process.name, self._frozen_since)
             self._loop.thaw(self.process)
+
+    def cut(self, seconds: float) -> None:
+        """Let nothing through between this process and the server for a while."""
+        store, since = self.stores[-1], self._loop.time()
+        if store.is_cut:
+            return
+        self._journal.trouble("cut", self.process.name)
+        store.is_cut = True
+
+        def heal() -> None:
+            store.is_cut = False
+            self._journal.trouble("heal", self.process.name)
+            self._journal.delayed(self.process.name, since)
+
+        self._loop.call_later(seconds, heal, context=Context())
 
     def quiet(self) -> None:
         """Let the program go on without its users."""

@@ -17,6 +17,8 @@ from simulation.timeline import Timeline
 
 _ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
 
+DELIVERY_SECONDS = 2.0  # between processes, with all hints lost
+
 How = Literal["ok", "again", "final", "stopped", "killed"]
 
 
@@ -63,6 +65,7 @@ class Run(Struct, eq=False):
     since: float  # the earliest moment at which its start can have been decided
     ended_at: float | None = None
     how: How | None = None
+    doubtful: bool = False  # its process was suspended past its lease
 
 
 class Told(Struct, eq=False):
@@ -96,8 +99,9 @@ class Take(Struct):
 class Journal:
     """Everything that happened, in the order in which it happened."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, *, shared: bool = False) -> None:
         self._loop = loop
+        self.shared = shared  # several processes work, and starts take their time to reach them
         self._count = 0
         self.sent: dict[str, Sent] = {}
         self.runs: list[Run] = []
@@ -186,6 +190,15 @@ class Journal:
             for name, amount in self.uses.pop(run.number, []):
                 self.used[name] -= amount
 
+        elif run.doubtful and not self.closed:
+            run.ended_at, run.how = self.now(), how
+
+    def doubt(self, process: str) -> None:
+        """What a process ran when it was suspended past its lease no longer keeps others out."""
+        for run in [run for run in self.running.values() if run.process == process]:
+            self.finish(run, "killed")
+            run.doubtful = True
+
     def killed(self, process: str) -> None:
         """Everything the process ran has stopped, without a word."""
         for run in [run for run in self.running.values() if run.process == process]:
@@ -248,8 +261,19 @@ class Journal:
 
     def decided_since(self, process: str) -> float:
         """Return how long ago a start that is carried out now can have been decided."""
+        if self.shared:
+            return self._decided_elsewhere_since()
         since = self.now()
         for began, until in reversed(self.delays.get(process, [])):
             if until >= since - 1e-9:
                 since = min(since, began)
+        return since
+
+    def _decided_elsewhere_since(self) -> float:
+        """A start may have been decided by one process and have had to wait for both."""
+        since = self.now() - DELIVERY_SECONDS
+        late = [delay for delays in self.delays.values() for delay in delays[-20:]]
+        for began, until in sorted(late, key=lambda delay: -delay[1]):
+            if until >= since - 1e-9:
+                since = min(since, began - DELIVERY_SECONDS)
         return since

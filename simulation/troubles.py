@@ -55,11 +55,15 @@ class Troubles:
             host.kill()
         elif dice < 0.55 and not host.process.frozen:
             host.freeze()
-            asyncio.get_running_loop().call_later(self._random.uniform(0.05, 8), host.thaw)
+            long = self._journal.shared and self._random.random() < 0.25
+            seconds = self._random.uniform(8, 30) if long else self._random.uniform(0.05, 8)
+            asyncio.get_running_loop().call_later(seconds, host.thaw)
         elif dice < 0.7:
             host.close()
         elif dice < 0.85:
             self._say_again(host)
+        elif self._journal.shared and dice < 0.93:
+            host.cut(self._random.choice((0.5, 3.0, 7.0, 20.0)) * self._random.random())
         elif self._jumps:
             self._jump()
 
@@ -73,10 +77,13 @@ class Troubles:
         said = [outcome for other in self._hosts for outcome in other.outcomes]
         runs = {run.job for run in self._journal.running.values()}
         # What was said of a job that runs again is what could be mistaken for the present.
-        said = [outcome for outcome in said if outcome.job in runs] or said
+        known = self._journal.ends if self._journal.shared else None  # else it may be on its way
+        said = [outcome for outcome in said if outcome.job in runs] or [
+            outcome for outcome in said if known is None or outcome.job in known
+        ]
         if said and not host.process.frozen:
             stale = msgspec.structs.replace(
                 self._random.choice(said), result="completed", value='["stale"]', failure=None
             )
             self._journal.trouble("stale outcome", host.process.name)
-            host.engine.inbox.put(stale)
+            host.engine.say(stale)

@@ -1,10 +1,13 @@
 """What every test may rely on, whatever is set on the machine that runs it."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.support.postgres import Databases, databases
 
 # A shared runner stalls now and then, so no example is failed for being slow, and the same
 # examples are tried each time: a red run is a change, not luck.
@@ -21,6 +24,19 @@ def _without_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
         if name.startswith("FAIRLANE_"):
             monkeypatch.delenv(name)
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Databases]:
+    """A PostgreSQL server, started when the first test of a process asks for it."""
+    with databases() as server:
+        yield server
+
+
+@pytest.fixture
+def postgres_dsn(postgres: Databases) -> str:
+    """The address of an empty database."""
+    return postgres.new_database()
 
 
 @pytest.fixture

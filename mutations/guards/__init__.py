@@ -8,6 +8,7 @@ from mutations.guards.fences import FENCES
 from mutations.guards.leading import LEADING
 from mutations.guards.limits import LIMITS
 from mutations.guards.recovery import RECOVERY
+from mutations.guards.sharing import SHARING
 from mutations.guards.storing import STORING
 from mutations.mutation import Mutation
 
@@ -19,4 +20,5 @@ MUTATIONS: Final[tuple[Mutation, ...]] = (
     *ADMISSION,
     *STORING,
     *LEADING,
+    *SHARING,
 )

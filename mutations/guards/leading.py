@@ -12,7 +12,8 @@ LEADING: Final = (
         guards="Nobody is told that a job was accepted before it is durable.",
         file=_LEADER,
         find="            await self._store.commit(changes, now)\n            self.commits",
-        replace="            self._hall.perform(Decisions(answers=decisions.answers), {})\n"
+        replace="            told = Decisions(answers=decisions.answers)\n"
+        "            self._hall.perform(told, {}, NOTHING)\n"
         "            await self._store.commit(changes, now)\n            self.commits",
         noticed_by=(worlds(),),
     ),
@@ -95,7 +96,7 @@ LEADING: Final = (
         name="claim kept while something still runs",
         guards="Who cannot stop a job does not let another process run it beside this one.",
         file=_LEADER,
-        find="if not self._hall.still_runs():",
+        find="if self._flock is not None or not self._hall.still_runs():",
         replace="if True:",
         noticed_by=(suite("tests/engine/test_guards.py"),),
     ),

@@ -108,4 +108,6 @@ def _recent_use(journal: Journal) -> bool:
 
 def _recent_trouble(journal: Journal) -> bool:
     """A start may have been decided and lost with its process, and still counts."""
+    if journal.shared:
+        return True  # a start is on its way to another process
     return any(at > journal.now() - 30 for at, _, _ in journal.troubles[-20:])

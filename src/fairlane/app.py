@@ -4,18 +4,15 @@
 import inspect
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from datetime import datetime
 from pathlib import Path
 from typing import (
     Any,
     Concatenate,
     Final,
-    Literal,
     ParamSpec,
     Self,
     TypeVar,
     Unpack,
-    get_args,
     overload,
 )
 
@@ -25,16 +22,14 @@ from fairlane.client import Client
 from fairlane.core.inputs import Input, Record, Setting
 from fairlane.core.queues import QueueOptions, settings_from
 from fairlane.core.retry import Retry
-from fairlane.core.settings import check_amounts, check_name, is_number
+from fairlane.core.settings import check_amounts, check_name
 from fairlane.engine.clock import Clock, SystemClock
 from fairlane.engine.context import Context, SyncContext
 from fairlane.engine.declared import check_known
 from fairlane.engine.definition import GRACE_SECONDS, Definition, Isolation, Precondition, Template
 from fairlane.engine.engine import Engine
 from fairlane.engine.hooks import Hook
-from fairlane.engine.schedules import GRACE_SECONDS as MISFIRE_SECONDS
-from fairlane.engine.schedules import Schedule, schedule_from
-from fairlane.engine.triggers import Trigger
+from fairlane.engine.schedules import Rules, Schedule, ruled, schedule_from
 from fairlane.engine.worker import RECHECK_SECONDS
 from fairlane.errors import BadSetting, UnknownName, UsageError
 from fairlane.jobs import Job
@@ -46,7 +41,6 @@ from fairlane.tasks import Call, Policies, Task, as_call
 
 P = ParamSpec("P")
 R = TypeVar("R")
-Overlap = Literal["skip", "queue", "cancel"]
 
 DEFAULT_DATABASE: Final = "sqlite:///fairlane.db"
 DEFAULT_SLOTS: Final = 256
@@ -61,7 +55,9 @@ class Fairlane(Client):
     """A durable task queue and scheduler inside this program.
 
     `database` is `sqlite:///work.db` or `memory://`; without it FAIRLANE_DATABASE counts, else
-    `fairlane.db` in the working folder. `slots` is how many jobs this process runs at a time.
+    `fairlane.db` in the working folder. `slots` is how many jobs this process runs at a time,
+    `queues` narrows whose jobs those are, and `tags` say what this place has for tasks that
+    `require` it; a process with `work=False` only submits and steers.
     """
 
     def __init__(
@@ -73,6 +69,8 @@ class Fairlane(Client):
         recheck_seconds: float = RECHECK_SECONDS,
         clock: Clock | None = None,
         work: bool = True,
+        queues: Sequence[str] | None = None,
+        tags: Sequence[str] = (),
     ) -> None:
         if slots < 1:
             raise BadSetting(f"slots is {slots}; a process needs at least 1 to run anything")
@@ -82,6 +80,8 @@ class Fairlane(Client):
         self.sync = Sync(self, self._run_sync)
         self._slots = slots
         self._work = work
+        self._queues = None if queues is None else tuple(queues)
+        self._tags = tuple(tags)
         self._stop_grace_seconds = stop_grace_seconds
         self._recheck_seconds = recheck_seconds
         self._in_a_hurry = False
@@ -91,12 +91,12 @@ class Fairlane(Client):
         self._schedules: dict[str, Schedule] = {}
         self._hooks: list[Hook] = []
         self._lifetime = Lifetime(self._open, self._close)
-        store_at(self.database)  # a wrong address is told here, not at the first start
+        self._shown_database = store_at(self.database).address  # a wrong one is told here
         self.queue("default")
 
     def __repr__(self) -> str:
         state = "started" if self._is_started else "not started"
-        return f"<Fairlane {self.database}, {len(self.tasks)} tasks, {state}>"
+        return f"<Fairlane {self._shown_database}, {len(self.tasks)} tasks, {state}>"
 
     # declaring
 
@@ -184,7 +184,7 @@ class Fairlane(Client):
         return lambda decorated: self._register(decorated, options)
 
     def _register(self, function: Callable[..., Any], options: dict[str, Any]) -> Task[Any, Any]:
-        check_known(options, _TASK_OPTIONS)
+        check_known("task", options, _TASK_OPTIONS)
         for_scheduler = {k: v for k, v in options.items() if k in Policies.__struct_fields__}
         for_worker = {k: v for k, v in options.items() if k not in for_scheduler}
         if for_scheduler.get("uses") is None:
@@ -199,47 +199,17 @@ class Fairlane(Client):
         self._definitions[definition.name] = definition
         return task
 
-    def schedule(
-        self,
-        name: str,
-        call: Call[Any],
-        *,
-        cron: str | None = None,
-        every_seconds: float | None = None,
-        at: datetime | None = None,
-        timezone: str = "UTC",
-        grace_seconds: float = MISFIRE_SECONDS,
-        coalesce: bool = True,
-        overlap: Overlap = "skip",
-    ) -> None:
-        """Declare a schedule: by cron expression, interval or a single instant.
+    def schedule(self, name: str, call: Call[Any], **rules: Unpack[Rules]) -> None:
+        """Declare a schedule: by `cron` expression, `every_seconds` or `at` a single instant.
 
-        A firing that is late by no more than the grace happens; with `coalesce` once for all that
-        piled up. `overlap` says what happens while the previous firing's job is still alive.
+        A firing that is late by no more than `grace_seconds` happens; with `coalesce` once for all
+        that piled up. `overlap` says what happens while the previous firing's job is still alive.
+        What somebody changes while it runs (`change_schedule`) stays in force over this.
         """
         check_name("schedule", name)
         submission = as_call(call).submission()
-        where = f'schedule "{name}"'
-        if at is not None and not isinstance(at, datetime):
-            raise BadSetting(f"at of {where} is {at!r}; it must be a datetime")
-        if not is_number(grace_seconds) or grace_seconds < 0:
-            raise BadSetting(f"grace_seconds of {where} is {grace_seconds!r}; it must be 0 or more")
-        if overlap not in get_args(Overlap):
-            choices = ", ".join(get_args(Overlap))
-            raise BadSetting(f"overlap of {where} is {overlap!r}; choose one of {choices}")
         self._declare("schedule", name)
-        if at is not None:
-            trigger = Trigger.once(at, timezone=timezone)
-        else:
-            trigger = Trigger(cron=cron, every_seconds=every_seconds, timezone=timezone)
-        self._schedules[name] = Schedule(
-            name=name,
-            trigger=trigger,
-            submission=submission,
-            grace_seconds=grace_seconds,
-            coalesce=coalesce,
-            overlap=overlap,
-        )
+        self._schedules[name] = ruled(name, submission, rules)
 
     def on_end(self, hook: Hook) -> Hook:
         """Call this with the job whenever one ends, at least once each."""
@@ -293,6 +263,26 @@ class Fairlane(Client):
             raise
         return engine
 
+    def _work_as(
+        self,
+        *,
+        slots: int | None,
+        queues: Sequence[str] | None,
+        tags: Sequence[str] | None,
+        stop_grace_seconds: float | None,
+    ) -> None:
+        """Let the command line choose what a process is for; what is None stays."""
+        unknown = [name for name in queues or () if ("queue", name) not in self._settings]
+        if unknown:
+            known = [name for kind, name in self._settings if kind == "queue"]
+            raise UnknownName("queue", unknown[0], known)
+        self._work = True
+        self._slots = self._slots if slots is None else slots
+        self._queues = self._queues if not queues else tuple(queues)
+        self._tags = self._tags if not tags else tuple(tags)
+        if stop_grace_seconds is not None:
+            self._stop_grace_seconds = stop_grace_seconds
+
     def _new_store(self) -> Store:
         return store_at(self.database)
 
@@ -306,6 +296,8 @@ class Fairlane(Client):
             recheck_seconds=self._recheck_seconds,
             hooks=self._hooks,
             work=self._work,
+            queues=self._queues,
+            tags=self._tags,
             **more,
         )
 
@@ -320,6 +312,9 @@ class Fairlane(Client):
     def _check_names(self) -> None:
         """Tell about a task that names what nobody declared, before anything runs."""
         queues = [name for kind, name in self._settings if kind == "queue"]
+        for name in self._queues or ():
+            if name not in queues:
+                raise UnknownName("queue", name, queues)
         for task in self.tasks.values():
             if task.policies.queue not in queues:
                 raise UnknownName("queue", task.policies.queue, queues)
@@ -329,12 +324,8 @@ class Fairlane(Client):
         for name, schedule in self._schedules.items():
             text = stored.get(("schedule", name))
             before = None if text is None else schedule_from(text)
-            same = before is not None and before.trigger == schedule.trigger
-            inputs.append(Record("", "schedule", name, msgspec.structs.replace(
-                schedule,
-                since=before.since if before is not None and same else self.clock.now(),
-                paused=before.paused if before is not None else False,
-            ).text()))  # fmt: skip
+            now = schedule.declared_after(before, self.clock.now())
+            inputs.append(Record("", "schedule", name, now.text()))
         for task in self.tasks.values():
             body = msgspec.json.encode(task.definition.parameters.schema).decode()
             inputs.append(Record("", "task", task.name, body))

@@ -5,7 +5,8 @@ answer; reads go straight to the store.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterable, Sequence
+import contextlib
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
@@ -28,8 +29,8 @@ from fairlane.core.job import JobId
 from fairlane.core.lifecycle import FINAL
 from fairlane.core.queues import QueueChanges, QueueOptions, settings_from
 from fairlane.core.scheduler import Scheduler
-from fairlane.engine.schedules import Schedule, fire
-from fairlane.errors import BadSetting, Conflict, NotFound, UnknownName
+from fairlane.engine.schedules import Rules, Schedule, fire, ruled
+from fairlane.errors import BadSetting, Conflict, NotFound, UnknownName, UsageError
 from fairlane.ids import new_id
 from fairlane.jobs import Job
 from fairlane.snapshots import (
@@ -38,6 +39,7 @@ from fairlane.snapshots import (
     schedule_without_secrets,
     snapshot_from,
 )
+from fairlane.store.opening import store_at
 from fairlane.store.views import (
     EventView,
     FiringView,
@@ -47,7 +49,8 @@ from fairlane.store.views import (
     Page,
     Query,
 )
-from fairlane.tasks import Call, Options, Task, check_name
+from fairlane.tasks import Call, Options, Task, as_call, check_name
+from fairlane.transactions import execute, execute_now
 
 if TYPE_CHECKING:
     from fairlane.engine.clock import Clock
@@ -58,12 +61,14 @@ R = TypeVar("R")
 
 _FORECAST_JOBS = 10_000
 _TICK_SECONDS = 1e-5
+_MOST_TRIES = 10
 
 
 class Client:
     if TYPE_CHECKING:
         tasks: dict[str, Task[Any, Any]]
         clock: Clock
+        database: str
 
         @property
         def _engine(self) -> Engine: ...
@@ -98,6 +103,40 @@ class Client:
             Job(self, JobId(a["id"]), results=call.task.definition.results, merged=a["merged"])  # type: ignore[arg-type]
             for call, a in zip(calls, answers, strict=True)
         ]
+
+    async def submit_inside(self, connection: Any, *calls: Call[Any]) -> list[Job[Any]]:
+        """Submit as a part of your own transaction on PostgreSQL: with all of it, or not at all.
+
+        `connection` is one of asyncpg or of psycopg 3; with `app.sync` one that is not awaited.
+        Nothing can be refused before you commit: a job that does not fit then ends as skipped.
+        """
+        statement, values, jobs = self._insertion(calls)
+        await execute(connection, statement, values)
+        return jobs
+
+    def _submit_inside_now(self, connection: Any, *calls: Call[Any]) -> list[Job[Any]]:
+        statement, values, jobs = self._insertion(calls)
+        execute_now(connection, statement, values)
+        return jobs
+
+    def _insertion(self, calls: Sequence[Call[Any]]) -> tuple[str, tuple[Any, ...], list[Job[Any]]]:
+        insertion = getattr(store_at(self.database), "insertion", None)
+        if insertion is None:
+            raise UsageError(
+                "submit_inside needs a database on PostgreSQL: it shares a transaction"
+            )
+        if not calls:
+            raise UsageError("submit_inside takes at least one call after the connection")
+        submissions = [as_call(call).submission() for call in calls]
+        command = Submit(new_id(), submissions, sent_before=True, binding=True)
+        body = msgspec.json.encode(command).decode()
+        statement, values = insertion(command.key, body, self.clock.now())
+        results = [call.task.definition.results for call in calls]
+        jobs: list[Job[Any]] = [
+            Job(self, JobId(job.id), results=read)  # type: ignore[arg-type]
+            for job, read in zip(submissions, results, strict=True)
+        ]
+        return statement, values, jobs
 
     def _release(self, jobs: Iterable[str]) -> None:
         """Give back the output names of jobs that were not admitted."""
@@ -214,8 +253,12 @@ class Client:
         """Return when nothing runs and nothing will: all done, or paused and the last one ended."""
         if queue is not None:
             await self._check_queue(queue)
-        while not await self._is_drained(queue):  # noqa: ASYNC110 - other processes end jobs too
-            await asyncio.sleep(0.05)
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        while not await self._is_drained(queue):  # other processes end jobs too
+            # To count a long queue takes its time; it must not take all of it.
+            await asyncio.sleep(max(0.05, 5 * (loop.time() - began)))
+            began = loop.time()
 
     async def _check_queue(self, queue: str) -> None:
         known = await self._on_loop(self._store.records("queue"))
@@ -258,6 +301,10 @@ class Client:
         return await asyncio.to_thread(run)
 
     # looking on
+
+    async def leader(self) -> str | None:
+        """Say which process leads now, for people; None if none does."""
+        return await self._on_loop(self._store.leader())  # type: ignore[no-any-return]
 
     async def snapshot(self, *, waiting: int = 200, ended: int = 50) -> Snapshot:
         """Return the present, true at its `seq`; follow with `events(after=snapshot.seq)`."""
@@ -328,25 +375,57 @@ class Client:
 
     async def _stored_schedules(self) -> dict[str, Schedule]:
         stored = await self._on_loop(self._store.records("schedule"))
-        return {name: msgspec.json.decode(body, type=Schedule) for name, body in stored.items()}
+        known = {name: msgspec.json.decode(body, type=Schedule) for name, body in stored.items()}
+        return {name: schedule for name, schedule in known.items() if not schedule.deleted}
+
+    async def save_schedule(self, name: str, call: Call[Any], **rules: Unpack[Rules]) -> None:
+        """Make a schedule while running, or put another in its place; see `app.schedule`."""
+        check_name("schedule", name)
+        fresh = ruled(name, as_call(call).submission(), rules)
+        before = (await self._on_loop(self._store.records("schedule"))).get(name)
+        declared = before is not None and msgspec.json.decode(before, type=Schedule).declared
+        changes = {"since": self.clock.now(), "declared": declared, "changed": True}
+        text = msgspec.structs.replace(fresh, **changes).text()
+        await self.call(Record(new_id(), "schedule", name, text))
+
+    async def change_schedule(
+        self, name: str, call: Call[Any] | None = None, **rules: Unpack[Rules]
+    ) -> None:
+        """Change some of a schedule's rules, or what it runs; the rest stays as it is."""
+        submission = None if call is None else as_call(call).submission()
+        now = self.clock.now()
+        await self._change_schedule(name, lambda was: was.changed_to(rules, now, submission))
 
     async def firings(self, schedule: str, *, limit: int = 50) -> list[FiringView]:
         return await self._on_loop(self._store.firings(schedule, limit=limit))  # type: ignore[no-any-return]
 
     async def pause_schedule(self, name: str) -> None:
-        await self._change_schedule(name, paused=True)
+        await self._change_schedule(name, lambda was: msgspec.structs.replace(was, paused=True))
 
     async def resume_schedule(self, name: str) -> None:
         """Let a schedule fire again, from now on; what it missed while paused stays missed."""
-        await self._change_schedule(name, paused=False, since=self.clock.now())
-
-    async def _change_schedule(self, name: str, **changes: Any) -> None:
-        changed = msgspec.structs.replace(await self._schedule(name), **changes)
-        await self.call(Record(new_id(), "schedule", name, changed.text()))
+        now = self.clock.now()
+        await self._change_schedule(
+            name, lambda was: msgspec.structs.replace(was, paused=False, since=now)
+        )
 
     async def delete_schedule(self, name: str) -> None:
-        await self._schedule(name)
-        await self.call(Record(new_id(), "schedule", name, None))
+        """Delete a schedule; one that the code declares stays deleted until it is saved again."""
+        await self._change_schedule(name, _deleted)
+
+    async def _change_schedule(
+        self, name: str, change: Callable[[Schedule], Schedule | None]
+    ) -> None:
+        """Read, change and keep, again if somebody else was faster."""
+        for _ in range(_MOST_TRIES):
+            await self._schedule(name)  # or nobody knows it
+            text = (await self._on_loop(self._store.records("schedule"))).get(name, "")
+            after = change(msgspec.json.decode(text, type=Schedule)) if text else None
+            body = None if after is None else after.text()
+            with contextlib.suppress(Conflict):
+                await self.call(Record(new_id(), "schedule", name, body, text))
+                return
+        raise Conflict(f'schedule "{name}" is changed by others all the time; try again')
 
     async def fire(self, name: str) -> Job[Any] | None:
         """Fire a schedule by hand; None if its policy skipped it, which is recorded."""
@@ -363,3 +442,8 @@ class Client:
         if name not in known:
             raise UnknownName("schedule", name, known)
         return known[name]
+
+
+def _deleted(schedule: Schedule) -> Schedule | None:
+    """What the code declares is kept as deleted: it would come back with the next start."""
+    return msgspec.structs.replace(schedule, deleted=True) if schedule.declared else None

@@ -108,6 +108,12 @@ class Conflict(FairlaneError):
     code = "conflict"
 
 
+class Merged(Conflict):
+    """An equal job is active in the lane, and this one became part of it."""
+
+    code = "merged"
+
+
 class LaneBusy(Conflict):
     code = "lane_busy"
 

@@ -62,7 +62,8 @@ def snapshot_from(picture: Picture) -> Snapshot:
             workers.append(msgspec.json.decode(body))
         elif kind == "schedule":
             schedule = msgspec.json.decode(body, type=Schedule)
-            schedules.append(msgspec.to_builtins(schedule_without_secrets(schedule)))
+            if not schedule.deleted:
+                schedules.append(msgspec.to_builtins(schedule_without_secrets(schedule)))
     for name in picture.counts:
         queues.setdefault(name, QueueView(name, QueueSettings(), None, []))
     return Snapshot(

@@ -21,6 +21,9 @@ class Sync:
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._target, name)
+        now = getattr(self._target, f"_{name}_now", None)
+        if now is not None:  # it is done here, not on the engine's loop
+            return lambda *args, **named: self._wrap(now(*args, **named))
         if inspect.iscoroutinefunction(found):
             return lambda *args, **named: self._wrap(self._waited(found(*args, **named)))
         if inspect.isasyncgenfunction(found):

@@ -10,8 +10,10 @@ import pytest
 from fairlane.core.decisions import Changes
 from fairlane.core.job import Job
 from fairlane.core.lifecycle import FINAL, LIVE
+from fairlane.store.expiring import Expiry
+from fairlane.store.flattening import rows_of
 from fairlane.store.sqlite import statements
-from fairlane.store.sqlite.committing import COLUMNS, STATEMENTS, Commits, Expiry, rows_of
+from fairlane.store.sqlite.committing import COLUMNS, STATEMENTS, Commits
 from fairlane.store.sqlite.migrating import APPLICATION_ID, migrate, migrations
 from fairlane.store.sqlite.reading import history_numbers
 from fairlane.store.views import Query

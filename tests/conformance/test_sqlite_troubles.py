@@ -245,7 +245,7 @@ def test_an_address_names_its_store(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize(
     ("address", "said"),
     [
-        ("postgresql://me:secret@host/db", "PostgreSQL is not in this version yet"),
+        ("postgresql://", '"postgresql://" names no database'),
         ("mysql://me:secret@host/db", '"mysql://" is not a database Fairlane knows'),
         ("work.db", '"work.db" is not the address of a database'),
         ("sqlite://work.db", '"sqlite://work.db" names no database'),

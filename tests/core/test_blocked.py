@@ -2,7 +2,7 @@
 
 from fairlane.core.inputs import Unblocked
 from fairlane.core.job import JobId
-from tests.support.core import World
+from tests.support.core import World, orders
 
 FULL = ("disk_space", "2 GB are missing")
 
@@ -61,5 +61,5 @@ def test_cancelling_it_ends_the_watch() -> None:
     world.submit("a")
     world.refuse("a", blocked=FULL)
     world.cancel("a")
-    assert world.last.unblock == ["a"]
+    assert orders(world.last).unblock == ["a"]
     assert world.state("a") == "cancelled"

@@ -3,14 +3,14 @@
 from fairlane.core.inputs import Stuck
 from fairlane.core.job import JobId, WorkerId
 from fairlane.core.retry import Retry
-from tests.support.core import World
+from tests.support.core import World, orders
 
 
 def test_a_queued_job_is_out_of_the_queue_and_nobody_is_told_to_stop() -> None:
     world = World(max_concurrent=0)
     world.submit("a", dedupe="k")
     assert world.cancel("a") == {"state": "cancelled", "stopping": False}
-    assert not world.last.stops
+    assert not orders(world.last).stops
     world.submit("b", dedupe="k")
 
 
@@ -19,7 +19,7 @@ def test_a_running_job_is_told_to_stop_and_holds_everything_until_it_has() -> No
     world.submit("a", lane="x")
     world.submit("b", lane="x")
     assert world.cancel("a", outputs="delete") == {"state": "running", "stopping": True}
-    [stop] = world.last.stops
+    [stop] = orders(world.last).stops
     assert (stop.job, stop.outputs, stop.force) == ("a", "delete", False)
     assert world.running == {"a"}
     world.apply(world.outcome("a", "cancelled"))
@@ -32,7 +32,7 @@ def test_force_is_passed_on() -> None:
     world.submit("a")
     world.cancel("a")
     world.cancel("a", force=True)
-    assert world.last.stops[0].force
+    assert orders(world.last).stops[0].force
 
 
 def test_a_job_that_does_not_stop_in_time_says_so() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from fairlane.errors import BadSetting, UnknownName
-from tests.support.core import World, shown
+from tests.support.core import World, orders, shown
 
 
 def three_of_five(**settings: Any) -> World:
@@ -29,7 +29,7 @@ def test_lowered_nothing_running_is_disturbed_and_nothing_new_starts_until_it_fi
     world = three_of_five()
     world.operate(max_concurrent=1)
     assert world.running == {"a", "b", "c"}
-    assert not world.last.stops
+    assert not orders(world.last).stops
     world.finish("a", "b")
     assert world.running == {"c"}
     world.finish("c")

@@ -3,7 +3,7 @@
 import pytest
 
 from fairlane.core.inputs import Pause, Resume
-from tests.support.core import World
+from tests.support.core import World, orders
 
 
 @pytest.mark.parametrize("after_current", [False, True])
@@ -13,7 +13,7 @@ def test_what_runs_goes_on_and_nothing_new_starts_until_it_is_resumed(after_curr
     world.submit("b")
     world.ask(Pause("", "q", after_current))
     assert world.running == {"a"}
-    assert not world.last.stops
+    assert not orders(world.last).stops
     world.finish("a")
     assert world.running == set()
     assert "paused" in world.reasons("b")

@@ -6,7 +6,7 @@ from fairlane.core.inputs import Outcome, RetryJob
 from fairlane.core.job import JobId
 from fairlane.core.retry import Retry
 from fairlane.errors import BadSetting, Duplicate, IllegalTransition, LaneBusy, NotFound
-from tests.support.core import World, shown
+from tests.support.core import World, orders, shown
 
 
 @pytest.mark.parametrize(
@@ -158,6 +158,6 @@ def test_a_stale_outcome_changes_nothing_but_is_acknowledged() -> None:
     world.apply(stale)
     assert world.state("a") == "running"
     assert not world.last.changes
-    assert world.last.durable == ["a:1"]
+    assert orders(world.last).durable == ["a:1"]
     other = Outcome(JobId("a"), stale.worker, 99, "completed")
     assert not world.apply(other).changes

@@ -4,7 +4,7 @@ import pytest
 
 from fairlane.core.inputs import EnterStage
 from fairlane.core.job import JobId, WorkerId
-from tests.support.core import World
+from tests.support.core import World, orders
 
 
 @pytest.fixture
@@ -18,17 +18,17 @@ def world() -> World:
 
 
 def test_a_stage_takes_a_resource_for_as_long_as_it_lasts(world: World) -> None:
-    assert world.enter("a", "t1", gpu=1).granted == ["t1"]
-    assert world.enter("b", "t2", gpu=1).granted == []
-    assert world.leave("a", "t1").granted == ["t2"]
+    assert orders(world.enter("a", "t1", gpu=1)).granted == ["t1"]
+    assert orders(world.enter("b", "t2", gpu=1)).granted == []
+    assert orders(world.leave("a", "t1")).granted == ["t2"]
 
 
 def test_a_stage_takes_a_start_of_a_rate_each_time_it_is_entered(world: World) -> None:
     world.enter("a", "t1", limits=("api",))
     world.leave("a", "t1")
-    assert world.enter("a", "t2", limits=("api",)).granted == []
+    assert orders(world.enter("a", "t2", limits=("api",))).granted == []
     assert world.last.wake_at == world.now + 60
-    assert world.wait(60).granted == ["t2"]
+    assert orders(world.wait(60)).granted == ["t2"]
 
 
 def test_a_stage_comes_before_a_new_start(world: World) -> None:
@@ -36,7 +36,7 @@ def test_a_stage_comes_before_a_new_start(world: World) -> None:
     world.submit("new", uses={"gpu": 1})
     world.enter("b", "t2", gpu=1)
     world.leave("a", "t1")
-    assert world.last.granted == ["t2"]
+    assert orders(world.last).granted == ["t2"]
     assert world.state("new") == "queued"
     world.leave("b", "t2")
     assert world.state("new") == "running"
@@ -47,8 +47,8 @@ def test_stages_are_served_in_the_order_they_asked(world: World) -> None:
     world.enter("a", "t1", gpu=1)
     world.enter("b", "t2", gpu=1)
     world.enter("c", "t3", gpu=1)
-    assert world.leave("a", "t1").granted == ["t2"]
-    assert world.leave("b", "t2").granted == ["t3"]
+    assert orders(world.leave("a", "t1")).granted == ["t2"]
+    assert orders(world.leave("b", "t2")).granted == ["t3"]
 
 
 @pytest.mark.parametrize("how", ["finish", "gone"])
@@ -70,13 +70,13 @@ def test_the_ask_of_a_job_that_has_ended_is_forgotten(world: World) -> None:
     world.enter("a", "t1", gpu=1)
     world.enter("b", "t2", gpu=1)
     world.finish("b")
-    assert world.leave("a", "t1").granted == []
-    assert world.enter("a", "t3", gpu=1).granted == ["t3"]
+    assert orders(world.leave("a", "t1")).granted == []
+    assert orders(world.enter("a", "t3", gpu=1)).granted == ["t3"]
 
 
 def test_asking_twice_grants_once(world: World) -> None:
     world.enter("a", "t1", gpu=1)
-    assert world.enter("a", "t1", gpu=1).granted == ["t1"]
+    assert orders(world.enter("a", "t1", gpu=1)).granted == ["t1"]
     assert len(world.store.grants) == 1
     world.leave("a", "t1")
     assert world.scheduler.board.resource("gpu").used == 0
@@ -85,15 +85,15 @@ def test_asking_twice_grants_once(world: World) -> None:
 def test_grants_survive_a_restart(world: World) -> None:
     world.enter("a", "t1", gpu=1)
     other = world.reloaded()
-    assert other.enter("b", "t2", gpu=1).granted == []
-    assert other.enter("a", "t1", gpu=1).granted == ["t1"]
-    assert other.leave("a", "t1").granted == ["t2"]
+    assert orders(other.enter("b", "t2", gpu=1)).granted == []
+    assert orders(other.enter("a", "t1", gpu=1)).granted == ["t1"]
+    assert orders(other.leave("a", "t1")).granted == ["t2"]
 
 
 def test_an_unknown_limit_denies_the_stage_and_says_which(world: World) -> None:
     world.enter("a", "t1", limits=("apy",))
-    [(_, error)] = world.last.denied
-    assert 'did you mean "api"' in error.message
+    [(_, error)] = orders(world.last).denied
+    assert 'did you mean "api"' in error["message"]
     assert not world.last.changes
 
 
@@ -103,5 +103,5 @@ def test_a_stale_ask_changes_nothing(world: World) -> None:
     world.join("w", slots=5)
     assert world.job("a").fence == fence + 1
     world.apply(EnterStage(JobId("a"), WorkerId("w"), fence, "t", (), (("gpu", 1),)))
-    assert not world.last.granted
+    assert not orders(world.last).granted
     assert not world.last.changes

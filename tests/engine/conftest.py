@@ -9,9 +9,15 @@ from fairlane.testing import FakeClock
 from tests.support.apps import Doors
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    return "memory://" if request.param == "memory" else f"sqlite:///{tmp_path}/work.db"
+    match request.param:
+        case "memory":
+            return "memory://"
+        case "sqlite":
+            return f"sqlite:///{tmp_path}/work.db"
+        case _:
+            return str(request.getfixturevalue("postgres_dsn"))
 
 
 @pytest.fixture

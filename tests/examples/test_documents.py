@@ -15,6 +15,8 @@ DOCUMENTS = [
     if path.exists()
 ]
 
+ON_POSTGRES = ["docs/many-processes.md"]
+
 
 def read(document: str) -> list[Snippet]:
     return snippets_of((ROOT / document).read_text(encoding="utf-8"), document=document)
@@ -33,7 +35,14 @@ def skipped() -> list[Snippet]:
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("document", DOCUMENTS)
-def test_the_snippets_of_a_document_do_what_it_says(document: str, tmp_path: Path) -> None:
+def test_the_snippets_of_a_document_do_what_it_says(
+    document: str,
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if document in ON_POSTGRES:
+        monkeypatch.setenv("FAIRLANE_DATABASE", request.getfixturevalue("postgres_dsn"))
     snippets = read(document)
     wanted = sum(snippet.action in ("run", "continue") for snippet in snippets)
     assert run_document(snippets, tmp_path) == wanted

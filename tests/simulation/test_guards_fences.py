@@ -5,7 +5,7 @@ import pytest
 from fairlane.core.inputs import EnterStage, Input, Keep, LeaveStage, Log, Outcome, Report, Stuck
 from fairlane.core.job import JobId, WorkerId
 from fairlane.core.retry import Retry
-from tests.support.core import World, shown
+from tests.support.core import World, orders, shown
 
 A, W = JobId("a"), WorkerId("w")
 STALE: dict[str, Input] = {
@@ -36,8 +36,8 @@ def test_of_an_attempt_whose_worker_runs_the_next_one(world: World, what: str) -
     assert (world.state("a"), world.job("a").fence) == ("running", 2)
     world.apply(STALE[what])
     assert shown(world.last.changes) == {}
-    assert bool(world.last.denied) == (what in WAITED_FOR)
-    assert world.last.granted == []
+    assert bool(orders(world.last).denied) == (what in WAITED_FOR)
+    assert orders(world.last).granted == []
     assert world.state("a") == "running"
 
 
@@ -46,7 +46,7 @@ def test_of_an_attempt_that_has_failed_and_waits_for_its_next(world: World, what
     world.fail("a")
     world.apply(STALE[what])
     assert shown(world.last.changes) == {}
-    assert bool(world.last.denied) == (what in WAITED_FOR)
+    assert bool(orders(world.last).denied) == (what in WAITED_FOR)
     assert world.state("a") == "retrying"
 
 
@@ -55,7 +55,7 @@ def test_of_a_job_that_has_ended(world: World, what: str) -> None:
     world.finish("a")
     world.apply(STALE[what])
     assert shown(world.last.changes) == {}
-    assert bool(world.last.denied) == (what in WAITED_FOR)
+    assert bool(orders(world.last).denied) == (what in WAITED_FOR)
     assert world.state("a") == "completed"
 
 
@@ -66,5 +66,5 @@ def test_of_a_worker_that_was_taken_for_dead(world: World, what: str) -> None:
     assert world.state("a") == "running"
     world.apply(STALE[what])
     assert shown(world.last.changes) == {}
-    assert bool(world.last.denied) == (what in WAITED_FOR)
+    assert bool(orders(world.last).denied) == (what in WAITED_FOR)
     assert world.state("a") == "running"

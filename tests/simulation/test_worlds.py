@@ -1,10 +1,12 @@
 """A few hundred worlds; `make simulate SEEDS=5000` lives through more."""
 
 import os
+from typing import get_args
 
 import pytest
 
 from simulation.__main__ import replay_command
+from simulation.disks import Kind
 from simulation.world import simulate
 
 WORLDS = int(os.environ.get("FAIRLANE_WORLDS", "300"))
@@ -19,8 +21,8 @@ def test_no_promise_is_broken_in_any_world(first: int) -> None:
         assert not verdict.violations, f"{verdict.violations}; again: {replay_command(verdict)}"
 
 
-@pytest.mark.parametrize("store", ["memory", "sqlite"])
-def test_a_seed_is_the_same_world_each_time(store: str) -> None:
+@pytest.mark.parametrize("store", get_args(Kind))
+def test_a_seed_is_the_same_world_each_time(store: Kind) -> None:
     assert simulate(7, store).digest == simulate(7, store).digest
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from fairlane.core.decisions import Changes, Decisions, Ended, Firing, Start
+from fairlane.core.decisions import Changes, Decisions, Ended, Firing, Orders, Start
 from fairlane.core.inputs import (
     Cancel,
     EnterStage,
@@ -116,6 +116,15 @@ class NaiveStore:
 def unique(keys: Iterable[Any]) -> None:
     found = list(keys)
     assert len(found) == len(set(found)), f"not unique: {found}"
+
+
+def orders(decisions: Decisions) -> Orders:
+    """Return what all workers together are told."""
+    told = Orders()
+    for one in decisions.orders.values():
+        for name in told.__struct_fields__:
+            getattr(told, name).extend(getattr(one, name))
+    return told
 
 
 class World:

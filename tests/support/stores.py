@@ -13,8 +13,12 @@ from fairlane.core.lifecycle import Priority, State
 from fairlane.core.position import MIDDLE, numbered
 from fairlane.store.memory import MemoryStore
 from fairlane.store.memory_database import MemoryDatabase
+from fairlane.store.memory_shared import SharedDatabase, SharedMemoryStore
+from fairlane.store.postgres import PostgresStore
 from fairlane.store.protocol import Store
+from fairlane.store.shared import SharedStore
 from fairlane.store.sqlite import SQLiteStore
+from tests.support.postgres import run_at
 
 NOW = 1_760_000_000.123456
 
@@ -51,6 +55,47 @@ class SQLitePlace:
         connection = apsw.Connection(str(self._path))
         connection.execute("UPDATE meta SET value = value + 1 WHERE name = 'epoch'")
         connection.close()
+
+
+class SharedMemoryPlace:
+    """A database in memory whose handles stand for processes that all work."""
+
+    def __init__(self) -> None:
+        self._database = SharedDatabase()
+
+    def handle(self) -> SharedStore:
+        return SharedMemoryStore(self._database)
+
+
+class PostgresPlace:
+    def __init__(self, dsn: str) -> None:
+        self._dsn = dsn
+
+    @property
+    def dsn(self) -> str:
+        return self._dsn
+
+    def handle(self, *, keep_events: int = 200_000) -> PostgresStore:
+        return PostgresStore(self._dsn, keep_events=keep_events)
+
+    def raise_epoch(self) -> None:
+        run_at(self._dsn, "UPDATE fairlane.leadership SET epoch = epoch + 1")
+
+    def empty(self) -> None:
+        """Make it as if nobody had ever used it, which is quicker than to make another one."""
+        run_at(
+            self._dsn,
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND pid <> pg_backend_pid()",
+            """DO $$ DECLARE name text; BEGIN
+            FOR name IN SELECT oid::regclass FROM pg_class WHERE relkind = 'r'
+            AND relnamespace = 'fairlane'::regnamespace AND relname <> 'migration'
+            LOOP EXECUTE 'DELETE FROM ' || name; END LOOP;
+            END $$""",
+            "SELECT setval(oid::regclass, 1, false) FROM pg_class "
+            "WHERE relkind = 'S' AND relnamespace = 'fairlane'::regnamespace",
+            "INSERT INTO fairlane.leadership (epoch, swept) VALUES (0, 0)",
+        )
 
 
 def a_job(id: str, place: int = 0, **fields: Any) -> Job:

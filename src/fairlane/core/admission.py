@@ -8,14 +8,14 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from fairlane.core.board import Board
-from fairlane.core.decisions import Firing
+from fairlane.core.board import CHANGES, Board
+from fairlane.core.decisions import Ended, Firing
 from fairlane.core.inputs import Submission, Submit
 from fairlane.core.job import Job, JobId, Reason, Terms
 from fairlane.core.lanes import Lane
 from fairlane.core.lifecycle import State
 from fairlane.core.queues import Queue
-from fairlane.errors import Duplicate, FairlaneError, LaneBusy, NotFound, UsageError
+from fairlane.errors import Duplicate, FairlaneError, LaneBusy, Merged, NotFound, UsageError
 
 
 def submit(board: Board, command: Submit, ended: dict[JobId, Job]) -> list[dict[str, Any]]:
@@ -23,14 +23,46 @@ def submit(board: Board, command: Submit, ended: dict[JobId, Job]) -> list[dict[
     first = command.jobs[0] if command.jobs else None
     if first is not None and first.schedule is not None:
         return _fire(board, first, ended)
-    merged = _check_all(board, command.jobs, ended)
+    try:
+        merged = _check_all(board, command.jobs, ended)
+    except FairlaneError as error:
+        if not command.binding:
+            raise
+        return [_refuse(board, submission, ended, error) for submission in command.jobs]
     answers = []
     for submission in command.jobs:
         id = merged.get(submission.id, submission.id)
+        if command.binding and id != submission.id:
+            _refuse(
+                board, submission, ended, Merged(f"an equal job is active: {id}", active_job=id)
+            )
         if id == submission.id and id not in board.jobs and id not in ended:
             admit(board, submission, ended, merged)
         answers.append({"id": id, "merged": id != submission.id})
     return answers
+
+
+def _refuse(
+    board: Board, submission: Submission, ended: dict[JobId, Job], error: FairlaneError
+) -> dict[str, Any]:
+    """Record a job that cannot be refused any more as skipped, with why; nobody waits for it."""
+    id = submission.id
+    if id not in board.jobs and id not in ended and id not in board.ended:
+        reason = Reason(error.code, error.message)
+        job = Job(
+            id=id, task=submission.task, queue=submission.queue, lane=submission.lane,
+            kind=submission.kind, band=submission.priority, position="", state=State.SKIPPED,
+            terms=submission.terms, dedupe=submission.dedupe, exclusive=False,
+            digest=submission.digest, bucket=submission.bucket, due_at=None, reason=reason,
+            created_at=board.now,
+        )  # fmt: skip
+        problem = {"code": error.code, "message": error.message, "retryable": False}
+        board.changes.submitted.append(submission)
+        board.changes.ended[id] = Ended(job, board.now, error=problem)
+        board.ended[id] = job
+        change = {**CHANGES[State.CREATED, State.SKIPPED], "reason": reason.message}
+        board.event("job_state_changed", job, job.queue, change)
+    return {"id": id, "merged": False}
 
 
 def _fire(board: Board, submission: Submission, ended: dict[JobId, Job]) -> list[dict[str, Any]]:

@@ -113,7 +113,7 @@ class Board(Shortages):
         worker = self.workers.all.get(job.worker) if job.worker else None
         if worker is not None:
             worker.watching.discard(job.id)
-            self.out.unblock.append(job.id)
+            self.out.to(worker.id).unblock.append(job.id)
         job.worker = None
 
     def _keep_or_free_lane(self, job: Job) -> None:

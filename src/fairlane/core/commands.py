@@ -67,7 +67,8 @@ def cancel(board: Board, command: Cancel, ended: dict[JobId, Job]) -> dict[str, 
         "job_stopping", job, job.queue, {"outputs": command.outputs, "force": command.force}
     )
     assert job.worker is not None
-    board.out.stops.append(Stop(job.id, job.worker, job.fence, command.outputs, command.force))
+    stop = Stop(job.id, job.worker, job.fence, command.outputs, command.force)
+    board.out.to(job.worker).stops.append(stop)
     return {"state": State.RUNNING.value, "stopping": True}
 
 
@@ -284,8 +285,15 @@ def _set_queue(board: Board, command: Setting) -> dict[str, Any]:
 
 
 def record(board: Board, command: Record) -> dict[str, Any]:
-    board.changes.records[command.kind, command.name] = command.body
+    key = (command.kind, command.name)
+    if command.instead_of is not None and board.documents.get(key) != command.instead_of:
+        raise Conflict(
+            f"{command.kind} {command.name!r} was changed by somebody else meanwhile; "
+            "look at it again"
+        )
+    board.changes.records[key] = command.body
     if command.kind == "schedule":
+        board.documents[key] = command.body
         board.event("schedule_changed", None, None, {"name": command.name})
     return {}
 

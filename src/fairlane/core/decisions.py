@@ -10,7 +10,6 @@ from msgspec import UNSET, Struct, UnsetType, field
 
 from fairlane.core.inputs import Submission
 from fairlane.core.job import Job, JobId, WorkerId
-from fairlane.errors import FairlaneError
 
 
 class Event(Struct, gc=False):
@@ -83,12 +82,13 @@ class Changes(Struct):
     answers: dict[str, str] = field(default_factory=dict)  # only those for other processes
     consumed: list[int] = field(default_factory=list)  # inbox rows
     set_aside: list[tuple[str, str, float]] = field(default_factory=list)  # input, error, at
+    messages: list[tuple[WorkerId, int, str]] = field(default_factory=list)  # where many work
 
     def __bool__(self) -> bool:
         return any(getattr(self, name) for name in self.__struct_fields__)
 
 
-class Start(Struct, gc=False):
+class Start(Struct, gc=False, array_like=True):
     """Run this job on this worker."""
 
     job: JobId
@@ -110,7 +110,7 @@ def last_start(job: Job) -> Start:
     )
 
 
-class Stop(Struct):
+class Stop(Struct, array_like=True):
     job: JobId
     worker: WorkerId
     fence: int
@@ -118,14 +118,31 @@ class Stop(Struct):
     force: bool
 
 
-class Decisions(Struct):
-    changes: Changes = field(default_factory=Changes)
+class Orders(Struct, omit_defaults=True):
+    """What one worker is told."""
+
     starts: list[Start] = field(default_factory=list)
     stops: list[Stop] = field(default_factory=list)
-    discards: list[Start] = field(default_factory=list)  # nobody runs these: delete their outputs
     granted: list[str] = field(default_factory=list)  # stage tokens
-    denied: list[tuple[str, FairlaneError]] = field(default_factory=list)
+    denied: list[tuple[str, dict[str, Any]]] = field(default_factory=list)  # and the problem
     durable: list[str] = field(default_factory=list)  # tokens of what is now kept
     unblock: list[JobId] = field(default_factory=list)  # no longer watch these preconditions
+
+
+class Decisions(Struct):
+    changes: Changes = field(default_factory=Changes)
+    orders: dict[WorkerId, Orders] = field(default_factory=dict)
+    discards: list[Start] = field(default_factory=list)  # nobody runs these: delete their outputs
     answers: list[tuple[str, Any]] = field(default_factory=list)  # key and value or FairlaneError
     wake_at: float | None = None
+
+    def to(self, worker: WorkerId) -> Orders:
+        """Return what a worker is told, to be added to."""
+        orders = self.orders.get(worker)
+        if orders is None:
+            orders = self.orders[worker] = Orders()
+        return orders
+
+    @property
+    def starts(self) -> list[Start]:
+        return [start for orders in self.orders.values() for start in orders.starts]

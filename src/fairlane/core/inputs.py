@@ -39,11 +39,16 @@ class Submission(Struct, kw_only=True, gc=False):
 
 
 class Submit(Struct, tag="submit"):
-    """Admit all of these in this order, or none. `sent_before` says that an id may be known."""
+    """Admit all of these in this order, or none. `sent_before` says that an id may be known.
+
+    `binding` ones were committed by their submitter's own transaction, which could not wait for an
+    answer: what is refused then is still a job, and ends as skipped.
+    """
 
     key: str
     jobs: list[Submission]
     sent_before: bool = False
+    binding: bool = False
 
 
 class Cancel(Struct, tag="cancel"):
@@ -109,12 +114,17 @@ class Setting(Struct, tag="setting"):
 
 
 class Record(Struct, tag="record"):
-    """Keep a document that the core does not decide by (a schedule, a task's schema)."""
+    """Keep a document that the core does not decide by (a schedule, a task's schema).
+
+    With `instead_of` it is kept only if that is what is there now: whoever changes a document has
+    read it first, and somebody else may have been faster.
+    """
 
     key: str
     kind: str
     name: str
     body: Text | None
+    instead_of: Text | None = None
 
 
 class EditLane(Struct, tag="edit_lane"):

@@ -38,7 +38,7 @@ def present(board: Board, job: JobId, worker: WorkerId, fence: int) -> Job | Non
 
 def outcome(board: Board, said: Outcome) -> None:
     job = present(board, said.job, said.worker, said.fence)
-    board.out.durable.append(f"{said.job}:{said.fence}")
+    board.out.to(said.worker).durable.append(f"{said.job}:{said.fence}")
     if job is None:
         return
     if said.report is not None:
@@ -210,7 +210,7 @@ def enter_stage(board: Board, said: EnterStage) -> None:
 def _deny_stale(board: Board, said: EnterStage | Keep) -> None:
     """Somebody waits for this: a context that outlived its attempt."""
     problem = Conflict(f"this attempt of job {said.job} is over: its context can do no more")
-    board.out.denied.append((said.token, problem))
+    board.out.to(said.worker).denied.append((said.token, problem.as_problem()))
 
 
 def leave_stage(board: Board, said: LeaveStage) -> None:
@@ -221,7 +221,7 @@ def leave_stage(board: Board, said: LeaveStage) -> None:
 def keep(board: Board, said: Keep) -> None:
     if present(board, said.job, said.worker, said.fence) is not None:
         board.changes.kept.append((said.job, said.name, said.body))
-        board.out.durable.append(said.token)
+        board.out.to(said.worker).durable.append(said.token)
     else:
         _deny_stale(board, said)
 

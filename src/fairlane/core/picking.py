@@ -172,7 +172,7 @@ def start(board: Board, job: Job, worker: Worker) -> None:
     board.transition(job, State.RUNNING, attempt=job.attempt, worker=worker.joined.name)
     if lane is not None:
         board.file_heads(lane)  # nobody else is one while it runs
-    board.out.starts.append(
+    board.out.to(worker.id).starts.append(
         Start(
             job.id,
             job.task,

@@ -195,6 +195,8 @@ class Scheduler:
                 joined = msgspec.json.decode(body, type=WorkerJoined)
                 joined.accepting = False  # until it shows that it lives
                 board.workers.join(joined)
+            case "schedule":
+                board.documents[kind, name] = body
             case "fired":
                 board.fired[name] = float(body)
             case _:

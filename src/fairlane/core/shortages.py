@@ -141,12 +141,12 @@ class Shortages(Filing):
         if job is None or job.state is not State.RUNNING or job.fence != ask.fence:
             return
         if ask.token in self.grants.get(ask.job, {}):
-            self.out.granted.append(ask.token)
+            self.out.to(ask.worker).granted.append(ask.token)
             return
         try:
             things = self._stage_things(ask)
         except UnknownName as error:
-            self.out.denied.append((ask.token, error))
+            self.out.to(ask.worker).denied.append((ask.token, error.as_problem()))
             return
         for thing in things:
             if not thing.has_room(self.now):
@@ -159,7 +159,7 @@ class Shortages(Filing):
             self.resource(name).hold(ask.job, ask.token, amount)
         self.grants.setdefault(ask.job, {})[ask.token] = ask
         self.changes.grants.append((ask.job, ask.token, msgspec.json.encode(ask.uses).decode()))
-        self.out.granted.append(ask.token)
+        self.out.to(ask.worker).granted.append(ask.token)
 
     def _stage_things(self, ask: EnterStage) -> list[Thing]:
         shares = [self.resource(name).share(amount) for name, amount in ask.uses]

@@ -90,11 +90,12 @@ def _fields_of(template: str) -> Iterator[str]:
             yield from _fields_of(layout or "")
 
 
-def check_known(options: Mapping[str, Any], known: Sequence[str]) -> None:
+def check_known(what: str, options: Mapping[str, Any], known: Sequence[str]) -> None:
     for name in options:
         if name not in known:
             raise BadSetting(
-                f'a task has no option "{name}"; {guess(name, known)}(options: {", ".join(known)})'
+                f'a {what} has no option "{name}"; {guess(name, known)}'
+                f"(options: {', '.join(known)})"
             )
 
 

@@ -10,7 +10,7 @@ import os
 import socket
 import threading
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from fairlane.core.decisions import Decisions, Stop
 from fairlane.core.inputs import Ask, Command, Input, WorkerGone, WorkerJoined
@@ -20,22 +20,29 @@ from fairlane.engine.calls import Calls
 from fairlane.engine.clock import Clock
 from fairlane.engine.definition import Definition
 from fairlane.engine.feed import Feed
+from fairlane.engine.flock import Flock
+from fairlane.engine.groups import boot_seconds
+from fairlane.engine.heartbeat import USUAL as LEASE
+from fairlane.engine.heartbeat import Heartbeat, Terms
 from fairlane.engine.hooks import Hook, Hooks
 from fairlane.engine.inbox import Inbox
-from fairlane.engine.leader import Leader
+from fairlane.engine.leader import Leader, Written
 from fairlane.engine.publishing import clean_up, remove_finished
-from fairlane.engine.rhythm import USUAL, Rhythm
+from fairlane.engine.rhythm import HINTED, USUAL, Rhythm
 from fairlane.engine.services import Service
+from fairlane.engine.sharing import Sharing
 from fairlane.engine.threads import in_thread, to_its_end
 from fairlane.engine.waits import Waits
 from fairlane.engine.worker import Worker
 from fairlane.ids import new_id
 from fairlane.store.protocol import Store
+from fairlane.store.shared import INBOX, NEWS, SharedStore
 from fairlane.store.views import Payload
 
 log = logging.getLogger("fairlane.engine")
 
 _FAREWELL_SECONDS: Final = 5.0
+_LEASE_LOST: Final = 70  # the exit code of a process that ended itself
 
 
 class Engine:
@@ -50,29 +57,43 @@ class Engine:
         recheck_seconds: float,
         hooks: list[Hook],
         work: bool,
+        queues: tuple[str, ...] | None = None,
+        tags: tuple[str, ...] = (),
         inbox: Inbox | None = None,
-        rhythm: Rhythm = USUAL,
+        rhythm: Rhythm | None = None,
+        terms: Terms = LEASE,
     ) -> None:
+        shared = not store.single_process
+        if rhythm is None:
+            rhythm = HINTED if shared else USUAL
         self.store = store
         self.inbox = Inbox() if inbox is None else inbox
         self.calls = Calls(store, self.inbox, clock, rhythm)
         self.feed = Feed(store)
         self.waits = Waits(store)
         self.worker = Worker(
-            self.inbox.put_together,
+            self.say,
             definitions,
             clock,
             slots=slots,
             recheck_seconds=recheck_seconds,
         )
-        self.leader = Leader(store, self.inbox, clock, self, rhythm)
+        self.sharing: Sharing | None = None
+        flock: Flock | None = None
+        if shared:
+            self.sharing = Sharing(self, cast("SharedStore", store), clock, rhythm, terms)
+            flock = Flock(terms.lease_seconds + terms.margin_seconds, lambda: self.now())
+        self.leader = Leader(store, self.inbox, clock, self, rhythm, flock)
         self._declare = declare
         self._definitions = definitions
-        self._work = work
+        self.works = work
+        self._queues = queues
+        self._tags = tags
         self._rhythm = rhythm
         self._loop = asyncio.get_running_loop()
         self._elected = asyncio.Event()
         self._thread: threading.Thread | None = None
+        self._beating: threading.Thread | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self._hooks = Hooks(store, hooks, self.calls.call)
         self._hook_service = Service("hooks", self._call_hooks)
@@ -84,16 +105,20 @@ class Engine:
 
     async def start(self) -> None:
         await self._hooks.prepare()
-        self.begin_to_lead()
         services = [
             Service("reports", self.worker.flush_reports),
             Service("preconditions", self.worker.recheck_blocked),
             self._hook_service,
             self._feed_service,
             self._wait_service,
+            self.calls.asking,
+            *(self.sharing.services if self.sharing is not None else ()),
         ]
         self._tasks = [asyncio.create_task(service.run()) for service in services]
         try:
+            if self.sharing is not None:
+                await self.sharing.begin()
+            self.begin_to_lead()
             await self._elected.wait()
         except BaseException:
             await to_its_end(self._end())
@@ -109,6 +134,23 @@ class Engine:
         if self._thread is not None:
             await in_thread(self._thread.join)
 
+    def begin_to_beat(self, heartbeat: Heartbeat) -> None:
+        """Give the heartbeat a thread of its own, for the same reason."""
+
+        def beat() -> None:
+            try:
+                asyncio.run(heartbeat.run())
+            except Exception:
+                log.exception("the lease is no longer renewed; this process will count as dead")
+
+        self._beating = threading.Thread(target=beat, name="fairlane-lease", daemon=True)
+        self._beating.start()
+
+    async def beaten(self) -> None:
+        """Return when the heartbeat has ended."""
+        if self._beating is not None:
+            await in_thread(self._beating.join)
+
     def _lead(self) -> None:
         try:
             asyncio.run(self.leader.run())
@@ -117,11 +159,15 @@ class Engine:
 
     async def stop(self, grace_seconds: float) -> None:
         """Hand back what runs, have it recorded, and end."""
-        self.inbox.put(self._joined(accepting=False))
+        if self.works:
+            self.say(self.introduction(accepting=False))
         try:
             await self.worker.close(grace_seconds)
-            if self.calls.leading:
-                self.inbox.put(WorkerGone(self.worker.id))
+            if self.sharing is not None:
+                await self._said_everything()  # what is acknowledged goes with the worker
+                await self.sharing.end()
+            if self.calls.leading or self.sharing is not None:
+                self.say(WorkerGone(self.worker.id))
                 await self._said_everything()
         finally:
             await to_its_end(self._end())
@@ -129,17 +175,19 @@ class Engine:
     async def _end(self) -> None:
         self.leader.stop()
         await self.led()
+        if self.sharing is not None and not self.still_runs():
+            await self.sharing.end()  # otherwise the lease ends with the process
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        self.calls.lost()
+        self.calls.close()
         self.waits.close()
         await self.feed.close()
 
     async def _said_everything(self) -> None:
         deadline = self._loop.time() + _FAREWELL_SECONDS
         while (  # noqa: ASYNC110 - bounded, and only while stopping
-            self.worker.unsettled() or len(self.inbox)
+            self.worker.unsettled() or len(self.inbox) or (self.sharing and self.sharing.unsaid)
         ) and self._loop.time() < deadline:
             await asyncio.sleep(0.005)
 
@@ -151,12 +199,37 @@ class Engine:
         for _ in range(2):
             await self.worker.flush_reports()
             await self.call(Ask(new_id(), queued=""))
+            if self.sharing is not None:
+                await self.sharing.catch_up()
             await asyncio.sleep(0)
+
+    def now(self) -> float:
+        """Return seconds on the clock by which leases are counted."""
+        return boot_seconds()
+
+    def end_process(self) -> None:
+        """End at once, because what runs here must not run beside what others run."""
+        os._exit(_LEASE_LOST)
+
+    def say(self, *inputs: Input) -> None:
+        """Have the leader hear it, here or elsewhere."""
+        if self.sharing is None or self.calls.leading:
+            self.inbox.put_together(*inputs)
+        else:
+            self.sharing.put(*inputs)
+
+    def hinted(self, name: str) -> None:
+        """Something may have happened; an empty name says that anything may have."""
+        if name in (INBOX, ""):
+            self.leader.look_at_others()
+        if name in (NEWS, ""):
+            self.calls.asking.wake()
+            self._wait_service.wake()
 
     # what the leader asks of us, on its thread
 
     def joined(self) -> list[Input]:
-        return [self._joined(accepting=self.worker.accepting)] if self._work else []
+        return [self.introduction(accepting=self.worker.accepting)] if self.works else []
 
     def declared(self, stored: Mapping[tuple[str, str], str]) -> list[Input]:
         return self._declare(stored)
@@ -167,12 +240,14 @@ class Engine:
     def unsettled(self) -> list[Input]:
         return self.worker.unsettled()
 
-    def _joined(self, *, accepting: bool) -> WorkerJoined:
+    def introduction(self, *, accepting: bool) -> WorkerJoined:
         return WorkerJoined(
             id=self.worker.id,
             name=f"{socket.gethostname()}:{os.getpid()}",
             slots=self.worker.slots,
             tasks=tuple(sorted(self._definitions)),
+            queues=self._queues,
+            labels=self._tags,
             accepting=accepting,
             host=socket.gethostname(),
             pid=os.getpid(),
@@ -192,7 +267,7 @@ class Engine:
             clean_up(payload.kept)
 
     def found(self, tasks: set[str]) -> None:
-        unknown = sorted(tasks - set(self._definitions)) if self._work else []
+        unknown = sorted(tasks - set(self._definitions)) if self.works else []
         if unknown:
             log.warning(
                 "jobs wait for tasks that this program does not have: %s; they stay queued until a "
@@ -205,14 +280,18 @@ class Engine:
     def elected(self, *, leading: bool) -> None:
         self._loop.call_soon_threadsafe(self._elected_here, leading)
 
-    def perform(self, decisions: Decisions, payloads: Mapping[JobId, Payload]) -> None:
-        self._loop.call_soon_threadsafe(self._perform_here, decisions, payloads)
+    def perform(
+        self, decisions: Decisions, payloads: Mapping[JobId, Payload], written: Written
+    ) -> None:
+        self._loop.call_soon_threadsafe(self._perform_here, decisions, payloads, written)
 
     # and what becomes of it, on ours
 
     def _elected_here(self, leading: bool) -> None:
         if self.calls.leading and not leading:
             self.calls.lost()
+        if self.sharing is not None and self.calls.leading != leading:
+            self.sharing.elected(leading=leading)
         self.calls.leading = leading
         self._elected.set()
         self._wait_service.wake()
@@ -226,20 +305,16 @@ class Engine:
         self._hook_service.wake()
         self._feed_service.wake()
 
-    def _perform_here(self, decisions: Decisions, payloads: Mapping[JobId, Payload]) -> None:
+    def _perform_here(
+        self, decisions: Decisions, payloads: Mapping[JobId, Payload], written: Written
+    ) -> None:
         worker = self.worker
-        if decisions.durable:
-            worker.settled(decisions.durable)
-        if decisions.granted:
-            worker.settled(decisions.granted)
-        if decisions.denied:
-            worker.denied(decisions.denied)
-        if decisions.unblock:
-            worker.unwatch(decisions.unblock)
-        if decisions.starts:
-            worker.accept(decisions.starts, payloads)
-        for stop in decisions.stops:
-            worker.stop(stop)
+        orders = decisions.orders.get(worker.id)
+        if orders is not None:
+            if self.sharing is None:
+                worker.obey(orders, payloads)
+            else:
+                self.sharing.deliver(written, orders, payloads)
         self.calls.answered(decisions.answers)
         if decisions.changes.ended:
             worker.forget(decisions.changes.ended)

@@ -17,9 +17,10 @@ import logging
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import msgspec
+from msgspec import Struct
 
 from fairlane.core.decisions import Decisions, Start, Stop, last_start
 from fairlane.core.inputs import (
@@ -33,11 +34,13 @@ from fairlane.core.inputs import (
     Outcome,
     Submit,
     WorkerGone,
+    WorkerJoined,
 )
 from fairlane.core.job import Job, JobId, WorkerId
 from fairlane.core.lifecycle import State
 from fairlane.core.scheduler import Scheduler, strangers
 from fairlane.engine.clock import Clock
+from fairlane.engine.flock import Flock
 from fairlane.engine.fresh import Fresh
 from fairlane.engine.inbox import Inbox
 from fairlane.engine.rhythm import USUAL, Rhythm
@@ -56,9 +59,30 @@ from fairlane.store.views import Payload
 log = logging.getLogger("fairlane.leader")
 
 _BATCH = 2_000
+_FLOCK_SECONDS = 1.0  # between two looks at the leases of others
+_SKEW_SECONDS = 30.0  # between two looks at the database's clock
+_SMALL_SECONDS = 1.0  # what a clock is corrected by every now and then
+_ERROR_SECONDS = 0.25  # by which one clock cannot tell that another is wrong
+_NEVER = float("-inf")
+_EPOCH_STEP = 1 << 32  # more messages than one leader sends
 
 NOBODY = WorkerId("")
 _decode_command = msgspec.json.Decoder(Command)
+_decode_said = msgspec.json.Decoder(list[FromWorker])
+_encode = msgspec.json.Encoder().encode
+
+
+class Written(Struct, frozen=True):
+    """The message that holds what our worker is told, and the one before it.
+
+    A commit of which nobody knows whether it happened may have left one that was never handed over.
+    """
+
+    number: int = 0
+    after: int = 0
+
+
+NOTHING: Final = Written()
 
 
 class Hall(Protocol):
@@ -84,7 +108,9 @@ class Hall(Protocol):
     def discard(self, payloads: Mapping[JobId, Payload]) -> None:
         """Remove what cancelled jobs have made, because their canceller said so."""
 
-    def perform(self, decisions: Decisions, payloads: Mapping[JobId, Payload]) -> None: ...
+    def perform(
+        self, decisions: Decisions, payloads: Mapping[JobId, Payload], written: Written
+    ) -> None: ...
 
     def found(self, tasks: set[str]) -> None:
         """These tasks have live jobs in the database."""
@@ -101,9 +127,16 @@ class Hall(Protocol):
 
 class Leader:
     def __init__(
-        self, store: Store, inbox: Inbox, clock: Clock, hall: Hall, rhythm: Rhythm = USUAL
+        self,
+        store: Store,
+        inbox: Inbox,
+        clock: Clock,
+        hall: Hall,
+        rhythm: Rhythm = USUAL,
+        flock: Flock | None = None,
     ) -> None:
         self._store = store
+        self._flock = flock  # where workers of other processes work too
         self._inbox = inbox
         self._clock = clock
         self._hall = hall
@@ -115,11 +148,21 @@ class Leader:
         self._handed: dict[JobId, int] = {}  # assignments our worker holds, by fence
         self._stopping = False
         self._wake_at: float | None = None
-        self._looked_at = 0.0
+        self._looked_at = _NEVER
+        self._counted_at = _NEVER
+        self._measured_at = _NEVER
+        self._number = 0
+        self._written = NOTHING
+        self._skew = 0.0  # by how much the database's clock is ahead of ours
         self.commits = 0
 
     def stop(self) -> None:
         self._stopping = True
+        self._inbox.poke()
+
+    def look_at_others(self) -> None:
+        """Something may lie in the inbox table; from any thread."""
+        self._looked_at = _NEVER
         self._inbox.poke()
 
     async def run(self) -> None:
@@ -144,14 +187,17 @@ class Leader:
                     log.exception("leadership interrupted by an error of our own")
                     await self._pause()
         finally:
-            if not self._hall.still_runs():
+            if self._flock is not None or not self._hall.still_runs():
                 await self._store.resign()  # otherwise the claim ends with the process
 
     async def _stand(self) -> None:
-        if await self._store.lead() is None:
+        epoch = await self._store.lead()
+        if epoch is None:
             self._hall.elected(leading=False)
             await self._inbox.stand_by(self._rhythm.standby_seconds * random.uniform(0.8, 1.2))
             return
+        self._number = epoch * _EPOCH_STEP
+        self._written = Written(self._number, self._number)
         try:
             await self._reign()
         finally:
@@ -170,10 +216,11 @@ class Leader:
         while not self._stopping:
             rows = await self._from_others()
             happened = self._inbox.take(_BATCH)
-            back = self._clock.jumped()
+            back = await self._set_back()
             if back:
                 happened.insert(0, Jumped(back))
-            happened += self._schedules.due(self._clock.now())
+            happened += await self._lives()
+            happened += self._schedules.due(self._now())
             if happened or rows or self._is_due():
                 await self._decide(happened, rows)
             else:
@@ -192,12 +239,34 @@ class Leader:
             await self._replay(happened, ())
         self._hall.found({job.task for job in self._scheduler.board.jobs.values()})
 
+    def _now(self) -> float:
+        """Return the time as the database has it: leaders on several machines agree on that."""
+        return self._clock.now() + self._skew
+
+    async def _set_back(self) -> float:
+        """Return by how many seconds the time that we go by was set back since the last call."""
+        back = self._clock.jumped()
+        if self._flock is None:
+            return back
+        loop_time = asyncio.get_running_loop().time()
+        if back or loop_time - self._measured_at > _SKEW_SECONDS:
+            self._measured_at = loop_time
+            skew = await self._measured()
+            back += self._skew - skew
+            self._skew = skew
+        return back if back > _SMALL_SECONDS else 0.0
+
+    async def _measured(self) -> float:
+        """Return by how much the database's clock is ahead; what may be an error is nothing."""
+        skew: float = await self._store.skew()  # type: ignore[attr-defined]
+        return skew if abs(skew) > _ERROR_SECONDS else 0.0
+
     def _is_due(self) -> bool:
-        return self._wake_at is not None and self._wake_at <= self._clock.now()
+        return self._wake_at is not None and self._wake_at <= self._now()
 
     def _pause_seconds(self) -> float:
         times = [at for at in (self._wake_at, self._schedules.next_at) if at is not None]
-        waits = [self._clock.seconds_until(at) for at in times]
+        waits = [self._clock.seconds_until(at - self._skew) for at in times]
         return min([self._rhythm.others_seconds, *(wait for wait in waits if wait is not None)])
 
     async def _from_others(self) -> list[InboxRow]:
@@ -205,12 +274,35 @@ class Leader:
         if loop_time - self._looked_at < self._rhythm.others_seconds:
             return []
         self._looked_at = loop_time
-        return await self._store.take(_BATCH)
+        rows = await self._store.take(_BATCH)
+        if len(rows) == _BATCH:
+            self._looked_at = _NEVER  # there is more
+        return rows
+
+    async def _lives(self) -> list[Input]:
+        """Look at the leases of the others; nobody else may be left to say that one is dead."""
+        if self._flock is None:
+            return []
+        loop_time = asyncio.get_running_loop().time()
+        if loop_time - self._counted_at < _FLOCK_SECONDS:
+            return []
+        self._counted_at = loop_time
+        beats = await self._store.beats()  # type: ignore[attr-defined]
+        others = {worker: count for worker, count in beats.items() if not self._hall.is_own(worker)}
+        known = [w for w in self._scheduler.board.workers.all if not self._hall.is_own(w)]
+        inputs = self._flock.look(others, known)
+        dead = {said.id for said in inputs if isinstance(said, WorkerGone)}
+        if dead:
+            log.warning("workers that no longer renew their lease: %s", ", ".join(sorted(dead)))
+            await self._clean_up(dead)
+        return inputs
 
     async def _load(self) -> None:
         """Forget everything and rebuild it, then say who we are and who is dead."""
         self._clock.jumped()  # loading reckons with the clock as it is now, whatever it was
-        now = self._clock.now()
+        if self._flock is not None:
+            self._skew = await self._measured()
+        now = self._now()
         self._scheduler = Scheduler()
         with _no_collections():
             image = await self._store.load()
@@ -229,20 +321,39 @@ class Leader:
         board = self._scheduler.board
         self._records = image.records
         self._schedules.load(image.records, board.fired, now)
-        named = {*board.workers.all, *(job.worker for job in board.jobs.values() if job.worker)}
-        dead = sorted(worker for worker in named if not self._hall.is_own(worker))
+        dead = self._dead(image.records)
         if dead:
             await self._clean_up(set(dead))
         gone = [WorkerGone(worker) for worker in dead]
         await self._commit([*gone, *self._unheard(), *self._hall.joined()], (), resent=True)
         self._hall.reloaded(self._stops())
 
+    def _dead(self, records: Mapping[tuple[str, str], str]) -> list[WorkerId]:
+        """Name those who cannot be alive now that we lead."""
+        board = self._scheduler.board
+        named = {*board.workers.all, *(job.worker for job in board.jobs.values() if job.worker)}
+        others = sorted(worker for worker in named if not self._hall.is_own(worker))
+        if self._flock is None:
+            return others
+        known = [
+            msgspec.json.decode(body, type=WorkerJoined)
+            for (kind, name), body in records.items()
+            if kind == "worker" and name in board.workers.all and name in others
+        ]
+        self._flock.load(known)
+        return [worker for worker in others if worker not in board.workers.all]
+
     def _own_running(self) -> list[Job]:
         jobs = self._scheduler.board.jobs.values()
         return [j for j in jobs if j.state is State.RUNNING and self._hall.is_own(j.worker or "")]
 
     def _unheard(self) -> list[Input]:
-        """Take back what a commit assigned to our worker whose return we never saw."""
+        """Take back what a commit assigned to our worker whose return we never saw.
+
+        Where many work it has been told by a message, which the worker reads by itself.
+        """
+        if self._flock is not None:
+            return []
         return [
             Outcome(job.id, job.worker or NOBODY, job.fence, "refused")
             for job in self._own_running()
@@ -279,10 +390,12 @@ class Leader:
     async def _commit(
         self, happened: Sequence[Input], rows: Sequence[InboxRow], *, resent: bool
     ) -> None:
-        inputs = [*happened, *(self._read(row) for row in rows)]
+        inputs = [*happened, *(said for row in rows for said in _read(row))]
+        if self._flock is not None:
+            self._hear(inputs)
         names = strangers(inputs, self._scheduler.board.jobs, resent=resent)
         ended = await self._store.ended(sorted(names)) if names else {}
-        now = self._clock.now()
+        now = self._now()
         decisions = self._scheduler.apply(inputs, now, ended)
         changes = decisions.changes
         if rows:
@@ -291,6 +404,7 @@ class Leader:
             changes.answers.update(
                 (key, as_text(answer)) for key, answer in decisions.answers if key in remote
             )
+        written = self._write_orders(decisions)
         discards = decisions.discards
         made = await self._store.payloads(discards) if discards else {}  # the commit forgets it
         if changes:
@@ -300,11 +414,33 @@ class Leader:
         self._schedules.committed(changes.records, now)
         self._fresh.add(changes.submitted)
         self._fresh.forget(changes.ended)
-        payloads = await self._payloads(decisions.starts)
+        starts = [start for start in decisions.starts if self._hall.is_own(start.worker)]
+        payloads = await self._payloads(starts)
         if made:
             self._hall.discard(made)
-        self._hand_over(inputs, decisions.starts)
-        self._hall.perform(decisions, payloads)
+        self._hand_over(inputs, starts)
+        self._hall.perform(decisions, payloads, written)
+
+    def _hear(self, inputs: Sequence[Input]) -> None:
+        assert self._flock is not None
+        for said in inputs:
+            if type(said) is WorkerJoined:
+                self._flock.heard(said.id)
+
+    def _write_orders(self, decisions: Decisions) -> Written:
+        """Make what workers are told part of the commit: whoever leads next, they will hear it."""
+        if self._flock is None:
+            return NOTHING
+        known = self._scheduler.board.workers.all
+        orders = {worker: told for worker, told in decisions.orders.items() if worker in known}
+        if orders:
+            self._number += 1
+            decisions.changes.messages.extend(
+                (worker, self._number, _encode(told).decode()) for worker, told in orders.items()
+            )
+            if any(self._hall.is_own(worker) for worker in orders):
+                self._written = Written(self._number, self._written.number)
+        return self._written
 
     def _hand_over(self, inputs: Sequence[Input], starts: Sequence[Start]) -> None:
         """Remember what our worker has been given and not yet given back."""
@@ -313,11 +449,6 @@ class Leader:
                 del self._handed[said.job]
         for start in starts:
             self._handed[start.job] = start.fence
-
-    @staticmethod
-    def _read(row: InboxRow) -> Command:
-        command: Command = _decode_command.decode(row.body)
-        return command
 
     async def _payloads(self, starts: list[Start]) -> Mapping[JobId, Payload]:
         """Find what the started jobs need; they are committed as running, so this must succeed."""
@@ -336,7 +467,7 @@ class Leader:
         log.warning("the database is unavailable: %s", error)
         refused = [h for h in happened if not isinstance(h, FromWorker)]
         answers = Decisions(answers=[(command.key, error) for command in refused if command.key])
-        self._hall.perform(answers, {})
+        self._hall.perform(answers, {}, NOTHING)
         self._keep(happened)
         await asyncio.sleep(self._rhythm.retry_seconds)
         await self._load()
@@ -373,7 +504,7 @@ class Leader:
     ) -> list[dict[str, Any]] | None:
         """Return the answer to a submission that is stored, though its commit seemed to fail."""
         try:
-            command = happened[0] if happened else self._read(rows[0])
+            command = happened[0] if happened else _read(rows[0])[0]
         except ValueError:
             return None  # it cannot even be read
         if not isinstance(command, Submit):
@@ -391,7 +522,7 @@ class Leader:
         )
         text = rows[0].body if rows else _as_readable(happened[0])
         decisions = Decisions()
-        now = self._clock.now()
+        now = self._now()
         answer: Any = await self._admitted(happened, rows)
         if answer is None:
             answer = problem
@@ -401,17 +532,25 @@ class Leader:
             decisions.changes.answers[row.key] = as_text(answer)
         for said in happened:
             if isinstance(said, Keep | EnterStage):
-                decisions.denied.append((said.token, problem))
+                decisions.to(said.worker).denied.append((said.token, problem.as_problem()))
             elif not isinstance(said, FromWorker) and said.key:
                 decisions.answers.append((said.key, answer))
+        written = self._write_orders(decisions)
         await self._store.commit(decisions.changes, now)
-        self._hall.perform(decisions, {})
+        self._hall.perform(decisions, {}, written)
         for said in happened:
             if isinstance(said, Outcome):
                 # The attempt is over, whatever cannot be said about it: its lane must go on.
                 failure = Failure(problem.code, problem.message, retryable=False)
                 failed = Outcome(said.job, said.worker, said.fence, "failed", failure=failure)
                 await self._commit([failed], (), resent=True)
+
+
+def _read(row: InboxRow) -> list[Input]:
+    """Return what a row says: one command, or a list of what a worker said."""
+    if row.body.startswith("["):
+        return [*_decode_said.decode(row.body)]
+    return [_decode_command.decode(row.body)]
 
 
 def _as_readable(said: Input) -> str:

@@ -10,8 +10,10 @@ class Rhythm(Struct, frozen=True, kw_only=True):
 
     others_seconds: float = 0.025  # at what other processes did
     standby_seconds: float = 0.25  # at whether somebody must take over
-    answer_seconds: float = 0.01  # at the answer to a command that another process decides
+    answer_seconds: float = 0.005  # at the answer to a command that another process decides
     retry_seconds: float = 0.5  # at a database that was in trouble
 
 
 USUAL: Final = Rhythm()
+# Where the database gives hints, looking round only makes up for those that were lost.
+HINTED: Final = Rhythm(others_seconds=0.5, standby_seconds=1.0, answer_seconds=0.25)

@@ -7,14 +7,17 @@ default once for all that piled up; what is later is recorded as skipped, with h
 
 import logging
 from collections.abc import Mapping
-from typing import Literal
+from datetime import UTC, datetime
+from typing import Literal, TypedDict, get_args
 
 import msgspec
 from msgspec import Struct
 
 from fairlane.core.inputs import Cancel, Input, Skipped, Submission, Submit
+from fairlane.core.settings import is_number
+from fairlane.engine.declared import check_known
 from fairlane.engine.triggers import Trigger
-from fairlane.errors import FairlaneError
+from fairlane.errors import BadSetting, FairlaneError
 from fairlane.ids import firing_id, new_id
 
 log = logging.getLogger("fairlane.schedules")
@@ -22,20 +25,101 @@ log = logging.getLogger("fairlane.schedules")
 GRACE_SECONDS = 300.0
 
 
+Overlap = Literal["skip", "queue", "cancel"]
+
+
+class Rules(TypedDict, total=False):
+    """When a schedule fires: by cron expression, interval or a single instant.
+
+    A firing that is late by no more than the grace happens; with `coalesce` once for all that piled
+    up. `overlap` says what happens while the previous firing's job is still alive.
+    """
+
+    cron: str | None
+    every_seconds: float | None
+    at: datetime | None
+    timezone: str
+    grace_seconds: float
+    coalesce: bool
+    overlap: Overlap
+
+
 class Schedule(Struct, kw_only=True, omit_defaults=True):
-    """A stored schedule. `since` is when it began to count: nothing before that is due."""
+    """A stored schedule. `since` is when it began to count: nothing before that is due.
+
+    What somebody changed while it ran outlives what the code declares, and so does that it was
+    deleted.
+    """
 
     name: str
     trigger: Trigger
     submission: Submission
     grace_seconds: float = GRACE_SECONDS
     coalesce: bool = True
-    overlap: Literal["skip", "queue", "cancel"] = "skip"
+    overlap: Overlap = "skip"
     paused: bool = False
     since: float = 0.0
+    declared: bool = False  # by the code
+    changed: bool = False  # by somebody, since
+    deleted: bool = False
 
     def text(self) -> str:
         return msgspec.json.encode(self).decode()
+
+    def declared_after(self, before: "Schedule | None", now: float) -> "Schedule":
+        """Return what counts now that the code declares this, in the light of what is stored."""
+        if before is not None and (before.changed or before.deleted):
+            return msgspec.structs.replace(before, declared=True)
+        same = before is not None and before.trigger == self.trigger
+        return msgspec.structs.replace(
+            self,
+            since=before.since if before is not None and same else now,
+            paused=before.paused if before is not None else False,
+            declared=True,
+        )
+
+    def changed_to(self, rules: Rules, now: float, submission: Submission | None) -> "Schedule":
+        """Return this schedule with some rules changed; another trigger counts from now on."""
+        was = self.trigger
+        whole: Rules = {
+            "timezone": was.timezone, "grace_seconds": self.grace_seconds,
+            "coalesce": self.coalesce, "overlap": self.overlap,
+        }  # fmt: skip
+        if not {"cron", "every_seconds", "at"} & rules.keys():
+            whole["cron"], whole["every_seconds"] = was.cron, was.every_seconds
+            whole["at"] = None if was.at is None else datetime.fromtimestamp(was.at, UTC)
+        fresh = ruled(self.name, submission or self.submission, {**whole, **rules})
+        same = fresh.trigger == was
+        return msgspec.structs.replace(
+            fresh, since=self.since if same else now, paused=self.paused, declared=self.declared,
+            changed=True,
+        )  # fmt: skip
+
+
+def ruled(name: str, submission: Submission, rules: Rules) -> Schedule:
+    """Return a schedule with these rules, or raise a BadSetting that says which one is wrong."""
+    check_known("schedule", rules, list(Rules.__annotations__))
+    at, grace = rules.get("at"), rules.get("grace_seconds", GRACE_SECONDS)
+    where = f'schedule "{name}"'
+    if at is not None and not isinstance(at, datetime):
+        raise BadSetting(f"at of {where} is {at!r}; it must be a datetime")
+    if not is_number(grace) or grace < 0:
+        raise BadSetting(f"grace_seconds of {where} is {grace!r}; it must be 0 or more")
+    overlap = rules.get("overlap", "skip")
+    if overlap not in get_args(Overlap):
+        choices = ", ".join(get_args(Overlap))
+        raise BadSetting(f"overlap of {where} is {overlap!r}; choose one of {choices}")
+    timezone = rules.get("timezone", "UTC")
+    if at is not None:
+        trigger = Trigger.once(at, timezone=timezone)
+    else:
+        trigger = Trigger(
+            cron=rules.get("cron"), every_seconds=rules.get("every_seconds"), timezone=timezone
+        )
+    return Schedule(
+        name=name, trigger=trigger, submission=submission, grace_seconds=grace,
+        coalesce=rules.get("coalesce", True), overlap=overlap,
+    )  # fmt: skip
 
 
 def schedule_from(text: str) -> Schedule | None:
@@ -92,7 +176,7 @@ class Schedules:
             self._next.pop(name, None)
             if body is not None:
                 schedule = schedule_from(body)
-                if schedule is not None:
+                if schedule is not None and not schedule.deleted:
                     self._schedules[name] = schedule
                     self._plan(schedule, min(now, self._last(schedule)))
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from fairlane.core.decisions import Start, Stop
+from fairlane.core.decisions import Orders, Start, Stop
 from fairlane.core.inputs import FromWorker, Input, Log, Outcome, Report, Unblocked
 from fairlane.core.job import JobId, WorkerId
 from fairlane.engine.attempt import Attempt, token_of
@@ -24,7 +24,7 @@ from fairlane.engine.definition import Definition
 from fairlane.engine.groups import Leash
 from fairlane.engine.outputs import OutputRegistry
 from fairlane.engine.texts import storable
-from fairlane.errors import FairlaneError
+from fairlane.errors import Conflict, FairlaneError
 from fairlane.ids import new_id
 from fairlane.store.views import Payload, ReportBody
 
@@ -57,12 +57,13 @@ class Worker:
         self._threads: ThreadPoolExecutor | None = None
         self._children = ChildWork(self.leash)
         self._attempts: dict[JobId, Attempt] = {}
-        self._unsettled: dict[str, Input] = {}
+        self._unsettled: dict[str, FromWorker] = {}
         self._answers: dict[str, asyncio.Future[None]] = {}
         self._dirty: dict[Attempt, tuple[Callable[[], ReportBody], str | None]] = {}
         self._lines: dict[Attempt, list[tuple[float, str, str]]] = {}
         self._watched: dict[JobId, tuple[Attempt, Obstacle]] = {}
         self._tokens = 0
+        self.hurried = asyncio.Event()  # whoever closes it does not want to wait any longer
         self.idle = asyncio.Event()
         self.idle.set()
 
@@ -78,10 +79,29 @@ class Worker:
 
     # from the leader
 
+    def obey(self, orders: Orders, payloads: Mapping[JobId, Payload]) -> None:
+        if orders.durable:
+            self.settled(orders.durable)
+        if orders.granted:
+            self.settled(orders.granted)
+        if orders.denied:
+            self.denied(orders.denied)
+        if orders.unblock:
+            self.unwatch(orders.unblock)
+        if orders.starts:
+            self.accept(orders.starts, payloads)
+        for stop in orders.stops:
+            self.stop(stop)
+
     def accept(self, starts: list[Start], payloads: Mapping[JobId, Payload]) -> None:
         for start in starts:
             if start.job in self._attempts or token_of(start) in self._unsettled:
                 continue  # told twice: it runs, or has ended and that is not recorded yet
+            if start.job not in payloads:
+                log.error("what job %s needs cannot be found; it goes back", start.job)
+                self._unsettled[token_of(start)] = refused = refusal(start)
+                self._put(refused)
+                continue
             definition = self._definitions.get(start.task)
             attempt = Attempt(self, start, payloads[start.job], definition)  # type: ignore[arg-type]
             self._watched.pop(start.job, None)
@@ -106,13 +126,13 @@ class Worker:
             if answer is not None and not answer.done():
                 answer.set_result(None)
 
-    def denied(self, refusals: list[tuple[str, FairlaneError]]) -> None:
+    def denied(self, refusals: list[tuple[str, dict[str, Any]]]) -> None:
         """Let a stage fail that asked for something nobody has declared."""
-        for token, error in refusals:
+        for token, problem in refusals:
             self._unsettled.pop(token, None)
             answer = self._answers.pop(token, None)
             if answer is not None and not answer.done():
-                answer.set_exception(error)
+                answer.set_exception(FairlaneError.from_problem(problem))
 
     def unwatch(self, jobs: list[JobId]) -> None:
         for job in jobs:
@@ -126,6 +146,9 @@ class Worker:
     def unsettled(self) -> list[Input]:
         """Everything a new leader has to hear again."""
         return list(self._unsettled.values())
+
+    def unacknowledged(self) -> dict[str, FromWorker]:
+        return dict(self._unsettled)
 
     # from attempts
 
@@ -149,9 +172,10 @@ class Worker:
 
     def finished(self, attempt: Attempt, outcome: Outcome) -> None:
         self._attempts.pop(attempt.start.job, None)
-        self._flush(attempt)  # so that who follows the events sees the last numbers before the end
-        self._unsettled[attempt.token] = outcome
-        self._put(outcome)
+        if outcome.worker == self.id:  # otherwise it was begun by whom others count dead
+            self._flush(attempt)  # so that who follows the events sees the last numbers before it
+            self._unsettled[attempt.token] = outcome
+            self._put(outcome)
         if not self._attempts:
             self.idle.set()
 
@@ -215,12 +239,38 @@ class Worker:
                 self._watched[job] = (attempt, found)
         return self._recheck_seconds
 
+    # its lease
+
+    def runs_for(self, worker: WorkerId) -> bool:
+        """Tell whether anything still runs that it began as this worker; from any thread."""
+        return any(attempt.start.worker == worker for attempt in list(self._attempts.values()))
+
+    def hand_back(self) -> None:
+        """Stop everything; whoever is free takes it over. Nothing new begins meanwhile."""
+        self.accepting = False
+        for attempt in list(self._attempts.values()):
+            attempt.stop("return")
+
+    def begin_anew(self) -> None:
+        """Be another worker from now on: what this one ran, others may run already."""
+        self.hand_back()
+        self.id = WorkerId(new_id())
+        self._watched.clear()
+        self._unsettled.clear()
+        for answer in self._answers.values():
+            if not answer.done():
+                answer.set_exception(Conflict("this worker counts as dead; others go on with it"))
+        self._answers.clear()
+
     async def close(self, grace_seconds: float) -> None:
         """Take nothing new; give what runs its grace, hand it back, wait for what cannot stop."""
         self.accepting = False
         self._watched.clear()
         if grace_seconds > 0:
-            await _within(self.idle.wait(), grace_seconds)
+            waits = [asyncio.ensure_future(event.wait()) for event in (self.idle, self.hurried)]
+            await asyncio.wait(waits, timeout=grace_seconds, return_when=asyncio.FIRST_COMPLETED)
+            for wait in waits:
+                wait.cancel()
         for attempt in list(self._attempts.values()):
             attempt.stop("return")
         grace = self._longest_grace()

@@ -252,6 +252,9 @@ class MemoryStore:
 
     async def payloads(self, starts: Sequence[Start]) -> Mapping[JobId, Payload]:
         self._leading()
+        return self._payloads(starts)
+
+    def _payloads(self, starts: Sequence[Start]) -> dict[JobId, Payload]:
         with self._database.turn:
             return {
                 start.job: self._payload(start)

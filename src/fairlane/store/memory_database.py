@@ -83,6 +83,8 @@ class MemoryDatabase:
         self.inbox_last = 0
         self.answers: dict[str, tuple[str, float]] = {}
         self.set_aside: list[tuple[str, str, float]] = []
+        self.beats: dict[str, int] = {}  # by worker, for those who share
+        self.messages: dict[str, list[tuple[int, str]]] = {}
         self._undo: list[Callable[[], Any]] = []
 
     def append(self, key: str, body: str, at: float) -> None:
@@ -162,10 +164,9 @@ class MemoryDatabase:
         for key, change in changes.lanes.items():
             self._change_lane(key, change)
         for key, record in changes.records.items():
-            if record is None:
-                self._drop(self.records, key)
-            else:
-                self._put(self.records, key, record)
+            self._keep_record(*key, record)
+        for worker, number, body in changes.messages:
+            self._append(self.messages.setdefault(worker, []), (number, body))
         for firing in changes.firings:
             row = (firing.job, firing.count, firing.reason)
             self._insert(self._inner(self.firings, firing.schedule), firing.fire_at, row)
@@ -183,6 +184,16 @@ class MemoryDatabase:
             self.forget(inbox_id)
         for item in changes.set_aside:
             self._append(self.set_aside, item)
+
+    def _keep_record(self, kind: str, name: str, body: str | None) -> None:
+        """The lease of a worker goes with what is known of it, and so does what it was told."""
+        if body is None:
+            self._drop(self.records, (kind, name))
+        else:
+            self._put(self.records, (kind, name), body)
+        if kind == "worker" and body is None:
+            self._drop(self.beats, name)
+            self._drop(self.messages, name)
 
     def _insert_job(self, job: Job) -> None:
         if job.state not in LIVE:

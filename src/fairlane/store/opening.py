@@ -7,7 +7,10 @@ from fairlane.store.memory import MemoryStore
 from fairlane.store.protocol import Store
 from fairlane.store.sqlite import SQLiteStore
 
-_EXPECTED = "expected sqlite:///work.db (relative), sqlite:////data/work.db (absolute) or memory://"
+_EXPECTED = (
+    "expected sqlite:///work.db (relative), sqlite:////data/work.db (absolute), "
+    "postgresql://user:password@host:5432/database or memory://"
+)
 
 
 def store_at(address: str) -> Store:
@@ -20,12 +23,24 @@ def store_at(address: str) -> Store:
             return MemoryStore()
         case "sqlite" if rest.startswith("/") and rest.strip("/"):
             return SQLiteStore(Path(rest[1:]))
-        case "postgresql" | "postgres":
-            raise BadSetting(
-                f"PostgreSQL is not in this version yet, so {scheme}:// cannot be used; {_EXPECTED}"
-            )
-        case "memory" | "sqlite":
+        case "postgresql" | "postgres" if rest.strip("/"):
+            return _on_postgres(address)
+        case "memory" | "sqlite" | "postgresql" | "postgres":
             raise BadSetting(f'"{address}" names no database; {_EXPECTED}')
         case _:
             # The rest may hold a password.
             raise BadSetting(f'"{scheme}://" is not a database Fairlane knows; {_EXPECTED}')
+
+
+def _on_postgres(address: str) -> Store:
+    """Import the store only where it is asked for: its driver is an extra."""
+    try:
+        from fairlane.store.postgres import PostgresStore
+    except ModuleNotFoundError as error:
+        if error.name != "asyncpg":
+            raise
+        raise BadSetting(
+            "PostgreSQL needs a driver that is not installed; "
+            'install it with: pip install "fairlane[postgres]"'
+        ) from error
+    return PostgresStore(address)

@@ -14,12 +14,12 @@ from fairlane.core.decisions import Changes, Start
 from fairlane.core.inputs import Submission
 from fairlane.core.job import Job, JobId
 from fairlane.errors import NotLeading, StoreUnavailable
+from fairlane.store.expiring import Broom
 from fairlane.store.protocol import Image, InboxRow
 from fairlane.store.sqlite import forking, reading, statements
 from fairlane.store.sqlite.committing import Commits
 from fairlane.store.sqlite.connecting import Handle, connect, patiently
 from fairlane.store.sqlite.courtesy import Courtesy
-from fairlane.store.sqlite.expiring import Broom
 from fairlane.store.sqlite.filesystem import refuse_network_file_system
 from fairlane.store.sqlite.leading import LeaderLock
 from fairlane.store.sqlite.migrating import migrate, refuse_others

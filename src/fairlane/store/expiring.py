@@ -2,11 +2,19 @@
 
 from typing import Final
 
-from fairlane.store.sqlite.committing import Expiry
+from msgspec import Struct
 
 EVERY_EVENTS: Final = 5_000
 EVERY_SECONDS: Final = 60.0
 CHUNK_EVENTS: Final = 20_000
+
+
+class Expiry(Struct, frozen=True):
+    """What is old enough to be deleted along the way: events below a seq, rows before a time."""
+
+    events: int | None = None
+    answers: float | None = None
+    takes: float | None = None
 
 
 class Broom:

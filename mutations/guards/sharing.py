@@ -1,0 +1,120 @@
+"""Several processes on one database: leases, messages, and whom to believe alive."""
+
+from typing import Final
+
+from mutations.mutation import Mutation, suite, worlds
+
+_HEARTBEAT: Final = "src/fairlane/engine/heartbeat.py"
+_COURIER: Final = "src/fairlane/engine/courier.py"
+_FLOCK: Final = "src/fairlane/engine/flock.py"
+_LEADER: Final = "src/fairlane/engine/leader.py"
+_BEATS: Final = suite("tests/engine/test_heartbeat.py")
+_SHARED: Final = worlds(seeds=60, store="shared")
+
+SHARING: Final = (
+    Mutation(
+        name="handing back before the lease ends",
+        guards="A worker that cannot renew stops what it runs while nobody else may run it.",
+        file=_HEARTBEAT,
+        find="            self._holder.hand_back()\n",
+        replace="",
+        noticed_by=(_BEATS,),
+    ),
+    Mutation(
+        name="the end of a process that cannot stop",
+        guards="What does not stop before the lease ends takes its process with it.",
+        file=_HEARTBEAT,
+        find="        if self._is_over(terms.end_seconds) and self._holder.runs(self._worker):",
+        replace="        if False:",
+        noticed_by=(_BEATS,),
+    ),
+    Mutation(
+        name="leases counted from before they are sent",
+        guards="A renewal that took long to arrive does not lengthen the lease.",
+        file=_HEARTBEAT,
+        find="    def _hold(self, sent_at: float) -> None:\n        self.renewed_at = sent_at",
+        replace="    def _hold(self, sent_at: float) -> None:\n"
+        "        self.renewed_at = sent_at + self._terms.lease_seconds",
+        noticed_by=(_BEATS,),
+    ),
+    Mutation(
+        name="stopping of whoever counts as dead",
+        guards="What a worker still runs that counts as dead is stopped at once.",
+        file=_HEARTBEAT,
+        find="        self._holder.died()\n",
+        replace="",
+        noticed_by=(_BEATS,),
+    ),
+    Mutation(
+        name="the lease of child processes",
+        guards="A child process ends with the lease of its worker, also if that is frozen.",
+        file=_HEARTBEAT,
+        find="        self._leash.renew(sent_at + self._terms.end_seconds)",
+        replace="        pass",
+        noticed_by=(_BEATS,),
+    ),
+    Mutation(
+        name="patience with silent workers",
+        guards="A worker is dead only when its lease is over for sure.",
+        file=_FLOCK,
+        find="elif now - before[1] > self._patience:",
+        replace="elif now - before[1] > self._patience / 4:",
+        noticed_by=(_SHARED,),
+    ),
+    Mutation(
+        name="workers without a lease",
+        guards="Who is known and has no lease is dead, and gets no work.",
+        file=_FLOCK,
+        find="[WorkerGone(worker) for worker in known if worker not in beats]",
+        replace="[]",
+        noticed_by=(suite("tests/engine/test_flock.py"),),
+    ),
+    Mutation(
+        name="silence of whom a former leader knew",
+        guards="Nobody gets work from a new leader before it shows that it lives.",
+        file=_FLOCK,
+        find="self._silent.pop(worker, None) if before is not None else None",
+        replace="self._silent.pop(worker, None)",
+        noticed_by=(suite("tests/engine/test_flock.py"),),
+    ),
+    Mutation(
+        name="messages before those at hand",
+        guards="Orders are obeyed in order: what was never handed over is read first.",
+        file=_COURIER,
+        find="        if at.after > self._number:\n",
+        replace="        if False:\n",
+        noticed_by=(_SHARED,),
+    ),
+    Mutation(
+        name="messages obeyed once",
+        guards="What was read from the table is not obeyed again when it is handed over.",
+        file=_COURIER,
+        find="        elif at.number > self._number:\n",
+        replace="        else:\n",
+        noticed_by=(suite("tests/engine/test_courier.py"),),
+    ),
+    Mutation(
+        name="words that nobody acknowledged, said again",
+        guards="What the database may have lost is said again.",
+        file=_COURIER,
+        find="                self._outgoing.append(said)\n",
+        replace="                pass\n",
+        noticed_by=(suite("tests/engine/test_courier.py"),),
+    ),
+    Mutation(
+        name="words that could not be sent, kept",
+        guards="What could not be written into the inbox is kept for the next try.",
+        file=_COURIER,
+        find="                self._outgoing.extendleft(reversed(batch))\n",
+        replace="                pass\n",
+        noticed_by=(suite("tests/engine/test_courier.py"),),
+    ),
+    Mutation(
+        name="living workers at a takeover",
+        guards="A new leader does not take the workers of others for dead.",
+        file=_LEADER,
+        find="        if self._flock is None:\n            return others\n",
+        replace="        if True:\n            return others\n",
+        noticed_by=(_SHARED,),
+    ),
+)

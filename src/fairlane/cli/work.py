@@ -1,0 +1,63 @@
+"""`fairlane work module:app`: run a program's jobs in a process of its own."""
+
+import asyncio
+import logging
+import signal
+from typing import Annotated
+
+import typer
+
+from fairlane.app import Fairlane
+from fairlane.cli.finding import UNAVAILABLE, fail, find_app
+from fairlane.errors import FairlaneError, StoreError
+
+
+def work(
+    program: Annotated[str, typer.Argument(help="The app, as in tasks:app", metavar="MODULE:APP")],
+    *,
+    slots: Annotated[
+        int | None, typer.Option(help="Jobs at a time; the app's own number otherwise", min=1)
+    ] = None,
+    queue: Annotated[
+        list[str] | None, typer.Option(help="Serve only this queue; may be repeated")
+    ] = None,
+    tag: Annotated[
+        list[str] | None, typer.Option(help="What this place has, for tasks that require it")
+    ] = None,
+    grace: Annotated[
+        float | None, typer.Option(help="Seconds that running jobs have when it is stopped", min=0)
+    ] = None,
+) -> None:
+    """Run jobs until SIGTERM or Ctrl-C.
+
+    Then nothing new begins, what runs has its grace, and what still runs after that is handed back
+    to the queue. A second signal hands it back at once.
+    """
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s: %(message)s")
+    app = find_app(program)
+    try:
+        app._work_as(slots=slots, queues=queue, tags=tag, stop_grace_seconds=grace)
+        asyncio.run(_work(app))
+    except StoreError as error:
+        fail(str(error), code=UNAVAILABLE)
+    except FairlaneError as error:
+        fail(str(error))
+
+
+async def _work(app: Fairlane) -> None:
+    loop = asyncio.get_running_loop()
+    stopping = asyncio.Event()
+
+    def stop() -> None:
+        if stopping.is_set():
+            app._engine.worker.hurried.set()
+        stopping.set()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop)
+    async with app:
+        engine = app._engine
+        typer.echo(f"working on {engine.store.address} with {engine.worker.slots} slots")
+        await stopping.wait()
+        typer.echo("stopping: nothing new begins, what runs may finish")
+    typer.echo("stopped")

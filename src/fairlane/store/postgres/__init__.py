@@ -1,0 +1,3 @@
+from fairlane.store.postgres.store import PostgresStore
+
+__all__ = ["PostgresStore"]

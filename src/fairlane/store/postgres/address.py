@@ -1,0 +1,111 @@
+"""The address of a database, with options of our own, and never its password in sight.
+
+    postgresql://user:password@host:5432/database?fairlane_schema=fairlane
+
+- `fairlane_schema`: the schema that Fairlane's tables live in; several queues in one database each
+  have one of their own.
+- `fairlane_leader`: where a pooler stands between, the address of the server itself, with
+  percent-encoding (also `FAIRLANE_LEADER_DATABASE`). A leader needs a session of its own, and so
+  does whoever listens.
+- `fairlane_notify=off`: no NOTIFY is sent and none is listened for; everything works, but later.
+- `fairlane_pooler=on`: a pooler stands between that gives a client any connection for each
+  transaction. It is noticed by itself where its backend ids do not match those of the server.
+
+All other options are the driver's, such as `sslmode`.
+"""
+
+import os
+import re
+from hashlib import blake2b
+from typing import Final
+from urllib.parse import SplitResult, parse_qsl, unquote, urlencode, urlsplit, urlunsplit
+
+from fairlane.errors import BadSetting
+
+SCHEMA: Final = "fairlane"
+LEADER_VARIABLE: Final = "FAIRLANE_LEADER_DATABASE"
+EXPECTED: Final = "postgresql://user:password@host:5432/database"
+
+_OPTIONS: Final = ("fairlane_leader", "fairlane_notify", "fairlane_pooler", "fairlane_schema")
+_SWITCH: Final = {"on": True, "off": False}
+
+
+class Address:
+    def __init__(self, text: str) -> None:
+        parts = urlsplit(text)
+        options = parse_qsl(parts.query, keep_blank_values=True)
+        ours = {name: value for name, value in options if name.startswith("fairlane_")}
+        theirs = [(name, value) for name, value in options if name not in ours]
+        for name in ours:
+            if name not in _OPTIONS:
+                raise BadSetting(
+                    f'"{name}" is not an option of a database address; known: {", ".join(_OPTIONS)}'
+                )
+        self.dsn = urlunsplit(parts._replace(query=urlencode(theirs)))
+        self.schema = _schema(ours.get("fairlane_schema", SCHEMA))
+        self.direct_dsn = ours.get("fairlane_leader") or os.environ.get(LEADER_VARIABLE) or self.dsn
+        self.notifies = _switched("fairlane_notify", ours.get("fairlane_notify", "on"))
+        self.has_pooler = _switched("fairlane_pooler", ours.get("fairlane_pooler", "off"))
+        self.shown = _shown(parts, theirs, self.schema)
+        self._secrets = {*_secrets_in(self.dsn), *_secrets_in(self.direct_dsn)}
+
+    def __str__(self) -> str:
+        return self.shown
+
+    @property
+    def is_direct(self) -> bool:
+        """Whether the address that everybody uses is that of the server itself."""
+        return self.direct_dsn == self.dsn and not self.has_pooler
+
+    def without_secrets(self, said: object) -> str:
+        """Return a text with every password of ours taken out of it."""
+        text = str(said)
+        for secret in self._secrets:
+            text = text.replace(secret, "***")
+        return text
+
+    def sql(self, text: str) -> str:
+        """Return a statement for our schema; statements are written for the usual one."""
+        return text if self.schema == SCHEMA else text.replace("fairlane.", f"{self.schema}.")
+
+    def lock_key(self, purpose: str) -> int:
+        """Return the number of an advisory lock; PostgreSQL keeps those of each database apart."""
+        name = f"fairlane {purpose} {self.schema}"
+        return int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), signed=True)
+
+    @property
+    def channel(self) -> str:
+        return f"fairlane_{self.schema}"
+
+
+def _schema(name: str) -> str:
+    if not re.fullmatch(r"[a-z_][a-z0-9_]{0,39}", name) or name.startswith("pg_"):
+        raise BadSetting(
+            f'"{name}" cannot be the name of a schema; use up to 40 lower-case letters, digits and '
+            "underscores, beginning with a letter and not with pg_"
+        )
+    return name
+
+
+def _switched(name: str, value: str) -> bool:
+    if value not in _SWITCH:
+        raise BadSetting(f'{name} is "{value}" in the address of the database; use on or off')
+    return _SWITCH[value]
+
+
+def _secrets_in(dsn: str) -> set[str]:
+    parts = urlsplit(dsn)
+    given = {value for name, value in parse_qsl(parts.query) if name == "password"}
+    _, separator, password = parts.netloc.rpartition("@")[0].partition(":")
+    if separator:
+        given |= {password, unquote(password)}
+    return given - {""}
+
+
+def _shown(parts: SplitResult, options: list[tuple[str, str]], schema: str) -> str:
+    user, separator, place = parts.netloc.rpartition("@")
+    kept = [(name, value) for name, value in options if name in ("host", "port")]
+    if schema != SCHEMA:
+        kept.append(("fairlane_schema", schema))
+    netloc = f"{user.partition(':')[0]}{separator}{place}"
+    return urlunsplit(("postgresql", netloc, parts.path, urlencode(kept, safe="/"), ""))

@@ -1,0 +1,351 @@
+"""A whole transaction as one call.
+
+Each round trip costs more than the rows of a small commit, so a commit is one call of a function in
+the database, with one argument per kind of change, each a JSON array (arrays of composite values
+were as fast there and took twice the time here, under Python's lock). The call is its own
+transaction. The function is named after its text, so that a process of another version finds its
+own beside it.
+
+The statements run in the order they are written in. Unique indexes are checked row by row, so what
+leaves an indexed state comes before what enters one. What an argument holds does not depend on a
+later one having been written, which is why a commit too large for one call may be cut between any
+two rows and sent as several inside one ordinary transaction.
+"""
+
+# ruff: noqa: S608  every name that is put into SQL here is one of our own; values are bound.
+
+from collections.abc import Iterable
+from hashlib import blake2b
+from typing import Any, Final
+
+from fairlane.core.decisions import Changes
+from fairlane.store.expiring import Expiry
+from fairlane.store.flattening import (
+    DETAIL,
+    ENDED,
+    JOB,
+    MUTABLE,
+    OWN,
+    OWN_DETAIL,
+    OWN_JOB,
+    SHARED,
+    SHARED_DETAIL,
+    SHARED_JOB,
+    UNCHANGED,
+    grouped,
+    pieces,
+    rows_of,
+)
+from fairlane.store.postgres.address import Address
+from fairlane.store.postgres.connecting import Connection
+from fairlane.store.postgres.escaping import escaped
+from fairlane.store.postgres.troubles import NOT_LEADING
+
+PIECE_BYTES: Final = 64 * 1024 * 1024  # jsonb takes 256 MB; a commit needs a few times this
+KEEP_COMMITTED: Final = 1000
+
+# What jobs that change together mostly have in common, and what they have not.
+SHARED_CHANGE: Final = tuple(name for name in MUTABLE if name != "position")
+OWN_CHANGE: Final = ("id", "position")
+
+_TYPES: Final = {
+    **dict.fromkeys(("exclusive", "holds_lane"), "boolean"),
+    **dict.fromkeys(("band",), "smallint"),
+    **dict.fromkeys(("attempt", "failures", "crashes", "count"), "integer"),
+    **dict.fromkeys(("fence", "seq", "number"), "bigint"),
+    **dict.fromkeys(
+        ("at", "created_at", "started_at", "ended_at", "due_at", "fire_at"), "double precision"
+    ),
+}
+
+
+def _cast(value: str, name: str) -> str:
+    return f"({value})::{_TYPES[name]}" if name in _TYPES else value
+
+
+def _values(fields: tuple[str, ...]) -> str:
+    return ", ".join(_cast(f"e.value ->> {index}", name) for index, name in enumerate(fields))
+
+
+def _named(fields: tuple[str, ...]) -> str:
+    named = (f"{_cast(f'value ->> {index}', name)} AS {name}" for index, name in enumerate(fields))
+    return ", ".join(named)
+
+
+def _given(column: str, fields: tuple[str, ...]) -> str:
+    """Return the SQL that unfolds rows, each as `e` with its fields by name."""
+    return f"(SELECT {_named(fields)} FROM jsonb_array_elements(:{column})) e"
+
+
+def _texts(column: str) -> str:
+    return f"jsonb_array_elements_text(:{column}) e (value)"
+
+
+def _groups(column: str, shared: tuple[str, ...]) -> str:
+    """Return the SQL that unfolds groups: what they share as `g.…`, each row as `e.value`.
+
+    The OFFSET keeps PostgreSQL from taking the shared values out of the JSON again for each row.
+    """
+    values = ", ".join(
+        f"{_cast(f'value -> 0 ->> {index}', name)} AS {name}" for index, name in enumerate(shared)
+    )
+    return (
+        f"(SELECT {values}, value -> 1 AS members FROM jsonb_array_elements(:{column}) OFFSET 0) g "
+        "CROSS JOIN jsonb_array_elements(g.members) e"
+    )
+
+
+def _insert(table: str, column: str, fields: tuple[str, ...]) -> str:
+    return (
+        f"INSERT INTO fairlane.{table} ({', '.join(fields)}) "
+        f"SELECT {_values(fields)} FROM jsonb_array_elements(:{column}) e"
+    )
+
+
+def _replace(table: str, column: str, fields: tuple[str, ...], *, key: int) -> str:
+    return (
+        f"{_insert(table, column, fields)} ON CONFLICT ({', '.join(fields[:key])}) "
+        f"DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in fields[key:])}"
+    )
+
+
+def _update(column: str) -> str:
+    values = ", ".join(f"{name} = g.{name}" for name in SHARED_CHANGE)
+    return (
+        f"UPDATE fairlane.job SET {values}, position = e.value ->> 1 "
+        f"FROM {_groups(column, SHARED_CHANGE)} WHERE job.id = e.value ->> 0"
+    )
+
+
+def _delete(table: str, key: str, column: str) -> str:
+    return f"DELETE FROM fairlane.{table} USING {_texts(column)} WHERE {table}.{key} = e.value"
+
+
+def _delete_pairs(table: str, keys: tuple[str, str], column: str) -> str:
+    return (
+        f"DELETE FROM fairlane.{table} USING {_given(column, keys)} "
+        f"WHERE {table}.{keys[0]} = e.{keys[0]} AND {table}.{keys[1]} = e.{keys[1]}"
+    )
+
+
+_REPORT: Final = "coalesce({own}, (SELECT body FROM fairlane.report WHERE report.job = {id}))"
+
+# A start counts for as long as the window of its rate, and a window may be longer than a day.
+_LONGEST_WINDOW: Final = (
+    "SELECT coalesce(max(greatest((body::jsonb #>> '{code,per_seconds}')::double precision, "
+    "(body::jsonb #>> '{operator,per_seconds}')::double precision)), 0) "
+    "FROM fairlane.record WHERE kind = 'rate'"
+)
+_NEW_JOBS: Final = f"""
+INSERT INTO fairlane.job ({", ".join((*SHARED_JOB, *OWN_JOB))},
+    attempt, failures, crashes, fence, holds_lane)
+SELECT {", ".join(f"g.{name}" for name in SHARED_JOB)},
+    {", ".join(f"e.value ->> {OWN.index(name)}" for name in OWN_JOB)},
+    0, 0, 0, 0, false
+FROM {_groups("new", SHARED)}
+"""
+_NEW_DETAILS: Final = f"""
+INSERT INTO fairlane.detail ({", ".join((*SHARED_DETAIL, *OWN_DETAIL))})
+SELECT {", ".join(f"g.{name}" for name in SHARED_DETAIL)},
+    {", ".join(f"e.value ->> {OWN.index(name)}" for name in OWN_DETAIL)}
+FROM {_groups("new", SHARED)}
+"""
+_EVENTS: Final = f"""
+INSERT INTO fairlane.event (seq, job, at, type, queue, data)
+SELECT (e.value ->> 0)::bigint, e.value ->> 1, g.at, g.type, g.queue, g.data
+FROM {_groups("events", ("at", "type", "queue", "data"))}
+"""
+_COMPLETED: Final = f"""
+WITH gone AS (
+    DELETE FROM fairlane.job
+    USING {_given("completed", ("id", "ended_at", "result", "report"))}
+    WHERE job.id = e.id
+    RETURNING {", ".join(f"job.{name}" for name in UNCHANGED)}, e.ended_at, e.result, e.report
+)
+INSERT INTO fairlane.ended ({", ".join(UNCHANGED)}, state, ended_at, result, report)
+SELECT {", ".join(f"gone.{name}" for name in UNCHANGED)}, 'completed', gone.ended_at, gone.result,
+    {_REPORT.format(own="gone.report", id="gone.id")}
+FROM gone
+"""
+_ENDED: Final = f"""
+INSERT INTO fairlane.ended ({", ".join(ENDED)})
+SELECT {", ".join(f"e.{name}" for name in ENDED if name != "report")},
+    {_REPORT.format(own="e.report", id="e.id")}
+FROM {_given("ended", ENDED)}
+"""
+# The checkpoint of a lane is taken from the report of the job that has just ended in it.
+_LANES: Final = """
+INSERT INTO fairlane.lane (queue, lane, status, last_job, checkpoint, params)
+SELECT e.value ->> 0, e.value ->> 1,
+    CASE WHEN (e.value ->> 2)::boolean THEN e.value ->> 3 ELSE old.status END,
+    CASE WHEN (e.value ->> 4)::boolean THEN e.value ->> 5 ELSE old.last_job END,
+    coalesce(
+        fairlane.checkpoint_in(ended.report),
+        CASE WHEN ended.kind = 'start' THEN NULL ELSE old.checkpoint END
+    ),
+    CASE WHEN (e.value ->> 7)::boolean THEN e.value ->> 8 ELSE old.params END
+FROM jsonb_array_elements(:lanes) e
+LEFT JOIN fairlane.lane old ON old.queue = e.value ->> 0 AND old.lane = e.value ->> 1
+LEFT JOIN fairlane.ended ON ended.id = e.value ->> 6
+ON CONFLICT (queue, lane) DO UPDATE SET status = excluded.status, last_job = excluded.last_job,
+    checkpoint = excluded.checkpoint, params = excluded.params
+"""
+
+# Each argument of the function with the statements that read it, in the order they run.
+STATEMENTS: Final[tuple[tuple[str, str], ...]] = (
+    ("reports", _replace("report", "reports", ("job", "body"), key=1)),
+    ("completed", _COMPLETED),
+    ("gone", _delete("job", "id", "gone")),
+    ("waiting", _update("waiting")),
+    ("running", _update("running")),
+    ("new", _NEW_JOBS),
+    ("new", _NEW_DETAILS),
+    ("entered", _insert("job", "entered", JOB)),
+    ("submitted", _insert("detail", "submitted", DETAIL)),
+    (
+        "revived",
+        "INSERT INTO fairlane.report (job, body) SELECT ended.id, ended.report "
+        f"FROM {_texts('revived')} JOIN fairlane.ended ON ended.id = e.value "
+        "WHERE ended.report IS NOT NULL ON CONFLICT (job) DO UPDATE SET body = excluded.body",
+    ),
+    ("revived", _delete("ended", "id", "revived")),
+    ("forgotten", _delete_pairs("kept", ("job", "name"), "forgotten")),
+    ("kept", _replace("kept", "kept", ("job", "name", "body"), key=2)),
+    ("ended", _ENDED),
+    ("finished", _delete("report", "job", "finished")),
+    ("whole", _delete("kept", "job", "whole")),
+    ("dependencies", _insert("dependency", "dependencies", ("job", "on_job"))),
+    ("settled", _delete("dependency", "job", "settled")),
+    ("met", _delete_pairs("dependency", ("job", "on_job"), "met")),
+    ("logs", _insert("log", "logs", ("job", "at", "level", "message"))),
+    (  # before "takes": one taken again at the same instant is another
+        "untakes",
+        f"DELETE FROM fairlane.take USING {_given('untakes', ('key', 'at', 'job'))} "
+        "WHERE take.at = e.at AND take.key = e.key AND take.job = e.job",
+    ),
+    ("takes", _insert("take", "takes", ("key", "at", "job"))),
+    ("grants", _replace("stage_grant", "grants", ("job", "token", "uses"), key=2)),
+    ("releases", _delete_pairs("stage_grant", ("job", "token"), "releases")),
+    ("stopped", _delete("stage_grant", "job", "stopped")),
+    ("lanes", _LANES),
+    ("erased", _delete_pairs("record", ("kind", "name"), "erased")),
+    ("records", _replace("record", "records", ("kind", "name", "body"), key=2)),
+    ("departed", _delete("lease", "worker", "departed")),
+    ("departed", _delete("message", "worker", "departed")),
+    ("messages", _insert("message", "messages", ("worker", "number", "body"))),
+    ("firings", _insert("firing", "firings", ("schedule", "fire_at", "job", "count", "reason"))),
+    ("events", _EVENTS),
+    ("answers", _replace("answer", "answers", ("key", "body", "at"), key=1)),
+    (
+        "consumed",
+        f"DELETE FROM fairlane.inbox USING {_texts('consumed')} WHERE inbox.id = e.value::bigint",
+    ),
+    ("set_aside", _insert("set_aside", "set_aside", ("input", "error", "at"))),
+    (  # from where the last ones ended: those are perhaps not cleaned away yet
+        "old_events",
+        "DELETE FROM fairlane.event "
+        "WHERE seq >= (SELECT swept FROM fairlane.leadership) AND seq < :old_events",
+    ),
+    ("old_events", "UPDATE fairlane.leadership SET swept = :old_events"),
+    ("old_answers", "DELETE FROM fairlane.answer WHERE at < :old_answers"),
+    ("old_takes", f"DELETE FROM fairlane.take WHERE at < :old_takes - ({_LONGEST_WINDOW})"),
+)
+
+COLUMNS: Final = tuple(dict.fromkeys(column for column, _ in STATEMENTS))
+FIXED: Final = {
+    "old_events": "bigint",
+    "old_answers": "double precision",
+    "old_takes": "double precision",
+}
+
+_ARGUMENTS: Final = ", ".join(f"given_{name} {FIXED.get(name, 'jsonb')}" for name in COLUMNS)
+_STEPS: Final = "\n".join(
+    f"IF given_{column} IS NOT NULL THEN {sql.replace(':' + column, 'given_' + column)}; END IF;"
+    for column, sql in STATEMENTS
+)
+
+# The row of the leadership is locked, not only read: a new leader cannot raise the epoch while a
+# commit of the old one is on its way, and no commit comes after it.
+_BODY: Final = f"""
+DECLARE
+    newest bigint;
+BEGIN
+PERFORM FROM fairlane.leadership WHERE epoch = given_epoch FOR SHARE;
+IF NOT FOUND THEN
+    RAISE EXCEPTION 'epoch % has passed', given_epoch USING ERRCODE = '{NOT_LEADING}';
+END IF;
+{_STEPS}
+INSERT INTO fairlane.committed DEFAULT VALUES RETURNING number INTO newest;
+IF newest % {KEEP_COMMITTED} = 0 THEN
+    DELETE FROM fairlane.committed
+    WHERE number >= newest - {3 * KEEP_COMMITTED} AND number < newest - {KEEP_COMMITTED};
+END IF;
+END
+"""
+FUNCTION_NAME: Final = f"commit_{blake2b(_BODY.encode(), digest_size=6).hexdigest()}"
+FUNCTION: Final = f"""
+CREATE FUNCTION fairlane.{FUNCTION_NAME} (given_epoch bigint, {_ARGUMENTS})
+RETURNS void LANGUAGE plpgsql AS $body${_BODY}$body$
+"""
+_CALL: Final = (
+    f"SELECT fairlane.{FUNCTION_NAME} ("
+    f"{', '.join(f'${number}' for number in range(1, len(COLUMNS) + 2))})"
+)
+
+
+async def commit(
+    connection: Connection,
+    address: Address,
+    changes: Changes,
+    *,
+    at: float,
+    epoch: int,
+    expiry: Expiry,
+    piece_bytes: int = PIECE_BYTES,
+) -> None:
+    """Write it in one transaction, which is one call unless it is very large."""
+    parts = list(pieces(postgres_rows(changes, at), piece_bytes))
+    fixed: dict[str, Any] = {
+        "old_events": expiry.events,
+        "old_answers": expiry.answers,
+        "old_takes": expiry.takes,
+    }
+    call = address.sql(_CALL)
+    together = dict(parts)
+    if len(together) == len(parts):
+        await _send(connection, call, epoch, fixed | together)
+        return
+    async with connection.transaction():
+        await _send(connection, call, epoch, fixed)
+        for column, piece in parts:
+            await _send(connection, call, epoch, {column: piece})
+
+
+async def _send(connection: Connection, call: str, epoch: int, columns: dict[str, Any]) -> None:
+    await connection.fetchval(call, epoch, *(columns.get(name) for name in COLUMNS))
+
+
+def postgres_rows(changes: Changes, at: float) -> dict[str, list[Any]]:
+    """Return the rows of each column, in the order of the columns."""
+    rows = rows_of(changes, at)
+    completed = {row[0] for row in rows["completed"]}
+    workers = {name: body for (kind, name), body in changes.records.items() if kind == "worker"}
+    rows |= {
+        "gone": [id for id in rows["gone"] if id not in completed],  # the others went with it
+        "waiting": _changes(rows["waiting"]),
+        "running": _changes(rows["running"]),
+        "grants": [
+            (*key, uses) for key, uses in {(g[0], g[1]): g[2] for g in rows["grants"]}.items()
+        ],
+        "logs": [(*row[:3], escaped(row[3])) for row in rows["logs"]],
+        "set_aside": [
+            (escaped(said), escaped(error), moment) for said, error, moment in rows["set_aside"]
+        ],
+        "departed": [name for name, body in workers.items() if body is None],
+        "messages": list(changes.messages),
+    }
+    return {column: rows[column] for column in COLUMNS if column not in FIXED}
+
+
+def _changes(rows: Iterable[tuple[Any, ...]]) -> list[Any]:
+    return grouped(((row[1], *row[3:]), (row[0], row[2])) for row in rows)

@@ -1,0 +1,265 @@
+-- Text that is compared or sorted is compared by its bytes, as the core does it: COLLATE "C".
+
+-- Live jobs only: small, hot, and in the field order of core.job.Job. Every start and every end
+-- leaves a dead row behind, so it is cleaned long before the usual fifth of it is dead.
+CREATE TABLE fairlane.job (
+    id text COLLATE "C" PRIMARY KEY,
+    task text NOT NULL,
+    queue text COLLATE "C" NOT NULL,
+    lane text COLLATE "C",
+    kind text NOT NULL,
+    band smallint NOT NULL CHECK (band BETWEEN 0 AND 2),
+    position text COLLATE "C" NOT NULL,
+    state text COLLATE "C" NOT NULL CHECK (
+        state IN (
+            'created', 'scheduled', 'queued', 'blocked', 'running', 'retrying', 'interrupted'
+        )
+    ),
+    terms text NOT NULL,
+    dedupe text COLLATE "C",
+    exclusive boolean NOT NULL,
+    digest text,
+    bucket text,
+    attempt integer NOT NULL,
+    failures integer NOT NULL,
+    crashes integer NOT NULL,
+    fence bigint NOT NULL,
+    holds_lane boolean NOT NULL,
+    worker text COLLATE "C",
+    due_at double precision,
+    reason text,
+    stopping text,
+    created_at double precision NOT NULL,
+    started_at double precision
+) WITH (
+    autovacuum_vacuum_scale_factor = 0.02,
+    autovacuum_vacuum_threshold = 1000,
+    autovacuum_vacuum_cost_delay = 0,
+    autovacuum_analyze_scale_factor = 0.05
+);
+
+-- A unique index takes NULLs as different, so jobs without a lane never clash here, and the
+-- index also finds everything that runs.
+CREATE UNIQUE INDEX job_running ON fairlane.job (queue, lane) WHERE state = 'running';
+
+CREATE UNIQUE INDEX job_exclusive ON fairlane.job (queue, lane)
+WHERE exclusive AND lane IS NOT NULL;
+
+CREATE UNIQUE INDEX job_dedupe ON fairlane.job (dedupe) WHERE dedupe IS NOT NULL;
+
+CREATE INDEX job_waiting ON fairlane.job (queue, band, position) WHERE state <> 'running';
+
+-- What was submitted and is in neither `job` nor `ended`, written once and never changed.
+CREATE TABLE fairlane.detail (
+    id text COLLATE "C" PRIMARY KEY,
+    terms text NOT NULL,
+    dedupe text,
+    digest text,
+    bucket text,
+    params text NOT NULL,
+    meta text NOT NULL,
+    options text NOT NULL,
+    schedule text
+);
+
+-- The history; `number` is the order of ending.
+CREATE TABLE fairlane.ended (
+    number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    id text COLLATE "C" NOT NULL UNIQUE,
+    state text COLLATE "C" NOT NULL CHECK (
+        state IN ('completed', 'failed', 'cancelled', 'skipped')
+    ),
+    task text NOT NULL,
+    queue text COLLATE "C" NOT NULL,
+    lane text COLLATE "C",
+    kind text NOT NULL,
+    band smallint NOT NULL CHECK (band BETWEEN 0 AND 2),
+    attempt integer NOT NULL,
+    failures integer NOT NULL,
+    crashes integer NOT NULL,
+    fence bigint NOT NULL,
+    worker text,
+    started_at double precision,
+    created_at double precision NOT NULL,
+    ended_at double precision NOT NULL,
+    result text,
+    error text,
+    reason text,
+    report text
+);
+
+CREATE INDEX ended_otherwise ON fairlane.ended (state, number) WHERE state <> 'completed';
+
+CREATE TABLE fairlane.report (
+    job text COLLATE "C" PRIMARY KEY,
+    body text NOT NULL
+) WITH (
+    fillfactor = 70,
+    autovacuum_vacuum_scale_factor = 0.05,
+    autovacuum_vacuum_threshold = 1000
+);
+
+CREATE TABLE fairlane.kept (
+    job text COLLATE "C" NOT NULL,
+    name text COLLATE "C" NOT NULL,
+    body text NOT NULL,
+    PRIMARY KEY (job, name)
+);
+
+CREATE TABLE fairlane.log (
+    number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    job text COLLATE "C" NOT NULL,
+    at double precision NOT NULL,
+    level text NOT NULL,
+    message text NOT NULL
+);
+
+CREATE INDEX log_job ON fairlane.log (job, number);
+
+CREATE TABLE fairlane.event (
+    seq bigint PRIMARY KEY,
+    at double precision NOT NULL,
+    type text NOT NULL,
+    job text,
+    queue text,
+    data text NOT NULL
+) WITH (
+    autovacuum_vacuum_scale_factor = 0.05,
+    autovacuum_vacuum_threshold = 5000,
+    autovacuum_vacuum_cost_delay = 0
+);
+
+CREATE TABLE fairlane.dependency (
+    job text COLLATE "C" NOT NULL,
+    on_job text COLLATE "C" NOT NULL,
+    PRIMARY KEY (job, on_job)
+);
+
+-- When which job took a start from which rate limit.
+CREATE TABLE fairlane.take (
+    number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    key text NOT NULL,
+    at double precision NOT NULL,
+    job text NOT NULL
+);
+
+CREATE INDEX take_at ON fairlane.take (at);
+
+CREATE TABLE fairlane.stage_grant (
+    job text COLLATE "C" NOT NULL,
+    token text COLLATE "C" NOT NULL,
+    uses text NOT NULL,
+    PRIMARY KEY (job, token)
+);
+
+CREATE TABLE fairlane.lane (
+    queue text COLLATE "C" NOT NULL,
+    lane text COLLATE "C" NOT NULL,
+    status text,
+    last_job text,
+    checkpoint text,
+    params text,
+    PRIMARY KEY (queue, lane)
+) WITH (
+    fillfactor = 70,
+    autovacuum_vacuum_scale_factor = 0.05,
+    autovacuum_vacuum_threshold = 1000
+);
+
+-- Settings, workers, schedules: documents that the leader keeps by name.
+CREATE TABLE fairlane.record (
+    kind text COLLATE "C" NOT NULL,
+    name text COLLATE "C" NOT NULL,
+    body text NOT NULL,
+    PRIMARY KEY (kind, name)
+) WITH (fillfactor = 70);
+
+CREATE TABLE fairlane.firing (
+    schedule text COLLATE "C" NOT NULL,
+    fire_at double precision NOT NULL,
+    job text,
+    count integer NOT NULL,
+    reason text,
+    PRIMARY KEY (schedule, fire_at)
+);
+
+-- A number is never used again: a commit that consumes it cannot take away a later row.
+CREATE TABLE fairlane.inbox (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    key text COLLATE "C" NOT NULL UNIQUE,
+    body text NOT NULL,
+    at double precision NOT NULL
+) WITH (
+    autovacuum_vacuum_scale_factor = 0,
+    autovacuum_vacuum_threshold = 500,
+    autovacuum_vacuum_cost_delay = 0
+);
+
+CREATE TABLE fairlane.answer (
+    key text COLLATE "C" PRIMARY KEY,
+    body text NOT NULL,
+    at double precision NOT NULL
+);
+
+CREATE INDEX answer_at ON fairlane.answer (at);
+
+CREATE TABLE fairlane.set_aside (
+    input text NOT NULL,
+    error text NOT NULL,
+    at double precision NOT NULL
+);
+
+-- What the leader tells a worker; it gives the numbers, which only grow.
+CREATE TABLE fairlane.message (
+    worker text COLLATE "C" NOT NULL,
+    number bigint NOT NULL,
+    body text NOT NULL,
+    PRIMARY KEY (worker, number)
+) WITH (
+    autovacuum_vacuum_scale_factor = 0,
+    autovacuum_vacuum_threshold = 500,
+    autovacuum_vacuum_cost_delay = 0
+);
+
+-- A worker counts this up for as long as it lives. Room is left on each page for the next version
+-- of a row, so that a beat touches no index.
+CREATE TABLE fairlane.lease (
+    worker text COLLATE "C" PRIMARY KEY,
+    beats bigint NOT NULL
+) WITH (
+    fillfactor = 20,
+    autovacuum_vacuum_scale_factor = 0,
+    autovacuum_vacuum_threshold = 50
+);
+
+-- One row. `swept` is the number below which events were deleted: to look for the oldest event
+-- means to step over those that were deleted and are not cleaned away yet.
+CREATE TABLE fairlane.leadership (
+    epoch bigint NOT NULL,
+    swept bigint NOT NULL,
+    leader text
+);
+
+INSERT INTO fairlane.leadership (epoch, swept) VALUES (0, 0);
+
+-- One row for each of the newest commits. A counter in one row would do as well, but while somebody
+-- keeps a transaction open no old version of it goes away, and every commit would wade through all.
+CREATE TABLE fairlane.committed (
+    number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY
+) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000);
+
+-- The checkpoint in a report; NULL if there is no report, or one that is no JSON. PostgreSQL takes no
+-- NUL inside a text, though JSON can write one: such a report is read with a mark in its place.
+CREATE FUNCTION fairlane.checkpoint_in(report text) RETURNS text
+LANGUAGE plpgsql IMMUTABLE STRICT AS $body$
+BEGIN
+    RETURN coalesce(nullif((report::json -> 'checkpoint')::text, 'null'), '{}');
+EXCEPTION
+    WHEN untranslatable_character THEN
+        RETURN fairlane.checkpoint_in(
+            regexp_replace(report, '(?<!\\)((\\\\)*)\\u0000', '\1\\ufffd', 'g')
+        );
+    WHEN invalid_text_representation THEN
+        RETURN NULL;
+END
+$body$;

@@ -1,0 +1,285 @@
+"""What readers and the leader ask; the caller holds the transaction."""
+
+# ruff: noqa: S608  every name that is put into SQL here is one of our own; values are bound.
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from operator import attrgetter
+from typing import Any
+
+import asyncpg
+import msgspec
+
+from fairlane.core.decisions import Start
+from fairlane.core.inputs import Submission
+from fairlane.core.job import Job, JobId, terms_from_text
+from fairlane.core.lifecycle import State
+from fairlane.store.postgres import statements
+from fairlane.store.postgres.address import Address
+from fairlane.store.postgres.connecting import Connection
+from fairlane.store.postgres.escaping import plain
+from fairlane.store.postgres.rows import facts_in, jobs_in
+from fairlane.store.protocol import Image
+from fairlane.store.viewing import (
+    LATELY,
+    ActiveJob,
+    LaneFacts,
+    WorkerName,
+    created_view,
+    cursor_of,
+    job_view,
+    lane_views,
+    medians,
+    submissions_in,
+    worker_names,
+)
+from fairlane.store.views import (
+    EventView,
+    FiringView,
+    JobView,
+    LaneView,
+    LogLine,
+    Page,
+    Payload,
+    Picture,
+    Query,
+)
+
+_object = msgspec.json.Decoder(dict[str, Any])
+
+
+class Reading:
+    """Questions on one connection."""
+
+    def __init__(self, connection: Connection, address: Address) -> None:
+        self._connection = connection
+        self._address = address
+
+    async def _rows(self, sql: str, *values: Any) -> list[asyncpg.Record]:
+        return await self._connection.fetch(self._address.sql(sql), *values)
+
+    async def _value(self, sql: str, *values: Any) -> Any:
+        return await self._connection.fetchval(self._address.sql(sql), *values)
+
+    # what readers ask
+
+    async def jobs(self, ids: Sequence[JobId]) -> dict[JobId, JobView]:
+        workers = await self._workers()
+        views: dict[JobId, JobView] = {}
+        missing = list(ids)
+        for sql in (statements.LIVE_JOBS, statements.ENDED_JOBS):
+            if missing:
+                for row in await self._rows(sql, missing):
+                    facts = facts_in(row)
+                    views[facts.id] = job_view(facts, workers)
+                missing = [id for id in missing if id not in views]
+        if missing:
+            wanted = set(missing)
+            for body, at in await self._rows(statements.CREATED_JOBS, missing):
+                for item in submissions_in(body):
+                    if item.id in wanted:
+                        views[item.id] = created_view(item, at)
+        return {id: views[id] for id in ids if id in views}
+
+    async def _workers(self) -> dict[str, WorkerName]:
+        return worker_names(await self.records("worker"))
+
+    async def history(self, query: Query) -> Page:
+        numbers, values = history_numbers(query)
+        rows = await self._rows(statements.HISTORY.format(numbers=numbers), *values)
+        workers = await self._workers()
+        shown = rows[: query.limit]
+        return Page(
+            items=[job_view(facts_in(row[1:]), workers) for row in map(tuple, shown)],
+            next=str(shown[-1][0]) if shown and len(rows) > query.limit else None,
+        )
+
+    async def counts(self) -> dict[str, dict[str, int]]:
+        by_queue: dict[str, dict[str, int]] = {}
+        for queue, state, amount in await self._rows(statements.COUNTS):
+            by_queue.setdefault(queue, {})[state] = amount
+        return by_queue
+
+    async def picture(self, *, waiting: int, ended: int) -> Picture:
+        kept = await self.all_records()
+        workers = worker_names(
+            {name: body for (kind, name), body in kept.items() if kind == "worker"}
+        )
+        by_queue = await self.counts()
+        running = await self._rows(statements.RUNNING_JOBS)
+        first = {
+            queue: await self._rows(statements.WAITING_JOBS, queue, waiting) for queue in by_queue
+        }
+        return Picture(
+            seq=await self.last_seq(),
+            counts=by_queue,
+            running=[job_view(facts_in(row), workers) for row in running],
+            waiting={
+                queue: [job_view(facts_in(row), workers) for row in rows]
+                for queue, rows in first.items()
+                if rows
+            },
+            ended=(await self.history(Query(limit=ended))).items,
+            lanes=await self.lanes(None),
+            records=kept,
+        )
+
+    async def lanes(self, queue: str | None) -> list[LaneView]:
+        if queue is None:
+            stored = await self._rows(statements.LANES)
+            active = await self._rows(statements.ACTIVE)
+        else:
+            stored = await self._rows(statements.LANES_OF_QUEUE, queue)
+            active = await self._rows(statements.ACTIVE_OF_QUEUE, queue)
+        return lane_views(
+            [LaneFacts(*row) for row in stored],
+            [ActiveJob(queue, lane, id, State(state)) for queue, lane, id, state in active],
+        )
+
+    async def events(self, after: int, limit: int) -> list[EventView] | None:
+        rows = await self._rows(statements.EVENTS, after, limit)
+        oldest, newest = rows[0]["oldest"], rows[0]["newest"]
+        if newest is None:
+            oldest, newest = 1, 0
+        if after > newest or after < oldest - 1:
+            return None
+        return [
+            EventView(
+                seq=row["seq"],
+                type=row["type"],
+                at=datetime.fromtimestamp(row["at"], UTC),
+                job=row["job"],
+                queue=row["queue"],
+                data=_object.decode(row["data"]),
+            )
+            for row in rows
+            if row["seq"] is not None
+        ]
+
+    async def log(self, job: JobId, limit: int) -> list[LogLine]:
+        return [
+            LogLine(datetime.fromtimestamp(at, UTC), level, plain(message))
+            for at, level, message in await self._rows(statements.LOG, job, limit)
+        ]
+
+    async def records(self, kind: str) -> dict[str, str]:
+        rows = await self._rows(statements.RECORDS_OF_KIND, kind)
+        return {name: body for _, name, body in rows}
+
+    async def all_records(self) -> dict[tuple[str, str], str]:
+        rows = await self._rows(statements.RECORDS)
+        return {(kind, name): body for kind, name, body in rows}
+
+    async def firings(self, schedule: str, limit: int) -> list[FiringView]:
+        return [
+            FiringView(name, datetime.fromtimestamp(fire_at, UTC), job, count, reason)
+            for name, fire_at, job, count, reason in await self._rows(
+                statements.FIRINGS, schedule, limit
+            )
+        ]
+
+    async def durations(self) -> dict[str, float]:
+        rows = await self._rows(statements.DURATIONS, LATELY)
+        return medians((task, seconds) for task, seconds in rows)
+
+    async def last_seq(self) -> int:
+        seq: int = await self._value(statements.LAST_SEQ)
+        return seq
+
+    async def version(self) -> int:
+        """Commits count first: a number of the inbox may be lower after one has emptied it."""
+        committed, appended = (await self._rows(statements.VERSION))[0]
+        return int(committed) << 64 | int(appended)
+
+    async def answers(self, keys: Sequence[str]) -> dict[str, str]:
+        rows = await self._rows(statements.ANSWERS, list(keys))
+        return {row["key"]: row["body"] for row in rows}
+
+    async def submission(self, job: JobId) -> Submission | None:
+        rows = await self._rows(statements.SUBMISSION, job)
+        if not rows:
+            return None
+        task, queue, lane, kind, terms, dedupe, digest, bucket, params, meta, options = rows[0]
+        return Submission(
+            id=job, task=task, queue=queue, lane=lane, kind=kind, terms=terms_from_text(terms),
+            dedupe=dedupe, digest=digest, bucket=bucket, params=params, meta=meta, options=options,
+        )  # fmt: skip
+
+    # what the core is rebuilt from
+
+    async def image(self, *, queue: str | None, limit: int | None) -> Image:
+        """Read the whole state; of a part, what runs and then what comes next."""
+        if queue is None and limit is None:
+            jobs = await self._all_jobs()
+        else:
+            jobs = jobs_in(await self._rows(statements.IMAGE_OF_FIRST, queue, limit))
+            jobs.sort(key=attrgetter("id"))
+        jobs.sort(key=attrgetter("position"))
+        return Image(
+            jobs=jobs,
+            dependencies=[(job, on) for job, on in await self._rows(statements.DEPENDENCIES)],
+            records=await self.all_records(),
+            takes=[(key, at, job) for key, at, job in await self._rows(statements.TAKES)],
+            grants=[(job, token, uses) for job, token, uses in await self._rows(statements.GRANTS)],
+            seq=await self.last_seq(),
+        )
+
+    async def _all_jobs(self) -> list[Job]:
+        """Walk down the table a piece at a time, so that it is never in memory twice."""
+        jobs: list[Job] = []
+        while piece := jobs_in(await self._rows(statements.IMAGE, jobs[-1].id if jobs else "")):
+            jobs += piece
+        return jobs
+
+    async def ended_jobs(self, ids: Sequence[JobId]) -> dict[JobId, Job]:
+        rows = await self._rows(statements.ENDED_AS_JOBS, list(ids))
+        return {job.id: job for job in jobs_in(rows)}
+
+    async def payloads(self, starts: Sequence[Start]) -> Mapping[JobId, Payload]:
+        rows = await self._rows(
+            statements.PAYLOADS,
+            [start.job for start in starts],
+            [start.queue for start in starts],
+            [start.lane if start.kind == "continue" else None for start in starts],
+        )
+        return {
+            id: Payload(params, meta, options, report, checkpoint, dict(kept or ()))
+            for id, params, meta, options, report, checkpoint, kept in rows
+        }
+
+
+def history_numbers(query: Query) -> tuple[str, list[Any]]:
+    """Return the SQL that finds the numbers of one page, and one more that tells of a next page."""
+    conditions: list[str] = []
+    values: list[Any] = []
+    compared = {
+        "task =": query.task,
+        "queue =": query.queue,
+        "lane =": query.lane,
+        "ended_at >=": query.since,
+        "ended_at <": query.until,
+        "number <": cursor_of(query),
+    }
+    for comparison, value in compared.items():
+        if value is not None:
+            values.append(value)
+            conditions.append(f"{comparison} ${len(values)}")
+    values.append(query.limit + 1)
+    end = f"ORDER BY number DESC LIMIT ${len(values)}"
+    known = [state for state in State if state.value in query.states]
+    if query.states and State.COMPLETED not in known:
+        # One walk down the index of failures for each state asked for, instead of a sort of all.
+        walks = [
+            _walk([f"state = '{state}' AND state <> 'completed'", *conditions], end)
+            for state in known
+        ]
+        together = " UNION ALL ".join(walks or [_walk(["false", *conditions], end)])
+        return f"SELECT number FROM ({together}) walks {end}", values
+    if query.states:
+        conditions.append(f"state IN ({', '.join(repr(state.value) for state in known)})")
+    return _walk(conditions, end), values
+
+
+def _walk(conditions: list[str], end: str) -> str:
+    where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
+    return f"(SELECT number FROM fairlane.ended {where} {end})"

@@ -1,0 +1,238 @@
+"""Every question to the database, named by what it finds.
+
+They are written for the usual schema; `Address.sql` gives them another. What is found by a list of
+ids is found by walking that list, one step down an index for each.
+"""
+
+# ruff: noqa: S608  every name that is put into SQL here is one of our own; values are bound.
+
+from typing import Final
+
+CHUNK: Final = 10_000  # jobs read in one piece
+
+_LIVE: Final = """
+    job.id, job.task, job.queue, job.lane, job.kind, job.state, job.band, job.position,
+    job.attempt, job.crashes, job.worker, job.due_at, job.reason, job.stopping, job.created_at,
+    job.started_at, NULL::double precision AS ended_at, NULL AS error, NULL AS result,
+    detail.params, detail.meta, report.body AS report, detail.options
+"""
+_ENDED: Final = """
+    ended.id, ended.task, ended.queue, ended.lane, ended.kind, ended.state, ended.band,
+    NULL AS position, ended.attempt, ended.crashes, ended.worker, NULL::double precision AS due_at,
+    ended.reason, NULL AS stopping, ended.created_at, ended.started_at, ended.ended_at, ended.error,
+    ended.result, detail.params, detail.meta, ended.report, detail.options
+"""
+_WITH_DETAIL: Final = """
+JOIN fairlane.detail ON detail.id = job.id LEFT JOIN fairlane.report ON report.job = job.id
+"""
+_JOB: Final = """
+    job.id, job.task, job.queue, job.lane, job.kind, job.band, job.position, job.state, job.terms,
+    job.dedupe, job.exclusive, job.digest, job.bucket, job.attempt, job.failures, job.crashes,
+    job.fence, job.holds_lane, job.worker, job.due_at, job.reason, job.stopping, job.created_at,
+    job.started_at
+"""
+
+LIVE_JOBS: Final = f"""
+SELECT {_LIVE} FROM unnest($1::text[]) wanted (id)
+JOIN fairlane.job ON job.id = wanted.id {_WITH_DETAIL}
+"""
+ENDED_JOBS: Final = f"""
+SELECT {_ENDED} FROM unnest($1::text[]) wanted (id)
+JOIN fairlane.ended ON ended.id = wanted.id JOIN fairlane.detail ON detail.id = ended.id
+"""
+CREATED_JOBS: Final = """
+SELECT body, at FROM fairlane.inbox
+WHERE EXISTS (SELECT FROM unnest($1::text[]) wanted (id) WHERE strpos(inbox.body, wanted.id) > 0)
+"""
+RUNNING_JOBS: Final = f"""
+SELECT {_LIVE} FROM fairlane.job {_WITH_DETAIL}
+WHERE job.state = 'running' ORDER BY job.started_at, job.id
+"""
+# A job that waits for others stands in no order yet and is shown after those that do.
+WAITING_JOBS: Final = f"""
+SELECT {_LIVE} FROM (
+    (
+        SELECT id FROM fairlane.job
+        WHERE queue = $1 AND state <> 'running' AND position > ''
+        ORDER BY queue, band, position LIMIT $2
+    )
+    UNION ALL
+    (
+        SELECT id FROM fairlane.job
+        WHERE queue = $1 AND state <> 'running' AND position = ''
+        ORDER BY queue, band LIMIT $2
+    )
+    LIMIT $2
+) first JOIN fairlane.job ON job.id = first.id {_WITH_DETAIL}
+ORDER BY job.position = '', job.band, job.position, job.id
+"""
+COUNTS: Final = """
+SELECT queue, state, count(*) AS amount FROM fairlane.job GROUP BY queue, state
+"""
+_LANES: Final = "SELECT queue, lane, status, last_job, checkpoint, params FROM fairlane.lane"
+LANES: Final = _LANES
+LANES_OF_QUEUE: Final = f"{_LANES} WHERE queue = $1"
+# The least of these texts is that of the job which stands for its lane. A space sorts before every
+# character of a position, so that a shorter one comes first; one that waits for others has none.
+_ACTIVE: Final = """
+SELECT queue, lane, substr(first, strpos(first, ' ') + 1) AS job FROM (
+    SELECT queue, lane, min(
+        concat(
+            (state <> 'running')::int, (NOT holds_lane)::int, (position = '')::int, band, position,
+            ' ', id
+        ) COLLATE "C"
+    ) AS first
+    FROM fairlane.job WHERE lane IS NOT NULL {narrowed}
+    GROUP BY queue, lane
+) lanes
+"""
+_ACTIVE_JOBS: Final = """
+SELECT active.queue, active.lane, job.id, job.state
+FROM ({active}) active JOIN fairlane.job ON job.id = active.job
+"""
+ACTIVE: Final = _ACTIVE_JOBS.format(active=_ACTIVE.format(narrowed=""))
+ACTIVE_OF_QUEUE: Final = _ACTIVE_JOBS.format(active=_ACTIVE.format(narrowed="AND queue = $1"))
+HISTORY: Final = f"""
+SELECT ended.number, {_ENDED}
+FROM ({{numbers}}) found JOIN fairlane.ended ON ended.number = found.number
+JOIN fairlane.detail ON detail.id = ended.id
+ORDER BY ended.number DESC
+"""
+EVENTS: Final = """
+SELECT ends.oldest, ends.newest, event.* FROM (
+    SELECT
+        (
+            SELECT min(seq) FROM fairlane.event
+            WHERE seq >= (SELECT swept FROM fairlane.leadership)
+        ) AS oldest,
+        (SELECT max(seq) FROM fairlane.event) AS newest
+) ends LEFT JOIN LATERAL (
+    SELECT seq, at, type, job, queue, data FROM fairlane.event
+    WHERE seq > $1 ORDER BY seq LIMIT $2
+) event ON true
+ORDER BY event.seq
+"""
+LAST_SEQ: Final = "SELECT coalesce(max(seq), 0) FROM fairlane.event"
+LOG: Final = """
+SELECT at, level, message FROM (
+    SELECT number, at, level, message FROM fairlane.log
+    WHERE job = $1 ORDER BY number DESC LIMIT $2
+) newest ORDER BY number
+"""
+RECORDS: Final = "SELECT kind, name, body FROM fairlane.record"
+RECORDS_OF_KIND: Final = f"{RECORDS} WHERE kind = $1"
+FIRINGS: Final = """
+SELECT schedule, fire_at, job, count, reason FROM fairlane.firing
+WHERE schedule = $1 ORDER BY fire_at DESC LIMIT $2
+"""
+DURATIONS: Final = """
+SELECT task, ended_at - started_at FROM (
+    SELECT task, state, ended_at, started_at FROM fairlane.ended ORDER BY number DESC LIMIT $1
+) lately
+WHERE state = 'completed' AND started_at IS NOT NULL
+"""
+IMAGE: Final = f"""
+SELECT {_JOB} FROM fairlane.job WHERE id > $1 ORDER BY id LIMIT {CHUNK}
+"""
+IMAGE_OF_FIRST: Final = f"""
+SELECT {_JOB} FROM fairlane.job WHERE $1::text IS NULL OR queue = $1
+ORDER BY state <> 'running', band, position, id LIMIT $2
+"""
+DEPENDENCIES: Final = "SELECT job, on_job FROM fairlane.dependency"
+TAKES: Final = "SELECT key, at, job FROM fairlane.take ORDER BY number"
+GRANTS: Final = "SELECT job, token, uses FROM fairlane.stage_grant"
+TAKE: Final = """
+SELECT id, key, body, at,
+    EXISTS (SELECT FROM fairlane.answer WHERE answer.key = inbox.key) AS answered
+FROM fairlane.inbox WHERE id > $1 ORDER BY id LIMIT $2
+"""
+DROP: Final = "DELETE FROM fairlane.inbox WHERE id = ANY ($1::bigint[])"
+ENDED_AS_JOBS: Final = """
+SELECT ended.id, ended.task, ended.queue, ended.lane, ended.kind, ended.band, '' AS position,
+    ended.state, detail.terms, detail.dedupe, false AS exclusive, detail.digest, detail.bucket,
+    ended.attempt, ended.failures, ended.crashes, ended.fence, false AS holds_lane, ended.worker,
+    NULL::double precision AS due_at, ended.reason, NULL AS stopping, ended.created_at,
+    ended.started_at
+FROM unnest($1::text[]) wanted (id)
+JOIN fairlane.ended ON ended.id = wanted.id JOIN fairlane.detail ON detail.id = ended.id
+"""
+PAYLOADS: Final = """
+SELECT detail.id, detail.params, detail.meta, detail.options, report.body, lane.checkpoint,
+    (SELECT array_agg(ARRAY[kept.name, kept.body]) FROM fairlane.kept WHERE kept.job = detail.id)
+FROM unnest($1::text[], $2::text[], $3::text[]) wanted (id, queue, lane)
+JOIN fairlane.detail ON detail.id = wanted.id
+LEFT JOIN fairlane.report ON report.job = wanted.id
+LEFT JOIN fairlane.lane ON lane.queue = wanted.queue AND lane.lane = wanted.lane
+"""
+APPEND: Final = """
+INSERT INTO fairlane.inbox (key, body, at)
+SELECT key, body, at FROM unnest($1::text[], $2::text[], $3::double precision[])
+    AS said (key, body, at)
+ON CONFLICT (key) DO NOTHING
+"""
+# In a transaction of the caller's own; whoever listens hears of it once that is committed.
+APPEND_INSIDE: Final = """
+WITH said AS (
+    INSERT INTO fairlane.inbox (key, body, at) VALUES ($1, $2, $3) ON CONFLICT (key) DO NOTHING
+)
+SELECT pg_notify($4, 'inbox')
+"""
+APPEND_INSIDE_QUIETLY: Final = """
+INSERT INTO fairlane.inbox (key, body, at) VALUES ($1, $2, $3) ON CONFLICT (key) DO NOTHING
+"""
+# Whoever reads a setting from here has it for its own transaction: it does not wait for the disk.
+_QUICKLY: Final = """
+WITH quick AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true) AS setting)
+"""
+SAY: Final = f"""
+{_QUICKLY} INSERT INTO fairlane.inbox (key, body, at)
+SELECT key, body, at FROM quick, unnest($1::text[], $2::text[], $3::double precision[])
+    AS said (key, body, at)
+ON CONFLICT (key) DO NOTHING
+"""
+NOTIFY: Final = f"{_QUICKLY} SELECT pg_notify($1, $2) FROM quick"
+RENEW: Final = f"""
+{_QUICKLY} UPDATE fairlane.lease SET beats = beats + 1 FROM quick WHERE worker = $1
+RETURNING EXISTS (SELECT 1 FROM fairlane.record WHERE kind = 'worker' AND name = $1)
+"""
+LEASE: Final = "INSERT INTO fairlane.lease (worker, beats) VALUES ($1, 0) ON CONFLICT DO NOTHING"
+HEARD: Final = f"""
+{_QUICKLY} DELETE FROM fairlane.message USING quick
+WHERE worker = $1 AND number > $2 AND number <= $3
+"""
+MESSAGES: Final = """
+SELECT number, body FROM fairlane.message WHERE worker = $1 AND number > $2 ORDER BY number
+"""
+BEATS: Final = "SELECT worker, beats FROM fairlane.lease"
+ANSWERS: Final = """
+SELECT answer.key, answer.body FROM unnest($1::text[]) wanted (key)
+JOIN fairlane.answer ON answer.key = wanted.key
+"""
+VERSION: Final = """
+SELECT coalesce((SELECT max(number) FROM fairlane.committed), 0),
+    coalesce((SELECT max(id) FROM fairlane.inbox), 0)
+"""
+RAISE_EPOCH: Final = """
+UPDATE fairlane.leadership SET epoch = epoch + 1, leader = $1 RETURNING epoch
+"""
+OLDEST_EVENT: Final = """
+SELECT min(seq) FROM fairlane.event WHERE seq >= (SELECT swept FROM fairlane.leadership)
+"""
+CLOCK: Final = "SELECT extract(epoch FROM clock_timestamp())::double precision"
+HELD: Final = """
+SELECT pid FROM pg_locks
+WHERE locktype = 'advisory' AND granted AND objsubid = 1
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+    AND (classid::bigint << 32 | objid::bigint) = $1
+"""
+LEADER: Final = f"SELECT leader FROM fairlane.leadership WHERE EXISTS ({HELD})"
+
+SUBMISSION: Final = """
+SELECT past.task, past.queue, past.lane, past.kind, detail.terms, detail.dedupe, detail.digest,
+    detail.bucket, detail.params, detail.meta, detail.options
+FROM (
+    SELECT id, task, queue, lane, kind FROM fairlane.ended WHERE id = $1
+    UNION ALL
+    SELECT id, task, queue, lane, kind FROM fairlane.job WHERE id = $1
+) past JOIN fairlane.detail ON detail.id = past.id
+"""

@@ -1,0 +1,337 @@
+"""The store on PostgreSQL, where several processes work at once."""
+
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Final, TypeVar
+
+from fairlane.core.decisions import Changes, Start
+from fairlane.core.inputs import Submission
+from fairlane.core.job import Job, JobId, WorkerId
+from fairlane.errors import StoreUnavailable
+from fairlane.store.expiring import Broom
+from fairlane.store.postgres import statements
+from fairlane.store.postgres.address import Address
+from fairlane.store.postgres.committing import commit
+from fairlane.store.postgres.connecting import (
+    Connection,
+    Link,
+    close,
+    connect,
+    disown,
+    is_behind_pooler,
+)
+from fairlane.store.postgres.gathering import Gathering, Row
+from fairlane.store.postgres.hinting import Hinter
+from fairlane.store.postgres.leading import SESSION_SECONDS, Leadership
+from fairlane.store.postgres.leasing import PostgresLease
+from fairlane.store.postgres.listening import Listener
+from fairlane.store.postgres.migrating import migrate
+from fairlane.store.postgres.pooling import Pool
+from fairlane.store.postgres.reading import Reading
+from fairlane.store.postgres.taking import Beginning
+from fairlane.store.postgres.troubles import translated
+from fairlane.store.protocol import Image, InboxRow
+from fairlane.store.shared import INBOX, NEWS, Message
+from fairlane.store.views import (
+    EventView,
+    FiringView,
+    JobView,
+    LaneView,
+    LogLine,
+    Page,
+    Payload,
+    Picture,
+    Query,
+)
+
+T = TypeVar("T")
+
+KEEP_EVENTS: Final = 200_000
+KEEP_SECONDS: Final = 24 * 3600.0
+CLOCK_LOOKS: Final = 3
+THINKING_SECONDS: Final = 30e-6  # for a job that was loaded, at most
+
+
+class PostgresStore:
+    """A pool for everybody, on the loop that opened the store, and connections with one purpose.
+
+    Those belong to the loop that uses them: the leader's and that of its hints to the leader's
+    loop, a lease's to the loop that renews it, a listener's to the loop that listens.
+    """
+
+    single_process = False
+
+    def __init__(
+        self,
+        address: str,
+        *,
+        keep_events: int = KEEP_EVENTS,
+        keep_seconds: float = KEEP_SECONDS,
+    ) -> None:
+        self._address = Address(address)
+        self.address = str(self._address)
+        self._broom = Broom(keep_events=keep_events, keep_seconds=keep_seconds)
+        self._begin()
+
+    def _begin(self) -> None:
+        self._pool = Pool(self._address)
+        self._leadership = Leadership(self._address)
+        self._beginning = Beginning()
+        self._appending = Gathering(lambda rows: self._insert(statements.APPEND, rows))
+        self._saying = Gathering(lambda rows: self._insert(statements.SAY, rows))
+        self._hints = Hinter(self._notify)
+        self._leader_link = Link(self._address, direct=True)
+        self._leader_hints = Hinter(self._notify_as_leader)
+        self._listeners: list[Listener] = []
+        self._leases: list[PostgresLease] = []
+        self._forgotten: dict[WorkerId, int] = {}
+
+    async def open(self) -> None:
+        if self._pool.is_open:
+            return
+        connection = await connect(self._address, statement_cache_size=0)
+        try:
+            with translated(self._address):
+                self._address.has_pooler |= await is_behind_pooler(connection)
+            if not self._address.is_direct:
+                await close(connection)
+                connection = await connect(self._address, direct=True, statement_cache_size=0)
+            await migrate(connection, self._address)
+        finally:
+            await close(connection)
+        await self._pool.open()
+
+    async def close(self) -> None:
+        await self._hints.close()
+        await self.resign()
+        for listener in self._listeners:
+            await listener.close()
+        self._listeners.clear()
+        await self._pool.close()
+
+    def abandon(self) -> None:
+        """Forget every connection without a word: they belong to the parent of this fork."""
+        self._pool.disown()
+        self._leadership.disown()
+        self._leader_link.disown()
+        disown(self._appending, self._saying, self._hints, self._leader_hints)
+        for listener in self._listeners:
+            listener.disown()
+        for lease in self._leases:
+            lease.disown()
+        self._begin()
+
+    # anybody
+
+    async def append(self, key: str, body: str, at: float) -> None:
+        await self._pool.here(self._appending.put((key, body, at)))
+
+    async def say(self, key: str, body: str, at: float) -> None:
+        await self._pool.here(self._saying.put((key, body, at)))
+
+    def insertion(self, key: str, body: str, at: float) -> tuple[str, tuple[Any, ...]]:
+        """Return the statement that appends to the inbox, for a transaction of the caller's own."""
+        if self._address.notifies:
+            values = (key, body, at, self._address.channel)
+            return self._address.sql(statements.APPEND_INSIDE), values
+        return self._address.sql(statements.APPEND_INSIDE_QUIETLY), (key, body, at)
+
+    async def _insert(self, sql: str, rows: list[Row]) -> None:
+        keys, bodies, times = ([row[column] for row in rows] for column in range(3))
+        insert = self._address.sql(sql)
+        await self._pool.run(lambda connection: connection.execute(insert, keys, bodies, times))
+        if self._address.notifies:
+            self._hints.hint(INBOX)
+
+    async def _notify(self, payload: str) -> None:
+        channel = self._address.channel
+        await self._pool.run(
+            lambda connection: connection.execute(statements.NOTIFY, channel, payload)
+        )
+
+    async def answers(self, keys: Sequence[str]) -> dict[str, str]:
+        return await self._ask(lambda reading: reading.answers(keys))
+
+    async def messages(self, worker: WorkerId, after: int) -> list[Message]:
+        sql = self._address.sql(statements.MESSAGES)
+        rows = await self._pool.run(lambda connection: connection.fetch(sql, worker, after))
+        return [Message(number, body) for number, body in rows]
+
+    async def assigned(self, starts: Sequence[Start]) -> Mapping[JobId, Payload]:
+        return await self._ask(lambda reading: reading.payloads(starts))
+
+    async def heard(self, worker: WorkerId, up_to: int) -> None:
+        # From where the last ones ended: those are perhaps not cleaned away yet.
+        after = self._forgotten.get(worker, -1)
+        sql = self._address.sql(statements.HEARD)
+        await self._pool.run(lambda connection: connection.execute(sql, worker, after, up_to))
+        self._forgotten[worker] = up_to
+
+    def lease(self, worker: WorkerId) -> PostgresLease:
+        lease = PostgresLease(self._address, worker)
+        self._leases.append(lease)
+        return lease
+
+    async def listen(self, heard: Callable[[str], None]) -> None:
+        if self._address.notifies:
+            listener = Listener(self._address, heard)
+            await listener.start()
+            self._listeners.append(listener)
+
+    async def version(self) -> int:
+        return await self._ask(Reading.version)
+
+    async def jobs(self, ids: Sequence[JobId]) -> dict[JobId, JobView]:
+        return await self._view(lambda reading: reading.jobs(ids))
+
+    async def submission(self, job: JobId) -> Submission | None:
+        return await self._ask(lambda reading: reading.submission(job))
+
+    async def history(self, query: Query) -> Page:
+        return await self._view(lambda reading: reading.history(query))
+
+    async def seq(self) -> int:
+        return await self._ask(Reading.last_seq)
+
+    async def counts(self) -> dict[str, dict[str, int]]:
+        return await self._ask(Reading.counts)
+
+    async def picture(self, *, waiting: int = 200, ended: int = 50) -> Picture:
+        return await self._view(lambda reading: reading.picture(waiting=waiting, ended=ended))
+
+    async def lanes(self, queue: str | None = None) -> list[LaneView]:
+        return await self._view(lambda reading: reading.lanes(queue))
+
+    async def events(self, after: int, limit: int) -> list[EventView] | None:
+        return await self._ask(lambda reading: reading.events(after, limit))
+
+    async def log(self, job: JobId, *, limit: int = 1000) -> list[LogLine]:
+        return await self._ask(lambda reading: reading.log(job, limit))
+
+    async def records(self, kind: str) -> dict[str, str]:
+        return await self._ask(lambda reading: reading.records(kind))
+
+    async def firings(self, schedule: str, *, limit: int = 50) -> list[FiringView]:
+        return await self._ask(lambda reading: reading.firings(schedule, limit))
+
+    async def durations(self) -> dict[str, float]:
+        return await self._ask(Reading.durations)
+
+    async def image(self, *, queue: str | None = None, limit: int | None = None) -> Image:
+        return await self._view(lambda reading: reading.image(queue=queue, limit=limit))
+
+    async def leader(self) -> str | None:
+        sql = self._address.sql(statements.LEADER)
+        key = self._address.lock_key("leader")
+        said: str | None = await self._pool.run(lambda connection: connection.fetchval(sql, key))
+        return said
+
+    async def _ask(self, question: Callable[[Reading], Awaitable[T]]) -> T:
+        """Ask one question, which is one statement."""
+        return await self._pool.run(lambda connection: question(self._reading(connection)))
+
+    async def _view(self, questions: Callable[[Reading], Awaitable[T]]) -> T:
+        """Ask several questions of one state of the database."""
+        return await self._pool.view(lambda connection: questions(self._reading(connection)))
+
+    def _reading(self, connection: Connection) -> Reading:
+        return Reading(connection, self._address)
+
+    # the leader
+
+    async def lead(self) -> int | None:
+        if not self._pool.is_open:
+            raise StoreUnavailable("the store is not open; call open() first, also after a fork")
+        epoch = await self._leadership.stand()
+        if epoch is not None:
+            oldest = self._address.sql(statements.OLDEST_EVENT)
+            found = await self._leadership.run(lambda connection: connection.fetchval(oldest))
+            self._broom.found(found)
+            self._beginning = Beginning()
+        return epoch
+
+    async def resign(self) -> None:
+        await self._leadership.resign()
+        await self._leader_hints.close()
+        await self._leader_link.close()
+
+    async def load(self) -> Image:
+        async def snapshot(connection: Connection) -> Image:
+            async with connection.transaction(isolation="repeatable_read", readonly=True):
+                return await self._reading(connection).image(queue=None, limit=None)
+
+        image = await self._leadership.run(snapshot)
+        # To rebuild the core from it takes a while, in which nothing is said to the server.
+        thinking_seconds = len(image.jobs) * THINKING_SECONDS
+        if thinking_seconds > SESSION_SECONDS / 4:
+            await self._leadership.allow_silence(SESSION_SECONDS + thinking_seconds)
+        return image
+
+    async def take(self, limit: int) -> list[InboxRow]:
+        return await self._leadership.run(lambda connection: self._take(connection, limit))
+
+    async def _take(self, connection: Connection, limit: int) -> list[InboxRow]:
+        take, drop = self._address.sql(statements.TAKE), self._address.sql(statements.DROP)
+        while True:
+            began = time.monotonic()
+            above = self._beginning.of_look(began)
+            rows = await connection.fetch(take, above, limit)
+            if above == 0:
+                self._beginning.looked(began=began, ended=time.monotonic())
+            answered = [row["id"] for row in rows if row["answered"]]
+            if answered:
+                await connection.execute(drop, answered)
+            fresh = [InboxRow(*tuple(row)[:4]) for row in rows if not row["answered"]]
+            if fresh or not answered:
+                return fresh
+
+    async def ended(self, ids: Sequence[JobId]) -> dict[JobId, Job]:
+        return await self._leadership.run(
+            lambda connection: self._reading(connection).ended_jobs(ids)
+        )
+
+    async def payloads(self, starts: Sequence[Start]) -> Mapping[JobId, Payload]:
+        return await self._leadership.run(
+            lambda connection: self._reading(connection).payloads(starts)
+        )
+
+    async def commit(self, changes: Changes, at: float) -> None:
+        epoch = self._leadership.epoch or 0
+        newest = changes.events[-1].seq if changes.events else None
+
+        async def write(connection: Connection) -> None:
+            expiry = self._broom.due(newest_event=newest, at=at)
+            await commit(connection, self._address, changes, at=at, epoch=epoch, expiry=expiry)
+
+        await self._leadership.run(write)
+        if changes.consumed:
+            self._beginning.consumed(max(changes.consumed), time.monotonic())
+        if self._address.notifies:
+            self._leader_hints.hint(NEWS, *(worker for worker, _, _ in changes.messages))
+
+    async def _notify_as_leader(self, payload: str) -> None:
+        channel = self._address.channel
+        await self._leader_link.run(
+            lambda connection: connection.execute(statements.NOTIFY, channel, payload)
+        )
+
+    async def ping(self) -> None:
+        """Show the server that this leader is there; without a sign it ends the session."""
+        await self._leadership.run(lambda connection: connection.execute("SELECT 1"))
+
+    async def beats(self) -> dict[WorkerId, int]:
+        sql = self._address.sql(statements.BEATS)
+        rows = await self._leadership.run(lambda connection: connection.fetch(sql))
+        return {WorkerId(worker): beats for worker, beats in rows}
+
+    async def skew(self) -> float:
+        """Believe the look that took least: the clock was read somewhere within it."""
+
+        async def look(connection: Connection) -> tuple[float, float]:
+            began = time.time()
+            theirs: float = await connection.fetchval(statements.CLOCK)
+            ended = time.time()
+            return ended - began, theirs - (began + ended) / 2
+
+        looks = [await self._leadership.run(look) for _ in range(CLOCK_LOOKS)]
+        return min(looks)[1]

@@ -1,0 +1,46 @@
+"""Submitting as a part of the caller's own transaction on PostgreSQL: with it, or not at all.
+
+It is one INSERT on the caller's connection. Nobody can answer before that is committed, so a job
+that cannot be admitted then is not refused: it ends as skipped, with the reason.
+"""
+
+import re
+from typing import Any, Final
+
+from fairlane.errors import UsageError
+
+_PLACE: Final = re.compile(r"\$\d")
+_KNOWN: Final = "a connection of asyncpg or psycopg 3"
+
+
+def driver_of(connection: Any) -> str:
+    """Name the driver of a connection, or say what is expected."""
+    driver = type(connection).__module__.partition(".")[0]
+    if driver not in ("asyncpg", "psycopg") or not hasattr(connection, "execute"):
+        raise UsageError(f"submit_inside takes {_KNOWN}, got {type(connection).__name__}")
+    return driver
+
+
+async def execute(connection: Any, statement: str, values: tuple[Any, ...]) -> None:
+    """Execute a statement on a connection that is awaited."""
+    if driver_of(connection) == "asyncpg":
+        if not connection.is_in_transaction():
+            raise UsageError(
+                "submit_inside needs a transaction: async with connection.transaction()"
+            )
+        await connection.execute(statement, *values)
+        return
+    if not _is_awaited(connection):
+        raise UsageError("this connection is not awaited; use app.sync.submit_inside")
+    await connection.execute(_PLACE.sub("%s", statement), values)
+
+
+def execute_now(connection: Any, statement: str, values: tuple[Any, ...]) -> None:
+    """Execute a statement on a connection that is not awaited."""
+    if driver_of(connection) == "asyncpg" or _is_awaited(connection):
+        raise UsageError("this connection is awaited; use `await app.submit_inside`")
+    connection.execute(_PLACE.sub("%s", statement), values)
+
+
+def _is_awaited(connection: Any) -> bool:
+    return "Async" in type(connection).__name__

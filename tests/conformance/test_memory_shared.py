@@ -1,0 +1,45 @@
+"""A server in memory ends the session of a leader that is not heard of."""
+
+import asyncio
+
+from fairlane.errors import NotLeading
+from fairlane.store.memory_shared import SESSION_SECONDS, SharedDatabase, SharedMemoryStore
+from simulation.loop import SimulatedLoop
+
+
+def test_a_silent_leader_is_followed_however_often_others_ask() -> None:
+    loop = SimulatedLoop()
+
+    async def story() -> tuple[float, bool]:
+        database = SharedDatabase()
+        leader, other = SharedMemoryStore(database), SharedMemoryStore(database)
+        assert await leader.lead() is not None
+        while await other.lead() is None:  # noqa: ASYNC110 - time is simulated
+            await asyncio.sleep(1.0)
+        took = loop.time()
+        try:
+            await leader.load()
+        except NotLeading:
+            return took, True
+        return took, False
+
+    took, was_fenced = loop.run_until_complete(story())
+    loop.close()
+    assert SESSION_SECONDS < took <= SESSION_SECONDS + 2
+    assert was_fenced
+
+
+def test_a_leader_that_is_heard_of_stays() -> None:
+    loop = SimulatedLoop()
+
+    async def story() -> None:
+        database = SharedDatabase()
+        leader, other = SharedMemoryStore(database), SharedMemoryStore(database)
+        await leader.lead()
+        for _ in range(10):
+            await asyncio.sleep(SESSION_SECONDS - 1)
+            await leader.take(1)
+            assert await other.lead() is None
+
+    loop.run_until_complete(story())
+    loop.close()

@@ -1,0 +1,239 @@
+"""The schema says what the core says, and each hot question has its index.
+
+A plan is asked for as it is made in earnest: for the leader the one that it keeps, for readers the
+one that is made for the values at hand.
+"""
+
+# ruff: noqa: S608  every name that is put into SQL here is one of our own.
+
+from collections.abc import AsyncIterator
+from typing import TypeAlias
+
+import asyncpg
+import pytest
+
+from fairlane.core.decisions import Changes
+from fairlane.core.job import Job
+from fairlane.core.lifecycle import FINAL, LIVE
+from fairlane.store.expiring import Expiry
+from fairlane.store.postgres import PostgresStore, statements
+from fairlane.store.postgres.committing import COLUMNS, FIXED, STATEMENTS, commit, postgres_rows
+from fairlane.store.postgres.leading import SETTINGS
+from fairlane.store.postgres.migrating import migrations
+from fairlane.store.postgres.reading import history_numbers
+from fairlane.store.views import Query
+from tests.support.stores import NOW, PostgresPlace, a_job, admitted, ended, events
+
+Session: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
+
+ROWS = 100_000
+
+# What a queue with a long history and a long backlog holds.
+FILLING = f"""
+INSERT INTO fairlane.job
+SELECT 'j' || n, 'noop', 'q' || n % 5, 'lane' || n, 'start', n % 3, 'p' || lpad(n::text, 12, '0'),
+    CASE WHEN n % 1000 = 0 THEN 'running' ELSE 'queued' END, '{{}}', 'd' || n, n % 2 = 0, NULL,
+    NULL, 0, 0, 0, 0, false, NULL, NULL, NULL, NULL, n, NULL
+FROM generate_series(1, {ROWS}) n;
+INSERT INTO fairlane.ended (id, state, task, queue, kind, band, attempt, failures, crashes, fence,
+    created_at, ended_at)
+SELECT 'e' || n, CASE WHEN n % 100 = 0 THEN 'failed' ELSE 'completed' END, 'noop', 'q' || n % 5,
+    'start', 1, 1, 0, 0, 1, n, n
+FROM generate_series(1, {ROWS}) n;
+INSERT INTO fairlane.detail (id, terms, params, meta, options)
+SELECT kind || n, '{{}}', '{{}}', '{{}}', '{{}}'
+FROM generate_series(1, {ROWS}) n, unnest(ARRAY['j', 'e']) kind;
+INSERT INTO fairlane.report SELECT 'j' || n, '{{}}' FROM generate_series(1, {ROWS}) n;
+INSERT INTO fairlane.kept SELECT 'j' || n, 'k', '1' FROM generate_series(1, {ROWS}) n;
+INSERT INTO fairlane.log (job, at, level, message)
+SELECT 'j' || n % 1000, n, 'info', 'x' FROM generate_series(1, {ROWS}) n;
+INSERT INTO fairlane.event SELECT n, n, 'x', 'j', 'q', '{{}}' FROM generate_series(1, {ROWS}) n;
+INSERT INTO fairlane.take (key, at, job) SELECT 'k', n, 'j' FROM generate_series(1, {ROWS}) n;
+INSERT INTO fairlane.stage_grant SELECT 'j' || n, 't', '[]' FROM generate_series(1, {ROWS}) n;
+INSERT INTO fairlane.dependency SELECT 'j' || n, 'j' FROM generate_series(1, {ROWS}) n;
+INSERT INTO fairlane.lane (queue, lane) SELECT 'q', 'l' || n FROM generate_series(1, {ROWS}) n;
+INSERT INTO fairlane.firing (schedule, fire_at, count)
+SELECT 's' || n % 10, n, 1 FROM generate_series(1, {ROWS}) n;
+INSERT INTO fairlane.inbox (key, body, at)
+SELECT 'i' || n, '{{}}', n FROM generate_series(1, {ROWS}) n;
+INSERT INTO fairlane.answer SELECT 'a' || n, '{{}}', n FROM generate_series(1, {ROWS}) n;
+INSERT INTO fairlane.message
+SELECT 'w' || n % 10, n, '{{}}' FROM generate_series(1, {ROWS}) n;
+ANALYZE;
+"""
+SMALL = ("leadership", "record", "lease", "committed")
+IDS = ["j1", "j2", "e3"]
+
+LEADERS = {
+    "TAKE": ("bigint", "bigint"),
+    "DROP": ("bigint[]",),
+    "ENDED_AS_JOBS": ("text[]",),
+    "PAYLOADS": ("text[]", "text[]", "text[]"),
+    "IMAGE": ("text",),
+}
+READERS: dict[str, tuple[object, ...]] = {
+    "LIVE_JOBS": (IDS,),
+    "ENDED_JOBS": (IDS,),
+    "PAYLOADS": (IDS, ["q"] * 3, ["l1", None, "l3"]),
+    "ANSWERS": (["a1", "a2"],),
+    "MESSAGES": ("w1", ROWS - 20),
+    "HEARD": ("w1", 5, 50),
+    "EVENTS": (ROWS - 50, 100),
+    "LAST_SEQ": (),
+    "OLDEST_EVENT": (),
+    "VERSION": (),
+    "LOG": ("j1", 100),
+    "FIRINGS": ("s1", 50),
+    "SUBMISSION": ("e1",),
+    "DURATIONS": (2000,),
+    "WAITING_JOBS": ("q1", 200),
+    "RUNNING_JOBS": (),
+    "RENEW": ("w1",),
+    "APPEND": (["k"], ["{}"], [1.0]),
+    "SAY": (["k"], ["{}"], [1.0]),
+}
+PAGES = {
+    "ended_pkey": Query(cursor="500", task="noop"),
+    "ended_otherwise": Query(states=("failed", "cancelled"), cursor="5000"),
+}
+
+
+@pytest.fixture
+async def reader(postgres_place: PostgresPlace) -> AsyncIterator[Session]:
+    connection = await asyncpg.connect(postgres_place.dsn)
+    yield connection
+    await connection.close()
+
+
+def _scans(steps: list[str]) -> list[str]:
+    """Return the steps that read a large table from end to end."""
+    return [
+        step
+        for step in steps
+        if "Seq Scan on" in step and not any(f"Seq Scan on {name}" in step for name in SMALL)
+    ]
+
+
+def _sorts(steps: list[str]) -> list[str]:
+    return [step for step in steps if "Sort  (" in step]
+
+
+# One test, because to fill the tables takes longer than all the plans.
+async def test_no_hot_question_reads_a_large_table_from_end_to_end(postgres_dsn: str) -> None:
+    store = PostgresStore(postgres_dsn)
+    await store.open()
+    await store.close()
+    reader, leader = await asyncpg.connect(postgres_dsn), await asyncpg.connect(postgres_dsn)
+    await reader.execute(FILLING)
+    await leader.execute(SETTINGS)
+
+    async def kept_plan(sql: str, *types: str) -> list[str]:
+        await leader.execute(f"PREPARE kept ({', '.join(types)}) AS {sql}")
+        nothing = ", ".join("NULL" for _ in types)
+        rows = await leader.fetch(f"EXPLAIN EXECUTE kept ({nothing})")
+        await leader.execute("DEALLOCATE kept")
+        return [row[0] for row in rows]
+
+    async def plan(sql: str, *values: object) -> list[str]:
+        return [row[0] for row in await reader.fetch(f"EXPLAIN {sql}", *values)]
+
+    slow: dict[str, list[str]] = {}
+    for column, sql in STATEMENTS:
+        steps = await kept_plan(sql.replace(f":{column}", "$1"), FIXED.get(column, "jsonb"))
+        joins = [step for step in steps if "Hash Join" in step or "Merge Join" in step]
+        slow[sql] = _scans(steps) + joins
+    for name, types in LEADERS.items():
+        steps = await kept_plan(getattr(statements, name), *types)
+        slow[f"leader {name}"] = _scans(steps) + _sorts(steps)
+    for name, values in READERS.items():
+        slow[name] = _scans(await plan(getattr(statements, name), *values))
+    for index, query in PAGES.items():
+        numbers, found = history_numbers(query)
+        steps = await plan(statements.HISTORY.format(numbers=numbers), *found)
+        slow[index] = _scans(steps)
+        assert any(index in step for step in steps)
+    assert {name: steps for name, steps in slow.items() if steps} == {}
+
+    waiting = await plan(statements.WAITING_JOBS, *READERS["WAITING_JOBS"])
+    assert any("job_waiting" in step for step in waiting)
+    assert len(_sorts(waiting)) == 1  # of the page, not of the queue
+    assert any("job_running" in step for step in await plan(statements.RUNNING_JOBS))
+    await reader.close()
+    await leader.close()
+
+
+# the schema
+
+
+async def test_the_hot_table_has_the_fields_of_a_job_in_their_order(reader: Session) -> None:
+    rows = await reader.fetch(
+        "SELECT attname FROM pg_attribute "
+        "WHERE attrelid = 'fairlane.job'::regclass AND attnum > 0 ORDER BY attnum"
+    )
+    assert tuple(row[0] for row in rows) == Job.__struct_fields__
+
+
+@pytest.mark.parametrize(("table", "states"), [("job", LIVE), ("ended", FINAL)])
+async def test_the_database_repeats_the_states_of_the_core(
+    reader: Session, table: str, states: frozenset[str]
+) -> None:
+    text = await reader.fetchval(
+        "SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conname = $1",
+        f"{table}_state_check",
+    )
+    assert set(text.split("'")[1::2]) == {str(state) for state in states}
+
+
+async def test_every_text_in_an_index_is_compared_by_its_bytes(reader: Session) -> None:
+    odd = await reader.fetch(
+        "SELECT indexrelid::regclass FROM pg_index CROSS JOIN unnest(indcollation) used "
+        "WHERE used NOT IN (0, '\"C\"'::regcollation) "
+        "AND indrelid IN (SELECT oid FROM pg_class WHERE relnamespace = 'fairlane'::regnamespace)"
+    )
+    assert odd == []
+
+
+async def test_the_version_is_the_number_of_migrations(reader: Session) -> None:
+    assert await reader.fetchval("SELECT max(version) FROM fairlane.migration") == len(migrations())
+
+
+# commits
+
+
+def test_the_rows_of_a_commit_come_in_the_order_of_the_statements() -> None:
+    rows = list(postgres_rows(Changes(), NOW))
+    assert rows == [name for name in COLUMNS if name not in FIXED]
+
+
+async def test_a_commit_too_large_for_one_call_is_still_one_transaction(
+    postgres_place: PostgresPlace,
+) -> None:
+    store = postgres_place.handle()
+    await store.open()
+    epoch = await store.lead()
+    connection = store._leadership._connection
+    assert connection is not None
+    assert epoch is not None
+    jobs = [a_job(f"{n:03}", n, lane="x") for n in range(100)]
+    changes = admitted(*jobs)
+    changes.events = events(*range(1, 101))
+    over = ended(*jobs[50:])
+    changes.left, changes.ended = over.left, over.ended
+
+    async def send() -> None:
+        await commit(
+            connection, store._address, changes,
+            at=NOW, epoch=epoch, expiry=Expiry(), piece_bytes=2000,
+        )  # fmt: skip
+
+    await send()
+    image = await store.load()
+    assert (len(image.jobs), image.seq) == (50, 100)
+    assert len((await store.history(Query(limit=100))).items) == 50
+    changes = admitted(*(a_job(f"new{n:03}", n) for n in range(100)))
+    changes.events = events(101, 50)  # the last row of the last piece is the one that fails
+    with pytest.raises(asyncpg.UniqueViolationError):
+        await send()
+    image = await store.load()
+    assert (len(image.jobs), image.seq) == (50, 100)
+    await store.close()

@@ -1,0 +1,167 @@
+"""What a database offers besides where several processes work on it at once."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from fairlane.core.decisions import Changes, Start
+from fairlane.core.job import JobId, WorkerId
+from fairlane.errors import NotLeading
+from fairlane.store.shared import INBOX, NEWS, SharedStore
+from tests.conformance.conftest import OpenShared
+from tests.support.eventually import eventually
+from tests.support.stores import NOW, a_job, admitted
+
+ANNA, BERT = WorkerId("anna"), WorkerId("bert")
+
+
+@pytest.fixture
+async def leader(open_shared: OpenShared) -> SharedStore:
+    store = await open_shared()
+    assert await store.lead() is not None
+    return store
+
+
+@pytest.fixture
+async def other(open_shared: OpenShared) -> SharedStore:
+    return await open_shared()
+
+
+def joined(*workers: WorkerId) -> Changes:
+    return Changes(records={("worker", worker): '{"name":"w"}' for worker in workers})
+
+
+def told(*messages: tuple[WorkerId, int, str]) -> Changes:
+    return Changes(messages=list(messages))
+
+
+async def test_it_says_that_other_processes_may_be_alive(other: SharedStore) -> None:
+    assert other.single_process is False
+
+
+async def test_what_a_worker_says_comes_to_the_leader_in_order(
+    leader: SharedStore, other: SharedStore
+) -> None:
+    for number in range(5):
+        await other.say(f"k{number}", f"[{number}]", NOW)
+    assert [row.body for row in await leader.take(10)] == [f"[{number}]" for number in range(5)]
+
+
+async def test_many_who_append_at_once_are_all_heard(
+    leader: SharedStore, other: SharedStore
+) -> None:
+    keys = [f"k{number:03}" for number in range(200)]
+    await asyncio.gather(*(other.append(key, "{}", NOW) for key in keys))
+    assert sorted(row.key for row in await leader.take(1000)) == keys
+
+
+async def test_a_worker_is_told_its_own_messages_in_order(
+    leader: SharedStore, other: SharedStore
+) -> None:
+    await leader.commit(joined(ANNA, BERT), NOW)
+    await leader.commit(told((ANNA, 1, "one"), (BERT, 2, "two"), (ANNA, 3, "three")), NOW)
+    await leader.commit(told((ANNA, 10, "ten")), NOW)
+    seen = [(message.number, message.body) for message in await other.messages(ANNA, 0)]
+    assert seen == [(1, "one"), (3, "three"), (10, "ten")]
+    assert [message.number for message in await other.messages(ANNA, 3)] == [10]
+    assert [message.number for message in await other.messages(BERT, 0)] == [2]
+
+
+async def test_messages_that_were_heard_are_forgotten_and_others_stay(
+    leader: SharedStore, other: SharedStore
+) -> None:
+    await leader.commit(joined(ANNA, BERT), NOW)
+    await leader.commit(told((ANNA, 1, "a"), (BERT, 1, "b"), (ANNA, 2, "c"), (ANNA, 3, "d")), NOW)
+    await other.heard(ANNA, 1)
+    await other.heard(ANNA, 2)
+    assert [message.number for message in await other.messages(ANNA, 0)] == [3]
+    assert [message.number for message in await other.messages(BERT, 0)] == [1]
+
+
+async def test_the_lease_of_a_worker_goes_with_what_is_known_of_it(
+    leader: SharedStore, other: SharedStore
+) -> None:
+    lease = other.lease(ANNA)
+    assert await lease.renew() == "dead"
+    await lease.begin()
+    await lease.begin()  # nobody knew whether it was done
+    assert await leader.beats() == {ANNA: 0}
+    assert await lease.renew() == "unknown"
+    await leader.commit(joined(ANNA), NOW)
+    assert await lease.renew() == "known"
+    assert await leader.beats() == {ANNA: 2}
+    await leader.commit(told((ANNA, 1, "a")), NOW)
+    await leader.commit(Changes(records={("worker", ANNA): None}), NOW)
+    assert await leader.beats() == {}
+    assert await lease.renew() == "dead"
+    assert await other.messages(ANNA, 0) == []
+    await lease.close()
+
+
+async def test_what_a_worker_needs_for_a_start_can_be_read_by_it(
+    leader: SharedStore, other: SharedStore
+) -> None:
+    job = a_job("a", lane="x")
+    changes = admitted(job, params='{"n":1}')
+    changes.kept = [(job.id, "stage:one", "1"), (job.id, "stage:two", "2")]
+    await leader.commit(changes, NOW)
+    start = Start(job.id, job.task, ANNA, 1, 1, True, job.kind, job.queue, job.lane)
+    found = await other.assigned([start])
+    assert found == await leader.payloads([start])
+    assert found[job.id].params == '{"n":1}'
+    assert found[job.id].kept == {"stage:one": "1", "stage:two": "2"}
+
+
+async def heard_by(store: SharedStore) -> list[str]:
+    names: list[str] = []
+    await store.listen(names.append)
+    return names
+
+
+async def test_a_commit_is_news_to_everybody_and_a_hint_to_who_was_told(
+    leader: SharedStore, other: SharedStore
+) -> None:
+    names = await heard_by(other)
+    await leader.commit(joined(ANNA), NOW)
+    await eventually(lambda: NEWS in names)
+    assert ANNA not in names
+    await leader.commit(told((ANNA, 1, "a")), NOW)
+    await eventually(lambda: ANNA in names)
+
+
+@pytest.mark.parametrize("verb", ["append", "say"])
+async def test_the_leader_is_woken_by_what_others_send(
+    leader: SharedStore, other: SharedStore, verb: str
+) -> None:
+    names = await heard_by(leader)
+    send: Callable[[str, str, float], Awaitable[None]] = getattr(other, verb)
+    await send("k", "{}", NOW)
+    await eventually(lambda: INBOX in names)
+
+
+async def test_a_burst_of_commits_is_a_few_hints_and_the_last_is_not_forgotten(
+    leader: SharedStore, other: SharedStore
+) -> None:
+    names = await heard_by(other)
+    workers = [WorkerId(f"worker-{number}") for number in range(30)]
+    await leader.commit(joined(*workers), NOW)
+    for number, worker in enumerate(workers):
+        await leader.commit(told((worker, number, "a")), NOW)
+    await eventually(lambda: set(workers) <= set(names))
+
+
+async def test_the_clock_of_the_database_is_compared_with_ours(leader: SharedStore) -> None:
+    assert abs(await leader.skew()) < 1.0  # they are on one machine here
+
+
+async def test_the_leases_are_for_the_leader_to_read(other: SharedStore) -> None:
+    with pytest.raises(NotLeading):
+        await other.beats()
+
+
+async def test_an_ended_job_waits_for_no_message(leader: SharedStore, other: SharedStore) -> None:
+    assert await other.messages(ANNA, 0) == []
+    assert await other.assigned([]) == {}
+    await other.heard(ANNA, 7)
+    assert await other.jobs([JobId("nobody")]) == {}

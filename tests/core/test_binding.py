@@ -1,0 +1,77 @@
+"""Submissions that were committed before anybody could refuse them."""
+
+from typing import Any
+
+import pytest
+
+from fairlane.core.decisions import Ended
+from fairlane.core.inputs import Submission, Submit
+from fairlane.core.job import JobId
+from fairlane.core.lifecycle import State
+from fairlane.errors import LaneBusy
+from tests.support.core import World, job
+
+
+@pytest.fixture
+def world() -> World:
+    return World(on_conflict="reject")
+
+
+def bind(world: World, *jobs: Submission) -> Any:
+    return world.ask(Submit("", list(jobs), binding=True))
+
+
+def ended(world: World, id: str) -> Ended:
+    return world.store.ended[JobId(id)]
+
+
+def test_what_fits_is_admitted_as_ever(world: World) -> None:
+    assert bind(world, job("a", lane="x")) == [{"id": "a", "merged": False}]
+    assert world.running == {"a"}
+
+
+def test_what_does_not_fit_ends_as_skipped_and_says_why(world: World) -> None:
+    world.submit("a", lane="x")
+    bind(world, job("b", lane="x"), job("c", lane="y"))
+    for id in "bc":
+        found = ended(world, id)
+        assert found.job.state is State.SKIPPED
+        assert found.error is not None
+        assert found.error["code"] == "lane_busy"
+        assert "active job: a" in found.error["message"]
+    assert world.running == {"a"}
+    with pytest.raises(LaneBusy):
+        world.submit("d", lane="x")
+
+
+def test_its_key_stays_with_who_has_it(world: World) -> None:
+    world.submit("a", dedupe="k")
+    bind(world, job("b", dedupe="k"))
+    assert ended(world, "b").error["code"] == "duplicate"  # type: ignore[index]
+    assert world.scheduler.board.dedupe == {"k": "a"}
+
+
+def test_an_unknown_queue_is_no_reason_to_lose_it(world: World) -> None:
+    bind(world, job("a", queue="nowhere"))
+    assert ended(world, "a").error["code"] == "unknown_name"  # type: ignore[index]
+
+
+def test_what_is_merged_says_into_whom() -> None:
+    world = World(on_conflict="merge")
+    world.submit("a", lane="x", digest="same")
+    bind(world, job("b", lane="x", digest="same"))
+    assert ended(world, "b").error["code"] == "merged"  # type: ignore[index]
+    assert "a" in ended(world, "b").error["message"]  # type: ignore[index]
+
+
+def test_sent_twice_it_is_refused_once(world: World) -> None:
+    world.submit("a", lane="x")
+    bind(world, job("b", lane="x"))
+    bind(world, job("b", lane="x"))
+    assert not world.last.changes.ended
+
+
+def test_who_depends_on_it_is_skipped_too(world: World) -> None:
+    world.submit("a", lane="x")
+    world.apply(Submit("", [job("b", lane="x")], binding=True), Submit("", [job("c", after=["b"])]))
+    assert ended(world, "c").job.state is State.SKIPPED

@@ -1,0 +1,153 @@
+"""Several processes on one database: one leads, all work, and each may vanish."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
+
+import pytest
+
+from fairlane.core.inputs import Outcome, WorkerGone
+from fairlane.core.job import JobId, WorkerId
+from fairlane.errors import JobCancelled
+from fairlane.store.memory_shared import SharedDatabase
+from tests.support.eventually import eventually
+from tests.support.shared_apps import SharedApp
+
+Open = Callable[..., Awaitable[SharedApp]]
+
+
+@pytest.fixture
+async def open_app() -> AsyncIterator[Open]:
+    """Start further processes on the same database."""
+    database = SharedDatabase()
+    async with AsyncExitStack() as stack:
+
+        async def open_one(name: str, **options: object) -> SharedApp:
+            app = SharedApp(database, name, **options)
+            known = set(database.beats)
+            await stack.enter_async_context(app)
+            if options.get("work", True):
+                await eventually(lambda: set(database.beats) - known, what="joining")
+            stack.callback(app.gate.set)
+            return app
+
+        yield open_one
+
+
+async def test_one_leads_and_all_work(open_app: Open) -> None:
+    first, second = await open_app("first"), await open_app("second")
+    assert first.is_leading
+    assert not second.is_leading
+    jobs = [await second.run("hold") for _ in range(8)]
+    await eventually(lambda: len(first.held) + len(second.held) == 8)
+    assert len(first.held) == len(second.held) == 4
+    first.gate.set()
+    second.gate.set()
+    assert sorted([await job.wait() for job in jobs]) == ["first"] * 4 + ["second"] * 4
+
+
+async def test_a_lane_is_serial_across_processes(open_app: Open) -> None:
+    first, second = await open_app("first"), await open_app("second")
+    await second.run("hold", lane="x")
+    await second.run("hold", lane="x")
+    await eventually(lambda: len(first.held) + len(second.held) == 1)
+    await second.explain((await second.run("quick")).id)  # the leader has decided since
+    assert len(first.held) + len(second.held) == 1
+
+
+async def test_a_stage_asks_the_leader_wherever_it_runs(open_app: Open) -> None:
+    leader, other = await open_app("leader", work=False), await open_app("other")
+    job = await leader.run("staged")
+    assert await job.wait() == "other"
+    [stage] = (await other.show(job.id)).stages
+    assert (stage.name, stage.status) == ("first", "done")
+
+
+async def test_a_job_is_cancelled_wherever_it_runs(open_app: Open) -> None:
+    leader, other = await open_app("leader", work=False), await open_app("other")
+    job = await leader.run("hold")
+    await eventually(lambda: other.held)
+    await job.cancel()
+    with pytest.raises(JobCancelled):
+        await job.wait()
+
+
+async def test_a_process_that_leaves_hands_back_what_it_runs(open_app: Open) -> None:
+    leader = await open_app("leader", slots=1)
+    other = SharedApp(leader.shared_database, "other")
+    async with other:
+        await eventually(lambda: len(leader.shared_database.beats) == 2)
+        jobs = [await leader.run("hold") for _ in range(2)]
+        await eventually(lambda: other.held and leader.held)
+    assert list(leader.shared_database.beats) == [leader.worker_id]
+    leader.gate.set()
+    assert [await job.wait() for job in jobs] == ["leader", "leader"]
+    views = [await leader.show(job.id) for job in jobs]
+    assert [view.crashes for view in views] == [0, 0]
+
+
+async def test_when_the_leader_leaves_others_go_on_with_what_they_run(open_app: Open) -> None:
+    database = SharedDatabase()
+    leader, other = SharedApp(database, "leader", slots=1), SharedApp(database, "other")
+    async with leader, AsyncExitStack() as stack:
+        await stack.enter_async_context(other)
+        await eventually(lambda: len(database.beats) == 2)
+        jobs = [await other.run("hold") for _ in range(2)]
+        await eventually(lambda: leader.held and other.held)
+        left = stack.pop_all()
+    async with left:
+        await eventually(lambda: other.is_leading)
+        other.gate.set()
+        assert [await job.wait() for job in jobs] == ["other", "other"]
+        views = [await other.show(job.id) for job in jobs]
+        assert sorted(view.attempt for view in views) == [1, 2]
+
+
+async def test_a_leader_that_lost_its_place_still_works(open_app: Open) -> None:
+    first, second = await open_app("first"), await open_app("second", work=False)
+    job = await second.run("hold")
+    await eventually(lambda: first.held)
+    first.shared_database.leader = None
+    await eventually(lambda: first.is_leading or second.is_leading)
+    again = await second.run("quick")
+    assert await again.wait() == "first"
+    first.gate.set()
+    assert await job.wait() == "first"
+    assert (await second.show(job.id)).attempt == 1
+
+
+async def test_what_a_silent_worker_ran_is_run_again_and_its_word_counts_no_more(
+    open_app: Open,
+) -> None:
+    leader, other = await open_app("leader", slots=1), await open_app("other")
+    jobs = [await leader.run("hold") for _ in range(2)]
+    await eventually(lambda: leader.held and other.held)
+    [lost] = [job for job in jobs if job.id in other.held]
+    dead = other.worker_id
+    other._engine.sharing._heartbeat.stop()  # type: ignore[union-attr]
+    await eventually(lambda: dead not in leader.shared_database.beats)
+    stale = Outcome(JobId(lost.id), WorkerId(dead), 1, "completed", value='"stale"')
+    other._engine.say(stale)
+    leader.gate.set()
+    assert await lost.wait() == "leader"
+    assert (await leader.show(lost.id)).crashes == 1
+
+
+async def test_who_counts_as_dead_begins_as_another_worker(open_app: Open) -> None:
+    leader, other = await open_app("leader", work=False), await open_app("other")
+    beats, dead = leader.shared_database.beats, other.worker_id
+    job = await leader.run("hold")
+    await eventually(lambda: other.held)
+    leader._engine.inbox.put(WorkerGone(WorkerId(dead)))  # as if its lease had been over
+    await eventually(lambda: other.worker_id != dead and other.worker_id in beats)
+    other.gate.set()
+    assert await job.wait() == "other"
+    assert (await leader.show(job.id)).crashes == 1
+
+
+async def test_orders_are_found_without_any_hint(open_app: Open) -> None:
+    leader, other = await open_app("leader", work=False), await open_app("other")
+    leader.shared_database.listeners.clear()
+    job = await other.run("quick")
+    async with asyncio.timeout(10):
+        assert await job.wait() == "other"

@@ -1,0 +1,64 @@
+"""Apps in one process that stand for several on one database."""
+
+import asyncio
+from typing import Any, Final
+
+from fairlane import Context, Fairlane
+from fairlane.engine.engine import Engine
+from fairlane.engine.heartbeat import Terms
+from fairlane.engine.rhythm import Rhythm
+from fairlane.jobs import Job
+from fairlane.store.memory_shared import SharedDatabase, SharedMemoryStore
+from fairlane.store.protocol import Store
+
+QUICK: Final = Terms(
+    lease_seconds=1.0, beat_seconds=0.1, yield_seconds=0.6, end_seconds=0.8, margin_seconds=0.2
+)
+RHYTHM: Final = Rhythm(others_seconds=0.02, standby_seconds=0.05, answer_seconds=0.02)
+
+
+class SharedApp(Fairlane):
+    """A process called `name`; its jobs say where they ran, and some are held at a gate."""
+
+    def __init__(self, database: SharedDatabase, name: str, **options: Any) -> None:
+        super().__init__("memory://", **{"slots": 4, "stop_grace_seconds": 0.0, **options})
+        self.shared_database = database
+        self.name = name
+        self.gate = asyncio.Event()
+        self.held: list[str] = []
+        self.terms = QUICK
+        self.limit("api", starts=1000, per_seconds=60)
+
+        @self.task(name="quick")
+        async def quick() -> str:
+            return self.name
+
+        @self.task(name="hold", grace_seconds=0.1)
+        async def hold(ctx: Context) -> str:
+            self.held.append(ctx.job.id)
+            await self.gate.wait()
+            return self.name
+
+        @self.task(name="staged")
+        async def staged(ctx: Context) -> str:
+            async def first() -> str:
+                return self.name
+
+            return str(await ctx.stage("first").run(first, limits=["api"]))
+
+    def _new_store(self) -> Store:
+        return SharedMemoryStore(self.shared_database)
+
+    def _new_engine(self, store: Store, **more: Any) -> Engine:
+        return super()._new_engine(store, rhythm=RHYTHM, terms=self.terms, **more)
+
+    @property
+    def is_leading(self) -> bool:
+        return self._engine.calls.leading
+
+    @property
+    def worker_id(self) -> str:
+        return self._engine.worker.id
+
+    async def run(self, task: str, *, lane: str | None = None) -> Job[Any]:
+        return await self.submit(self.tasks[task].options(lane=lane).call())
