@@ -83,7 +83,7 @@ SHARING: Final = (
         file=_COURIER,
         find="        if at.after > self._number:\n",
         replace="        if False:\n",
-        noticed_by=(_SHARED,),
+        noticed_by=(suite("tests/engine/test_courier.py"),),
     ),
     Mutation(
         name="messages obeyed once",

@@ -1,0 +1,157 @@
+"""`fairlane work`: a process that does nothing but run a program's jobs."""
+
+import asyncio
+import signal
+import sys
+from asyncio.subprocess import PIPE, Process
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fairlane import Fairlane
+from tests.support.eventually import eventually
+from tests.support.process_control import environment
+
+PROGRAM = """
+import os, time
+from fairlane import Fairlane
+
+app = Fairlane(slots=7)
+app.queue("mail")
+app.queue("video")
+
+@app.task(queue="mail")
+def where() -> int:
+    return os.getpid()
+
+@app.task(queue="mail", requires=["gpu"])
+def drawn() -> int:
+    return os.getpid()
+
+@app.task(queue="video", grace_seconds=0.1)
+async def hold() -> int:
+    import asyncio
+    await asyncio.sleep(3600)
+"""
+
+Start = Callable[..., Awaitable[Process]]
+
+
+@pytest.fixture
+async def app(postgres_dsn: str, tmp_path: Path) -> AsyncIterator[Fairlane]:
+    """The same program in this process, which only submits."""
+    (tmp_path / "tasks.py").write_text(PROGRAM)
+    names: dict[str, Any] = {}
+    exec(PROGRAM.replace("slots=7", f'"{postgres_dsn}", work=False'), names)  # noqa: S102
+    app: Fairlane = names["app"]
+    async with app:
+        yield app
+
+
+@pytest.fixture
+async def start(postgres_dsn: str, tmp_path: Path) -> AsyncIterator[Start]:
+    started: list[Process] = []
+
+    async def start_one(*options: str, program: str = "tasks:app") -> Process:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "fairlane", "work", program, *options, cwd=tmp_path,
+            stdout=PIPE, stderr=PIPE, env=environment(FAIRLANE_DATABASE=postgres_dsn),
+        )  # fmt: skip
+        started.append(process)
+        return process
+
+    yield start_one
+    for process in started:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+async def said(process: Process) -> str:
+    assert process.stdout is not None
+    async with asyncio.timeout(30):
+        return (await process.stdout.readline()).decode()
+
+
+async def test_it_runs_jobs_and_ends_when_it_is_asked(app: Fairlane, start: Start) -> None:
+    worker = await start("--slots", "3")
+    assert "with 3 slots" in await said(worker)
+    job = await app.submit(app.tasks["where"].call())
+    assert await job.wait() == worker.pid
+    worker.send_signal(signal.SIGTERM)
+    assert "nothing new begins" in await said(worker)
+    async with asyncio.timeout(30):
+        assert await worker.wait() == 0
+
+
+async def test_what_still_runs_after_the_grace_is_handed_back(app: Fairlane, start: Start) -> None:
+    worker = await start("--grace", "0")
+    job = await app.submit(app.tasks["hold"].call())
+    await eventually(lambda: _is(app, job.id, "running"))
+    worker.send_signal(signal.SIGTERM)
+    await eventually(lambda: _is(app, job.id, "queued"))
+    assert (await app.show(job.id)).crashes == 0
+
+
+async def test_a_second_signal_does_not_wait_for_the_grace(app: Fairlane, start: Start) -> None:
+    worker = await start("--grace", "3000")
+    job = await app.submit(app.tasks["hold"].call())
+    await eventually(lambda: _is(app, job.id, "running"))
+    await said(worker)
+    worker.send_signal(signal.SIGTERM)
+    await said(worker)
+    worker.send_signal(signal.SIGTERM)
+    async with asyncio.timeout(30):
+        assert await worker.wait() == 0
+    assert await _is(app, job.id, "queued")
+
+
+async def test_it_serves_the_queues_and_has_the_tags_it_is_given(
+    app: Fairlane, start: Start
+) -> None:
+    plain = await start("--queue", "mail")
+    drawn = await app.submit(app.tasks["drawn"].call())
+    held = await app.submit(app.tasks["hold"].call())
+    where = await app.submit(app.tasks["where"].call())
+    assert await where.wait() == plain.pid
+    reasons = [(await app.explain(job.id))["reasons"][0]["code"] for job in (drawn, held)]
+    assert reasons == ["worker", "worker"]
+    gpu = await start("--queue", "mail", "--tag", "gpu")
+    assert await drawn.wait() == gpu.pid
+
+
+@pytest.mark.parametrize(
+    ("program", "problem"),
+    [
+        ("tasks", "write module:app"),
+        ("nowhere:app", 'no module "nowhere"'),
+        ("tasks:apq", "it has app"),
+        ("tasks:os", "not a Fairlane app"),
+    ],
+)
+async def test_it_says_what_is_wrong_with_the_name_of_a_program(
+    app: Fairlane,
+    start: Start,
+    program: str,
+    problem: str,
+) -> None:
+    del app  # it has written the program
+    worker = await start(program=program)
+    _, complaint = await worker.communicate()
+    assert worker.returncode == 2
+    assert problem in complaint.decode()
+    assert "Traceback" not in complaint.decode()
+
+
+async def test_a_queue_that_nobody_declared_is_told(app: Fairlane, start: Start) -> None:
+    del app
+    worker = await start("--queue", "male")
+    _, complaint = await worker.communicate()
+    assert worker.returncode == 2
+    assert 'did you mean "mail"' in complaint.decode()
+
+
+async def _is(app: Fairlane, job: str, state: str) -> bool:
+    return (await app.show(job)).state == state
