@@ -128,8 +128,9 @@ class Sharing:
             self._courier.put(self._engine.introduction(accepting=accepting))
 
     def _renewed_here(self) -> None:
-        self._engine.worker.accepting = True
-        self._engine.say(self._engine.introduction(accepting=True))
+        worker = self._engine.worker
+        worker.resume()
+        self._engine.say(self._engine.introduction(accepting=worker.accepting))
 
     def _died_here(self) -> None:
         worker = self._engine.worker
@@ -142,5 +143,5 @@ class Sharing:
         worker = self._engine.worker
         await worker.idle.wait()
         if not self._is_over:
-            worker.accepting = True
+            worker.resume()
             self._beat()  # it introduces itself when it has its lease

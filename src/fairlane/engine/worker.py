@@ -50,6 +50,7 @@ class Worker:
         self.leash = Leash()
         self.slots = slots
         self.accepting = True
+        self._closing = False
         self._put = put
         self._definitions = definitions
         self._clock = clock
@@ -245,6 +246,10 @@ class Worker:
         """Tell whether anything still runs that it began as this worker; from any thread."""
         return any(attempt.start.worker == worker for attempt in list(self._attempts.values()))
 
+    def resume(self) -> None:
+        """Take work again after it was handed back, unless this is the end."""
+        self.accepting = not self._closing
+
     def hand_back(self) -> None:
         """Stop everything; whoever is free takes it over. Nothing new begins meanwhile."""
         self.accepting = False
@@ -264,6 +269,7 @@ class Worker:
 
     async def close(self, grace_seconds: float) -> None:
         """Take nothing new; give what runs its grace, hand it back, wait for what cannot stop."""
+        self._closing = True
         self.accepting = False
         self._watched.clear()
         if grace_seconds > 0:
