@@ -5,10 +5,11 @@ from itertools import islice
 import pytest
 
 from simulation.crash_points import every_crash
+from simulation.disks import Kind
 from simulation.faults import Moment
 from simulation.scenarios import SCENARIOS
 
-ON_DISK = ("one job", "three in a lane", "a rate", "stages", "a standby takes over")
+ELSEWHERE = ("one job", "three in a lane", "a rate", "stages", "a standby takes over")
 
 
 @pytest.mark.parametrize("moment", ["before", "after"])
@@ -22,8 +23,9 @@ def test_a_kill_at_any_call_breaks_no_promise(name: str, moment: Moment) -> None
     assert crashes >= 10
 
 
-@pytest.mark.parametrize("name", ON_DISK)
+@pytest.mark.parametrize("store", ["sqlite", "shared"])
+@pytest.mark.parametrize("name", ELSEWHERE)
 @pytest.mark.timeout(300)
-def test_a_kill_at_any_call_breaks_no_promise_on_a_file(name: str) -> None:
-    for struck, verdict in islice(every_crash(SCENARIOS[name], "sqlite", "after"), 40):
+def test_a_kill_at_any_call_breaks_no_promise_on_another_store(name: str, store: Kind) -> None:
+    for struck, verdict in islice(every_crash(SCENARIOS[name], store, "after"), 40):
         assert not verdict.violations, f"killed {struck}: {verdict.violations}"
