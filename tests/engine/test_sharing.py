@@ -151,3 +151,21 @@ async def test_orders_are_found_without_any_hint(open_app: Open) -> None:
     job = await other.run("quick")
     async with asyncio.timeout(10):
         assert await job.wait() == "other"
+
+
+async def test_a_worker_that_ends_takes_no_work_again_when_its_lease_is_renewed(
+    open_app: Open,
+) -> None:
+    await open_app("leader", work=False)
+    other = await open_app("other")
+    job = await other.run("hold")
+    await eventually(lambda: other.held)
+    engine = other._engine
+    ending = asyncio.create_task(engine.worker.close(3000))
+    await eventually(lambda: not engine.worker.accepting)
+    assert engine.sharing is not None
+    engine.sharing.hand_back()
+    engine.sharing.renewed()
+    await other.explain(job.id)
+    assert not engine.worker.accepting
+    await ending

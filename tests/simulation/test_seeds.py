@@ -17,6 +17,8 @@ KEPT = {
     31: "A standby that took over after the clock had been set back took what it had just loaded "
     "for older than it was, and let a rate be exceeded.",
     112: "A standby did not sleep while something lay in its inbox for a leader.",
+    1567: "A worker that was ending took work again when its lease was renewed after all, and let "
+    "go of it a moment later: another one ran it beside.",
 }
 
 
