@@ -55,7 +55,8 @@ class Sharing:
             await self._engine.beaten()
 
     def _hinted(self, name: str) -> None:
-        if name in (self._engine.worker.id, ""):
+        # Who leads is handed its orders, and reads along only where one seems to be missing.
+        if name == "" or (name == self._engine.worker.id and not self._courier.leading):
             self._courier.receiving.wake()
         self._engine.hinted(name)
 

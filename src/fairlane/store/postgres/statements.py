@@ -160,9 +160,15 @@ PAYLOADS: Final = """
 SELECT detail.id, detail.params, detail.meta, detail.options, report.body, lane.checkpoint,
     (SELECT array_agg(ARRAY[kept.name, kept.body]) FROM fairlane.kept WHERE kept.job = detail.id)
 FROM unnest($1::text[], $2::text[], $3::text[]) wanted (id, queue, lane)
-JOIN fairlane.detail ON detail.id = wanted.id
-LEFT JOIN fairlane.report ON report.job = wanted.id
-LEFT JOIN fairlane.lane ON lane.queue = wanted.queue AND lane.lane = wanted.lane
+-- OFFSET 0 has each looked up by its key: of a table that grows fast, the planner knows too little.
+CROSS JOIN LATERAL (SELECT * FROM fairlane.detail WHERE detail.id = wanted.id OFFSET 0) detail
+LEFT JOIN LATERAL (
+    SELECT body FROM fairlane.report WHERE report.job = wanted.id OFFSET 0
+) report ON true
+LEFT JOIN LATERAL (
+    SELECT checkpoint FROM fairlane.lane
+    WHERE lane.queue = wanted.queue AND lane.lane = wanted.lane OFFSET 0
+) lane ON true
 """
 APPEND: Final = """
 INSERT INTO fairlane.inbox (key, body, at)
