@@ -1,23 +1,32 @@
-"""Run the race: Fairlane, its peers and the raw limits, in interleaved rounds."""
+"""Run the races: Fairlane and its peers, on SQLite and on PostgreSQL, in interleaved rounds."""
 
 import argparse
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
 from rich.console import Console
 
 from benchmarks import machine, peers, report
+from benchmarks.course import Course, Measurement
+from benchmarks.courses import COURSES
 from benchmarks.figures import Results, read
-from benchmarks.plan import CONTESTANTS, PEERS, Measurement, plan
+from benchmarks.places import Databases, Folders, Places
 from benchmarks.rounds import ROOT, Failed, Race
+from tests.support.postgres import running_postgres
 
 HERE = Path(__file__).parent
-RESULTS = HERE / "results"
+RESULTS = {"sqlite": HERE / "results", "postgres": HERE / "results" / "postgres"}
 PLOT = "race.svg"
 FSYNCS = Measurement(contestant="raw", scenario="fsyncs", jobs=500)
+
+# The server is as it comes, but for room for everybody's connections.
+SERVER = {"max_connections": "200", "shared_buffers": "128MB"}
+SHOWN = ("server_version", "fsync", "synchronous_commit", "full_page_writes", "shared_buffers")
 
 
 def main() -> None:
@@ -26,25 +35,39 @@ def main() -> None:
     if arguments.redraw is not None:
         keep(read(arguments.redraw), arguments.redraw, peers.prepare(arguments.peers, console))
         return
-    todo = plan(only=arguments.only, quick=arguments.quick)
+    have_failed = [run(COURSES[name], arguments, console) for name in arguments.courses or COURSES]
+    if any(have_failed):
+        raise SystemExit(1)
+
+
+def run(course: Course, arguments: argparse.Namespace, console: Console) -> bool:
+    """Run one course; return whether anything failed."""
+    todo = course.plan(only=arguments.only, quick=arguments.quick)
     if not todo:
-        raise SystemExit(f"nothing contains {', '.join(arguments.only)}; try --only drain")
-    contestants = [name for name in CONTESTANTS if any(one.contestant == name for one in todo)]
-    needed = not set(contestants).isdisjoint(PEERS)
+        console.print(f"On {course.name} nothing contains {', '.join(arguments.only)}")
+        return False
+    contestants = [name for name in course.contestants if any(o.contestant == name for o in todo)]
+    needed = not set(contestants).isdisjoint(course.peers)
     python = peers.prepare(arguments.peers, console) if needed else None
     arguments.folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="race-", dir=arguments.folder) as folder:
-        race = Race(python=Path(sys.executable), peers=python, folder=Path(folder), console=console)
+    with (
+        tempfile.TemporaryDirectory(prefix="race-", dir=arguments.folder) as folder,
+        places(course, Path(folder)) as (where, server),
+    ):
+        race = Race(
+            course, python=Path(sys.executable), peers=python, places=where, console=console
+        )
         results = Results(
             at=datetime.now(UTC).isoformat(timespec="seconds"),
             machine={
                 **machine.facts(),
-                "file system": machine.file_system(arguments.folder),
+                **server,
                 "load": machine.load(),
-                "fsync": f"{race.ask(FSYNCS)['per_second']:,.0f} a second",
+                **fsyncs(Path(folder), console),
             },
             settings=race.settings([name for name in contestants if name != "raw"]),
-            rounds=arguments.rounds,
+            rounds=arguments.rounds or course.rounds,
+            course=course.name,
         )
         introduce(results, console)
         race.run(todo, results)
@@ -53,22 +76,44 @@ def main() -> None:
     if part:
         console.print("A part of the race is shown and not kept; the whole of it would be.")
     elif python is not None:
-        path = RESULTS / f"{results.at[:16].replace(':', '')}.json"
+        path = RESULTS[course.name] / f"{results.at[:16].replace(':', '')}.json"
         results.save(path)
         keep(results, path, python)
-        console.print(f"Kept in {RESULTS.relative_to(ROOT)}: {path.name}, README.md, {PLOT}")
-    if results.failures:
-        raise SystemExit(1)
+        console.print(f"Kept in {path.parent.relative_to(ROOT)}: {path.name}, README.md, {PLOT}")
+    return bool(results.failures)
+
+
+@contextmanager
+def places(course: Course, folder: Path) -> Iterator[tuple[Places, dict[str, str]]]:
+    """Prepare where a course is run, and tell what its figures depend on there."""
+    if course.name == "sqlite":
+        yield Folders(folder), {"file system": machine.file_system(folder)}
+        return
+    with running_postgres(durable=True, settings=SERVER) as server:
+        facts = {"file system": machine.file_system(Path(tempfile.gettempdir()))}
+        yield Databases(server), {**facts, **machine.server(server.dsn(), SHOWN)}
+
+
+def fsyncs(folder: Path, console: Console) -> dict[str, str]:
+    """Tell what the disk does with nothing around it, beside whichever course."""
+    sqlite = COURSES["sqlite"]
+    race = Race(
+        sqlite, python=Path(sys.executable), peers=None, places=Folders(folder), console=console
+    )
+    return {"disk": f"{race.ask(FSYNCS)['per_second']:,.0f} fsyncs a second"}
 
 
 def parsed() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("--rounds", type=int, default=5, help="how often everything is measured")
+    parser.add_argument(
+        "courses", nargs="*", choices=[*COURSES, []], help="which races; all if none is named"
+    )
+    parser.add_argument("--rounds", type=int, help="how often everything is measured")
     parser.add_argument(
         "--only", action="append", default=[], help="a word of a contestant or scenario; repeatable"
     )
     parser.add_argument(
-        "--quick", action="store_true", help="a fifth of the jobs, and no million of them"
+        "--quick", action="store_true", help="a fifth of the jobs, and the hardest left out"
     )
     parser.add_argument(
         "--folder", type=Path, default=HERE / ".scratch", help="where databases are made: on a disk"
@@ -94,8 +139,10 @@ def introduce(results: Results, console: Console) -> None:
 
 def keep(results: Results, path: Path, python: Path) -> None:
     """Write the report and have the plot drawn, by the interpreter that has matplotlib."""
-    report.write(results, RESULTS / "README.md", plot=PLOT, data=path.name)
-    command = [str(python), "-m", "benchmarks.plot", str(path.resolve()), str(RESULTS / PLOT)]
+    folder = RESULTS[results.course]
+    up = "../" * (len(folder.relative_to(HERE).parts))
+    report.write(results, folder / "README.md", plot=PLOT, data=path.name, readme=f"{up}README.md")
+    command = [str(python), "-m", "benchmarks.plot", str(path.resolve()), str(folder / PLOT)]
     subprocess.run(command, cwd=ROOT, check=True)  # noqa: S603 - our own words
 
 

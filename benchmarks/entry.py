@@ -1,4 +1,4 @@
-"""How a contestant is asked: one process, one scenario, one folder, and its answer as JSON.
+"""How a contestant is asked: one process, one scenario, one place, and its answer as JSON.
 
 Only the standard library is imported here, because the peers have an environment of their own.
 """
@@ -16,9 +16,10 @@ Settings = Mapping[str, str]
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """What is asked for: in which folder, how many jobs, and how many wait behind them."""
+    """What is asked for: in which place, how many jobs, and how many wait behind them."""
 
     folder: Path
+    database: str  # the address of an empty database, where a server is raced on
     jobs: int
     queued: int
 
@@ -30,10 +31,13 @@ def answer(scenarios: Mapping[str, Scenario]) -> None:
     """Carry out what the command line asks for and print its figures as the last line."""
     parser = argparse.ArgumentParser()
     parser.add_argument("scenario", choices=list(scenarios))
-    parser.add_argument("--folder", type=Path, required=True)
+    parser.add_argument("--folder", type=Path, default=Path())
+    parser.add_argument("--database", default="")
     parser.add_argument("--jobs", type=int, default=0)
     parser.add_argument("--queued", type=int, default=0)
     found = parser.parse_args()
-    request = Request(folder=found.folder, jobs=found.jobs, queued=found.queued)
+    request = Request(
+        folder=found.folder, database=found.database, jobs=found.jobs, queued=found.queued
+    )
     print(json.dumps(scenarios[found.scenario](request)))
     sys.stdout.flush()

@@ -1,6 +1,7 @@
 """The figures of a run, kept as JSON, and how to ask for them."""
 
 import json
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from statistics import median
@@ -14,6 +15,7 @@ class Results:
     machine: dict[str, str]
     settings: dict[str, dict[str, str]]  # by contestant
     rounds: int
+    course: str = "sqlite"
     figures: dict[str, dict[str, dict[str, Series]]] = field(default_factory=dict)
     failures: list[str] = field(default_factory=list)
 
@@ -40,10 +42,19 @@ def ratio(over: Series, under: Series) -> Series:
     return [a / b if a is not None and b else None for a, b in zip(over, under, strict=True)]
 
 
-def least(first: Series, second: Series) -> Series:
-    """Take the smaller of two, round by round."""
-    pairs = zip(first, second, strict=True)
-    return [min(a, b) if a is not None and b is not None else None for a, b in pairs]
+def least(*series: Series) -> Series:
+    """Take the smallest, round by round."""
+    return [_of_all(min, values) for values in zip(*series, strict=True)]
+
+
+def greatest(*series: Series) -> Series:
+    """Take the largest, round by round."""
+    return [_of_all(max, values) for values in zip(*series, strict=True)]
+
+
+def _of_all(choose: Callable[[list[float]], float], values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return choose(known) if len(known) == len(values) else None
 
 
 def measured(series: Series) -> list[float]:

@@ -1,10 +1,14 @@
 """Where a run took place: without a host name, with what its figures depend on."""
 
+import asyncio
 import os
 import platform
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
+
+import asyncpg
 
 from fairlane.store.sqlite.filesystem import kind_of_mount
 
@@ -29,6 +33,19 @@ def file_system(folder: Path) -> str:
         return kind_of_mount(folder, _MOUNTS.read_text()) or "unknown"
     except OSError:
         return "unknown"
+
+
+def server(address: str, names: Sequence[str]) -> dict[str, str]:
+    """Ask a server of PostgreSQL how it is set up."""
+
+    async def ask() -> dict[str, str]:
+        connection = await asyncpg.connect(address)
+        try:
+            return {name: str(await connection.fetchval(f"SHOW {name}")) for name in names}
+        finally:
+            await connection.close()
+
+    return asyncio.run(ask())
 
 
 def load() -> str:

@@ -29,7 +29,7 @@ def prepare(folder: Path, console: Console) -> Path:
 
 def _starts(python: Path) -> bool:
     try:
-        _run(str(python), "-c", "import dbos, huey, matplotlib")
+        _run(str(python), "-c", "import asyncpg, dbos, huey, matplotlib, pgqueuer, procrastinate")
     except (OSError, SystemExit):
         return False
     return True

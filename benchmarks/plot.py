@@ -13,13 +13,23 @@ from matplotlib import pyplot
 from matplotlib.lines import Line2D  # type: ignore[import-not-found]
 from matplotlib.ticker import FuncFormatter, NullFormatter  # type: ignore[import-not-found]
 
+from benchmarks.course import TITLES, Course
+from benchmarks.courses import COURSES
 from benchmarks.figures import Results, Series, measured, middle, read
-from benchmarks.plan import BACKLOGS
-from benchmarks.scenarios import PICK_UPS, RATES, TITLES
-from benchmarks.targets import TARGETS
 
 INK, QUIET, FAINT = "#1f2933", "#7b8794", "#e4e7eb"
-COLOURS = {"fairlane": "#0f766e", "huey": "#d97706", "dbos": "#7c3aed", "raw": "#7b8794"}
+COLOURS = {
+    "fairlane": "#0f766e",
+    "huey": "#d97706",
+    "pgqueuer": "#d97706",
+    "procrastinate": "#2563eb",
+    "dbos": "#7c3aed",
+    "raw": "#7b8794",
+}
+BELOW = (
+    "huey",
+    "pgqueuer",
+)  # whose numbers stand below their dots, so that neighbours stay readable
 GOOD, BAD = "#0f766e", "#b91c1c"
 STYLE = {
     "font.family": "sans-serif",
@@ -50,21 +60,24 @@ STYLE = {
 def draw(results: Results, path: Path) -> None:
     mpl.use("svg" if path.suffix == ".svg" else "agg")
     mpl.rcParams.update(STYLE)
-    figure = pyplot.figure(figsize=(11, 11.5), layout="constrained", facecolor="white")
-    upper, between, lower = figure.subfigures(3, 1, height_ratios=(7.6, 4.4, 5.4), hspace=0.03)
+    course = COURSES[results.course]
+    heights = (1.1 * len(course.rates), 4.4, 0.6 * len(course.targets))
+    size = (11, 0.66 * sum(heights))
+    figure = pyplot.figure(figsize=size, layout="constrained", facecolor="white")
+    upper, between, lower = figure.subfigures(3, 1, height_ratios=heights, hspace=0.03)
     left, right = between.subfigures(1, 2, width_ratios=(1.15, 1), wspace=0.02)
     upper.suptitle(
-        "Noop jobs on SQLite, synchronous=FULL, one process",
+        course.title,
         x=0.01,
         ha="left",
         fontsize=15,
         fontweight="bold",
     )
-    jobs(upper.subplots(), results)
-    legend(upper, results)
-    pick_ups(left.subplots(), results)
-    backlogs(right.subplots(), results)
-    targets(lower.subplots(), results)
+    jobs(upper.subplots(), results, course)
+    legend(upper, results, course)
+    pick_ups(left.subplots(), results, course)
+    strains(right.subplots(), results, course)
+    targets(lower.subplots(), results, course)
     lower.supxlabel(note(results), x=0.01, ha="left", fontsize=8.5, color=QUIET)
     metadata = {"Date": None} if path.suffix == ".svg" else {}
     figure.savefig(path, metadata=metadata, dpi=110, bbox_inches="tight", pad_inches=0.25)
@@ -79,8 +92,8 @@ def note(results: Results) -> str:
     )
 
 
-def legend(figure: Any, results: Results) -> None:
-    names = ("fairlane", "huey", "dbos")
+def legend(figure: Any, results: Results, course: Course) -> None:
+    names = ("fairlane", *course.peers)
     handles = [
         Line2D([], [], color=COLOURS[name], marker="o", linestyle="", markersize=8)
         for name in names
@@ -89,44 +102,44 @@ def legend(figure: Any, results: Results) -> None:
         handles,
         [f"{TITLES[name]} {results.settings.get(name, {}).get('version', '')}" for name in names],
         loc="upper right",
-        ncols=3,
+        ncols=len(names),
         frameon=False,
         handletextpad=0.1,
         fontsize=10.5,
     )
 
 
-def jobs(axes: Any, results: Results) -> None:
+def jobs(axes: Any, results: Results, course: Course) -> None:
     axes.set_title("Jobs per second (more is better)")
     axes.set_xscale("log")
-    for row, scenario in enumerate(RATES):
-        for contestant in ("dbos", "huey", "fairlane"):
+    for row, scenario in enumerate(course.rates):
+        for contestant in (*reversed(course.peers), "fairlane"):
             dots(axes, results.series(contestant, scenario), row, contestant)
-    rows(axes, [*RATES])
+    rows(axes, [*course.rates])
 
 
-def pick_ups(axes: Any, results: Results) -> None:
+def pick_ups(axes: Any, results: Results, course: Course) -> None:
     axes.set_title("Milliseconds until a job begins (less is better)")
     axes.set_xscale("log")
-    for row, (scenario, name) in enumerate(PICK_UPS):
-        for contestant in ("dbos", "huey", "fairlane"):
+    for row, (scenario, name) in enumerate(course.pick_ups):
+        for contestant in (*reversed(course.peers), "fairlane"):
             dots(axes, results.series(contestant, scenario, f"{name}_ms"), row, contestant)
-    rows(axes, [f"{scenario.removeprefix('pick-up, ')}, {name}" for scenario, name in PICK_UPS])
+    labels = [f"{scenario.removeprefix('pick-up, ')}, {name}" for scenario, name in course.pick_ups]
+    rows(axes, labels)
 
 
-def backlogs(axes: Any, results: Results) -> None:
-    axes.set_title("Fairlane: jobs per second with a backlog")
-    for row, queued in enumerate(BACKLOGS):
-        series = results.series("fairlane", f"backlog, {queued:,} queued")
-        dots(axes, series, row, "fairlane")
+def strains(axes: Any, results: Results, course: Course) -> None:
+    axes.set_title("Fairlane: jobs per second under strain")
+    for row, (_, scenario, figure) in enumerate(course.shown):
+        dots(axes, results.series("fairlane", scenario, figure), row, "fairlane")
     axes.set_xlim(left=0)
-    rows(axes, [f"{queued:,} queued" for queued in BACKLOGS])
+    rows(axes, [label for label, _, _ in course.shown])
 
 
-def targets(axes: Any, results: Results) -> None:
+def targets(axes: Any, results: Results, course: Course) -> None:
     axes.set_title("How far beyond each target (1 is the target)")
     axes.set_xscale("log")
-    for row, target in enumerate(TARGETS):
+    for row, target in enumerate(course.targets):
         value = middle(target.value(results))
         if value:
             times = value / target.at_least if target.at_least else (target.below or 0) / value
@@ -147,7 +160,7 @@ def targets(axes: Any, results: Results) -> None:
     low, high = axes.get_xlim()
     axes.set_xlim(low / 1.25, high * 1.25)
     low, high = axes.get_xlim()
-    rows(axes, [target.short for target in TARGETS], times=True)
+    rows(axes, [target.short for target in course.targets], times=True)
     axes.set_xticks([tick for tick in (0.5, 1, 2, 5, 10) if low <= tick <= high])
 
 
@@ -163,7 +176,7 @@ def dots(axes: Any, series: Series, row: int, contestant: str) -> None:
     axes.annotate(
         short(found),
         (found, row),
-        xytext=(0, -14 if contestant == "huey" else 7),  # so that neighbours stay readable
+        xytext=(0, -14 if contestant in BELOW else 7),
         textcoords="offset points",
         ha="center",
         color=colour,

@@ -10,10 +10,11 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.course import TITLES, Course
+from benchmarks.courses import COURSES
+from benchmarks.courses.postgres import MINUTE
 from benchmarks.figures import Results, Series, measured, middle, ratio
-from benchmarks.plan import PEERS
-from benchmarks.scenarios import PICK_UPS, RATES, RAW, TITLES, TRIAL, TRIAL_HUEY
-from benchmarks.targets import TARGETS
+from benchmarks.limits import RAW, TRIAL, TRIAL_HUEY
 
 
 @dataclass
@@ -54,6 +55,7 @@ def sheets(results: Results) -> list[Sheet]:
             rates(results),
             pick_ups(results),
             backlogs(results),
+            strains(results),
             limits(results),
             trial(results),
             settings(results),
@@ -62,6 +64,11 @@ def sheets(results: Results) -> list[Sheet]:
     ]
 
 
+def _course(results: Results) -> Course:
+    return COURSES[results.course]
+
+
+NAMES = {"sqlite": "SQLite", "postgres": "PostgreSQL"}
 WORDS = {True: "reached", False: "not reached", None: "not measured"}
 
 
@@ -73,35 +80,55 @@ def verdicts(results: Results) -> Sheet:
             target.shown(results),
             target.explained(results),
         )
-        for target in TARGETS
+        for target in _course(results).targets
     ]
     columns = ("", "target", "measured", "medians behind it")
     return Sheet("Verdict", columns, [*rows], are_words=True)
 
 
 def rates(results: Results) -> Sheet:
+    course = _course(results)
     rows = []
-    for scenario in RATES:
+    for scenario in course.rates:
         ours = results.series("fairlane", scenario)
         cells = [scenario]
-        for contestant in ("fairlane", *PEERS):
+        for contestant in ("fairlane", *course.peers):
             theirs = results.series(contestant, scenario)
             times = middle(ratio(ours, theirs)) if contestant != "fairlane" else None
             cells.append(spread(theirs) + (f", {times:.1f} ×" if times is not None else ""))
         if any(cell != "–" for cell in cells[1:]):
             rows.append(cells)
-    columns = ("noop jobs", "Fairlane", "Huey, and Fairlane over it", "DBOS, and Fairlane over it")
-    return Sheet("Jobs per second", columns, [*rows])
+    over = (f"{TITLES[one]}, and Fairlane over it" for one in course.peers)
+    return Sheet("Jobs per second", ("noop jobs", "Fairlane", *over), [*rows])
 
 
 def pick_ups(results: Results) -> Sheet:
+    course = _course(results)
     rows = []
-    for scenario, name in PICK_UPS:
-        found = [results.series(one, scenario, f"{name}_ms") for one in ("fairlane", *PEERS)]
+    for scenario, name in course.pick_ups:
+        found = [results.series(one, scenario, f"{name}_ms") for one in ("fairlane", *course.peers)]
         if any(map(measured, found)):
             rows.append((f"{scenario}, {name}", *(spread(one, digits=2) for one in found)))
-    columns = ("submit to an idle queue, function begins", "Fairlane", "Huey", "DBOS")
+    titles = (TITLES[one] for one in ("fairlane", *course.peers))
+    columns = ("submit to an idle queue, function begins", *titles)
     return Sheet("Milliseconds until a job begins", columns, [*rows])
+
+
+def strains(results: Results) -> Sheet:
+    """Show what Fairlane did with many jobs behind, and beside an open transaction."""
+    rows = []
+    for scenario, figures in results.figures.get("fairlane", {}).items():
+        if scenario.endswith(" queued") and not scenario.startswith("backlog"):
+            rate, pick_up = figures.get("per_second", []), figures.get("p50_ms", [])
+            rows.append((scenario, spread(rate), spread(pick_up, digits=2)))
+        elif scenario.startswith(MINUTE):
+            for name, series in figures.items():
+                label = f"{scenario}: {name.replace('_', ' ')}"
+                is_time = name.startswith("pick_up")
+                shown = ("–", spread(series, digits=2)) if is_time else (spread(series), "–")
+                rows.append((label, *shown))
+    columns = ("Fairlane", "jobs per second", "pick-up, p50 ms")
+    return Sheet("Fairlane under strain", columns, [*rows])
 
 
 def backlogs(results: Results) -> Sheet:
@@ -190,7 +217,7 @@ def show(results: Results, console: Console, *, part: bool) -> None:
             console.print(sheet.rich())
     lines = Table.grid(padding=(0, 2))
     styles = {True: "green", False: "red", None: "yellow"}
-    for target in TARGETS:
+    for target in _course(results).targets:
         reached = target.is_reached(results)
         if reached is not None or not part:
             lines.add_row(WORDS[reached], target.line, style=styles[reached])
@@ -200,16 +227,16 @@ def show(results: Results, console: Console, *, part: bool) -> None:
         console.print(f"failed: {failure}", style="red", markup=False)
 
 
-def write(results: Results, path: Path, *, plot: str, data: str) -> None:
+def write(results: Results, path: Path, *, plot: str, data: str, readme: str) -> None:
     """Write the report, with the plot beside it."""
     where = ", ".join(f"{name} {value}" for name, value in results.machine.items())
     failed = [f"- failed: {failure}" for failure in results.failures]
     text = "\n\n".join(
         [
-            "# The race",
+            f"# The race on {NAMES[results.course]}",
             f"Made by `make bench` on {results.at}: medians of {results.rounds} interleaved "
             f"rounds, in brackets the lowest and the highest. Ratios are taken round by round. "
-            f"Figures: [{data}]({data}). How it is measured: [benchmarks](../README.md).",
+            f"Figures: [{data}]({data}). How it is measured: [benchmarks]({readme}).",
             f"![What each contestant reached, round by round]({plot})",
             *(sheet.markdown() for sheet in sheets(results)),
             *(["\n".join(failed)] if failed else []),

@@ -1,9 +1,7 @@
-"""The run itself: each measurement in a process and a folder of its own, round after round."""
+"""The run itself: each measurement in a process and a place of its own, round after round."""
 
 import json
-import shutil
 import subprocess
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,11 +16,12 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from benchmarks.course import Course, Measurement
 from benchmarks.figures import Results
-from benchmarks.plan import PEERS, Measurement
+from benchmarks.places import Places
 
 ROOT = Path(__file__).parent.parent
-PATIENCE_SECONDS = 600.0
+PATIENCE_SECONDS = 180.0
 
 
 class Failed(Exception):
@@ -30,10 +29,13 @@ class Failed(Exception):
 
 
 class Race:
-    def __init__(self, *, python: Path, peers: Path | None, folder: Path, console: Console) -> None:
+    def __init__(
+        self, course: Course, *, python: Path, peers: Path | None, places: Places, console: Console
+    ) -> None:
+        self._course = course
         self._python = python
         self._peers = peers
-        self._folder = folder
+        self._places = places
         self._console = console
 
     def settings(self, contestants: Sequence[str]) -> dict[str, dict[str, str]]:
@@ -44,45 +46,39 @@ class Race:
         }
 
     def run(self, plan: Sequence[Measurement], results: Results) -> None:
-        backlogs = sorted({measurement.queued for measurement in plan if measurement.queued})
+        fills = list(dict.fromkeys(fill for one in plan if (fill := self._places.fill(one))))
+        todo = [
+            (round, one)
+            for round in range(results.rounds)
+            for one in plan
+            if one.rounds is None or round < one.rounds
+        ]
         with self._progress() as progress:
-            bar = progress.add_task("", total=len(backlogs) + results.rounds * len(plan))
-            for queued in backlogs:
-                progress.update(bar, description=f"making a backlog of {queued:,} jobs")
-                self._fill(queued)
+            bar = progress.add_task("", total=len(fills) + len(todo))
+            for fill in fills:
+                progress.update(bar, description=f"making a backlog of {fill.queued:,} jobs")
+                with self._places.to_fill(fill) as place:
+                    self._program(fill, place)
                 progress.advance(bar)
-            for round in range(results.rounds):
-                for one in plan:
-                    what = f"round {round + 1} · {one.contestant} · {one.name}"
-                    progress.update(bar, description=what)
-                    try:
-                        results.add(round, one.contestant, one.name, self.ask(one))
-                    except Failed as failure:
-                        results.failures.append(f"{what}: {failure}")
-                        progress.console.print(f"{what}: {failure}", style="red", markup=False)
-                    progress.advance(bar)
+            for round, one in todo:
+                what = f"round {round + 1} · {one.contestant} · {one.name}"
+                progress.update(bar, description=what)
+                try:
+                    results.add(round, one.contestant, one.name, self.ask(one))
+                except Failed as failure:
+                    results.failures.append(f"{what}: {failure}")
+                    progress.console.print(f"{what}: {failure}", style="red", markup=False)
+                progress.advance(bar)
 
     def ask(self, one: Measurement) -> dict[str, Any]:
-        """Have one measurement made; what a backlog's database has become is kept for the next."""
-        if one.queued:
-            return self._program(one, self._backlog(one.queued))
-        with tempfile.TemporaryDirectory(dir=self._folder) as folder:
-            return self._program(one, Path(folder))
+        """Have one measurement made, in a place of its own."""
+        with self._places.place(one) as place:
+            return self._program(one, place)
 
-    def _fill(self, queued: int) -> None:
-        folder = self._backlog(queued)
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir()
-        fill = Measurement(contestant="fairlane", scenario="fill", jobs=0, queued=queued)
-        self._program(fill, folder)
-
-    def _backlog(self, queued: int) -> Path:
-        return self._folder / f"backlog-{queued}"
-
-    def _program(self, one: Measurement, folder: Path) -> dict[str, Any]:
-        python = self._peers if one.contestant in PEERS else self._python
-        command = [str(python), "-m", f"benchmarks.contestants.{one.contestant}", one.scenario]
-        command += ["--folder", str(folder), "--jobs", str(one.jobs), "--queued", str(one.queued)]
+    def _program(self, one: Measurement, place: Sequence[str]) -> dict[str, Any]:
+        python = self._peers if one.contestant in self._course.peers else self._python
+        command = [str(python), "-m", f"{self._course.programs}.{one.contestant}", one.scenario]
+        command += [*place, "--jobs", str(one.jobs), "--queued", str(one.queued)]
         try:
             done = subprocess.run(  # noqa: S603 - our own words
                 command,

@@ -1,11 +1,9 @@
-"""What the race must show, each line with the figures that decide it."""
+"""What a race must show: a line, and the figures that decide it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from benchmarks.figures import Results, Series, least, measured, middle, ratio
-
-BACKLOG = "backlog, {:,} queued"
+from benchmarks.figures import Results, Series, measured, middle
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,113 +40,3 @@ class Target:
             if found is not None:
                 parts.append(f"{label} {found:,.2f}" if found < 100 else f"{label} {found:,.0f}")
         return ", ".join(parts)
-
-
-TARGETS = (
-    Target(
-        line="drain at least 3 × Huey",
-        short="drain: 3 × Huey",
-        value=lambda r: ratio(r.series("fairlane", "drain"), r.series("huey", "drain")),
-        form="{:.1f} ×",
-        at_least=3,
-        beside=(
-            ("Fairlane", "fairlane", "drain", "per_second"),
-            ("Huey", "huey", "drain", "per_second"),
-        ),
-    ),
-    Target(
-        line="drain at least 30 × DBOS",
-        short="drain: 30 × DBOS",
-        value=lambda r: ratio(r.series("fairlane", "drain"), r.series("dbos", "drain")),
-        form="{:.1f} ×",
-        at_least=30,
-        beside=(
-            ("Fairlane", "fairlane", "drain", "per_second"),
-            ("DBOS", "dbos", "drain", "per_second"),
-        ),
-    ),
-    Target(
-        line="100 lanes at least 70 % of the rate without lanes",
-        short="100 lanes: 70 % of none",
-        value=lambda r: ratio(
-            r.series("fairlane", "drain, 100 lanes"), r.series("fairlane", "drain")
-        ),
-        form="{:.0%}",
-        at_least=0.70,
-        beside=(
-            ("100 lanes", "fairlane", "drain, 100 lanes", "per_second"),
-            ("none", "fairlane", "drain", "per_second"),
-        ),
-    ),
-    Target(
-        line="bulk submission at least 10 % of SQLite's raw rate for the same data",
-        short="bulk: 10 % of raw SQLite",
-        value=lambda r: ratio(r.series("fairlane", "submit in bulk"), r.series("raw", "same rows")),
-        form="{:.1%}",
-        at_least=0.10,
-        beside=(
-            ("Fairlane", "fairlane", "submit in bulk", "per_second"),
-            ("raw jobs", "raw", "same rows", "per_second"),
-            ("raw rows of these", "raw", "same rows", "rows_per_second"),
-            ("rows per job", "raw", "same rows", "rows_per_job"),
-            ("raw tiny rows", "raw", "tiny rows", "per_second"),
-        ),
-    ),
-    Target(
-        line="50 concurrent callers share commits: at least 10 submissions per commit",
-        short="50 callers: 10 per commit",
-        value=lambda r: r.series("fairlane", "submit from 50 callers", "jobs_per_commit"),
-        form="{:.1f}",
-        at_least=10,
-        beside=(
-            ("submissions per second", "fairlane", "submit from 50 callers", "per_second"),
-            ("raw commits per second", "raw", "commits", "per_second"),
-        ),
-    ),
-    Target(
-        line="idle pick-up: p50 below both peers (as a part of the faster one)",
-        short="pick-up: below the faster peer",
-        value=lambda r: ratio(
-            r.series("fairlane", "pick-up", "p50_ms"),
-            least(r.series("huey", "pick-up", "p50_ms"), r.series("dbos", "pick-up", "p50_ms")),
-        ),
-        form="{:.0%}",
-        below=1,
-        beside=(
-            ("Fairlane ms", "fairlane", "pick-up", "p50_ms"),
-            ("Huey", "huey", "pick-up", "p50_ms"),
-            ("DBOS", "dbos", "pick-up", "p50_ms"),
-            ("with default polling: Huey", "huey", "pick-up, default polling", "p50_ms"),
-            ("DBOS", "dbos", "pick-up, default polling", "p50_ms"),
-        ),
-    ),
-    Target(
-        line="200,000 queued at least 85 % of the rate at 10,000",
-        short="200,000 queued: 85 % of 10,000",
-        value=lambda r: ratio(
-            r.series("fairlane", BACKLOG.format(200_000)),
-            r.series("fairlane", BACKLOG.format(10_000)),
-        ),
-        form="{:.0%}",
-        at_least=0.85,
-        beside=(
-            ("10,000", "fairlane", BACKLOG.format(10_000), "per_second"),
-            ("200,000", "fairlane", BACKLOG.format(200_000), "per_second"),
-            ("1,000,000", "fairlane", BACKLOG.format(1_000_000), "per_second"),
-        ),
-    ),
-    Target(
-        line="a start on 1,000,000 queued jobs over 1,000 lanes in less than 15 s",
-        short="start on 1,000,000: 15 s",
-        value=lambda r: r.series("fairlane", BACKLOG.format(1_000_000), "start_seconds"),
-        form="{:.1f} s",
-        below=15,
-    ),
-    Target(
-        line="and in less than 600 MB",
-        short="start on 1,000,000: 600 MB",
-        value=lambda r: r.series("fairlane", BACKLOG.format(1_000_000), "start_megabytes"),
-        form="{:.0f} MB",
-        below=600,
-    ),
-)

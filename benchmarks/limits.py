@@ -1,17 +1,5 @@
-"""The scenarios by their names, as tables and picture show them."""
+"""What the race on SQLite is measured against besides its peers."""
 
-TITLES = {"fairlane": "Fairlane", "huey": "Huey", "dbos": "DBOS", "raw": "raw"}
-
-RATES = (
-    "drain",
-    "drain, 100 lanes",
-    "drain, 3 at a time",
-    "drain, one lane",
-    "submit one by one",
-    "submit from 50 callers",
-    "submit in bulk",
-)
-PICK_UPS = (("pick-up", "p50"), ("pick-up", "p95"), ("pick-up, default polling", "p50"))
 RAW = {
     "fsyncs": "fsyncs of a 4 KB page",
     "commits": "SQLite commits (WAL, FULL, one small row each)",

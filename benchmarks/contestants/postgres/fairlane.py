@@ -1,0 +1,231 @@
+"""Fairlane on PostgreSQL as anyone would use it: its defaults, full history and events.
+
+One process leads and works; the second one is what `fairlane work` starts.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
+from importlib.metadata import version
+from typing import Any
+
+from benchmarks import lanes, latency, second
+from benchmarks.contestants.postgres import churning
+from benchmarks.courses.postgres import MINUTE
+from benchmarks.entry import Figures, Request, Scenario, Settings, answer
+from benchmarks.holding import transaction_held
+from benchmarks.memory import peak_megabytes
+from benchmarks.tally import Tally
+from fairlane import Fairlane
+
+Lane = Callable[[int], str | None]
+
+SLOTS = 256
+PIECE = 50_000  # what a caller would hand over at once
+
+
+class Bench:
+    """An app with one task that does nothing but note when it began."""
+
+    def __init__(self, request: Request, lane: Lane | None = None) -> None:
+        self.request = request
+        self.app = Fairlane(request.database, slots=SLOTS)
+        self.app.queue("bench")
+        self.app.queue("aside")
+        self.tally = Tally()
+        self.started_seconds = 0.0
+
+        @self.app.task(queue="bench", lane=lambda values: lane(values["number"]) if lane else None)
+        async def noop(number: int) -> None:  # noqa: ARG001 - the lane is made of it
+            self.tally.note()
+
+        @self.app.task(queue="aside")
+        async def other(number: int) -> None:  # noqa: ARG001
+            self.tally.note()
+
+        self.noop = noop
+        self.other = other
+
+    @asynccontextmanager
+    async def running(self, *, processes: int = 1) -> AsyncIterator[Fairlane]:
+        """Run the app, with nothing begun yet in `bench` and another process beside it or not."""
+        async with AsyncExitStack() as stack:
+            began = time.perf_counter()
+            app = await stack.enter_async_context(self.app)
+            self.started_seconds = time.perf_counter() - began
+            await app.pause("bench")
+            if processes == 2:
+                beside = second.started(__spec__.name, "work", self.request)
+                self.tally.second = await asyncio.to_thread(stack.enter_context, beside)
+                self.tally.second.begin()
+            yield app
+
+    async def submit(self, jobs: int) -> float:
+        """Submit so many in bulk, and return the seconds it took, with making the calls."""
+        pieces = (range(first, min(first + PIECE, jobs)) for first in range(0, jobs, PIECE))
+        return sum([await self.hand_over(piece) for piece in pieces])
+
+    async def hand_over(self, numbers: range) -> float:
+        began = time.perf_counter()
+        await self.app.submit_many([self.noop.call(number) for number in numbers])
+        return time.perf_counter() - began
+
+    async def hold(self) -> None:
+        await self.app.pause("bench")
+
+    async def let_go(self) -> None:
+        await self.app.resume("bench")
+
+    async def sample(self, number: int) -> float:
+        """Submit one to a queue that is idle; return the seconds until it has begun."""
+        before, began = self.tally.here, time.perf_counter()
+        await self.other.submit(number)
+        while self.tally.here == before:  # noqa: ASYNC110
+            await asyncio.sleep(0.0005)
+        return self.tally.began[before] - began
+
+    async def begin(self, jobs: int) -> None:
+        """Return when so many have begun."""
+        for seconds in self.tally.waits(jobs):
+            await asyncio.sleep(seconds)
+
+    async def end(self) -> None:
+        """Return when the end of each job is durable; `drain` would look only every 50 ms."""
+        while not await self.app._is_drained("bench"):  # noqa: ASYNC110
+            await asyncio.sleep(0.002)
+
+    @property
+    def commits(self) -> int:
+        return self.app._engine.leader.commits
+
+
+def scenario(measure: Callable[[Request], Coroutine[Any, Any, Figures]]) -> Scenario:
+    return lambda request: asyncio.run(measure(request))
+
+
+def settings(request: Request) -> Settings:  # noqa: ARG001
+    return {
+        "version": version("fairlane"),
+        "driver": f"asyncpg {version('asyncpg')}",
+        "workers": f"{SLOTS} slots on one event loop; the first process also leads",
+        "picks up by": "being told, across processes after NOTIFY",
+        "bulk": f"submit_many, {PIECE:,} at a time",
+        "lanes": "lane=",
+        "keeps": "parameters, result, attempts and events of every job",
+    }
+
+
+def drain(lane: Lane | None = None, *, processes: int = 1, is_held: bool = False) -> Scenario:
+    """Submit everything to a paused queue, then let it run until the last end is durable.
+
+    With a backlog these are the first of it, and the clock stops when the last of them has begun.
+    """
+
+    async def measure(request: Request) -> Figures:
+        bench = Bench(request, lane)
+        async with (
+            bench.running(processes=processes) as app,
+            transaction_held(request.database) if is_held else nullcontext(),
+        ):
+            started = {
+                "start_seconds": bench.started_seconds,
+                "start_megabytes": peak_megabytes(),
+            }
+            if not request.queued:
+                await bench.submit(request.jobs)
+            commits = bench.commits
+            await app.resume("bench")
+            await bench.begin(request.jobs)
+            if request.queued:
+                return {**started, "per_second": bench.tally.per_second(request.jobs)}
+            await bench.end()
+            return {
+                "per_second": bench.tally.per_second(request.jobs),
+                "jobs_per_commit": request.jobs / (bench.commits - commits),
+                "share_of_first": bench.tally.here / request.jobs,
+            }
+
+    return scenario(measure)
+
+
+@scenario
+async def work(request: Request) -> Figures:
+    """Be the second process until the first one has had enough."""
+    bench = Bench(request)
+    async with bench.app:
+        await asyncio.to_thread(second.ready, lambda: bench.tally.here)
+        await asyncio.Event().wait()
+    return {}
+
+
+def fill(lane: Lane | None = None) -> Scenario:
+    """Make the database that scenarios with a backlog begin with, with everything paused."""
+
+    async def measure(request: Request) -> Figures:
+        bench = Bench(request, lane)
+        async with bench.running():
+            seconds = await bench.submit(request.queued)
+        return {"per_second": request.queued / seconds}
+
+    return scenario(measure)
+
+
+@scenario
+async def submit_in_bulk(request: Request) -> Figures:
+    bench = Bench(request)
+    async with bench.running():
+        seconds = await bench.submit(request.jobs)
+    return {"per_second": request.jobs / seconds}
+
+
+@scenario
+async def pick_up(request: Request) -> Figures:
+    bench = Bench(request)
+    seconds = []
+    async with bench.running():
+        for number, pause in enumerate(latency.pauses(request.jobs)):
+            await asyncio.sleep(pause)
+            seconds.append(await bench.sample(number))
+    return latency.figures(seconds)
+
+
+def beside_transaction(*, processes: int = 1) -> Scenario:
+    """Go through the rows before and while another session has a transaction open.
+
+    The last seconds before are compared with the last of the minute in which it is open. Old events
+    are swept all the time by then, in both.
+    """
+
+    async def measure(request: Request) -> Figures:
+        bench = Bench(request, churning.lane)
+        async with bench.running(processes=processes):
+            settling = churning.BEFORE_SECONDS - churning.LOOK_SECONDS
+            await churning.churn(bench, settling, processes=processes)
+            before = await churning.churn(bench, churning.LOOK_SECONDS, processes=processes)
+            async with transaction_held(request.database):
+                ageing = churning.OPEN_SECONDS - churning.LOOK_SECONDS
+                await churning.churn(bench, ageing, processes=processes)
+                during = await churning.churn(bench, churning.LOOK_SECONDS, processes=processes)
+        return churning.figures(before, during)
+
+    return scenario(measure)
+
+
+if __name__ == "__main__":
+    answer({
+        "settings": settings,
+        "drain": drain(),
+        "drain, two processes": drain(processes=2),
+        "drain, 100 lanes": drain(lanes.spread),
+        "drain, a hot lane": drain(lanes.hot),
+        "submit in bulk": submit_in_bulk,
+        "pick-up": pick_up,
+        "work": work,
+        "fill": fill(),
+        "fill, 100 lanes": fill(lanes.spread),
+        "fill, a hot lane": fill(lanes.hot),
+        "drain, transaction open": drain(is_held=True),
+        MINUTE: beside_transaction(),
+        f"{MINUTE}, two processes": beside_transaction(processes=2),
+    })  # fmt: skip

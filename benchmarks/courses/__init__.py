@@ -1,0 +1,5 @@
+"""The courses by their names, in the order they are run."""
+
+from benchmarks.courses import postgres, sqlite
+
+COURSES = {one.name: one for one in (sqlite.COURSE, postgres.COURSE)}
