@@ -20,6 +20,9 @@ from rich.progress import MofNCompleteColumn, Progress, TextColumn, TimeElapsedC
 from chaos.cuts import power_cuts
 from chaos.disks import Impossible, full_disk, unwritable
 from chaos.kills import kills
+from chaos.postgres.counts import PARTS, USUAL, Counts
+from chaos.postgres.failover import blows, failover
+from chaos.postgres.run import postgres
 from chaos.processes import Gone, Refused
 from chaos.result import Result, table
 
@@ -27,10 +30,14 @@ SHOWN_PROBLEMS = 20
 
 
 class Kind:
-    def __init__(self, about: str, times: int, torment: Callable[..., Awaitable[None]]) -> None:
+    def __init__(
+        self, about: str, times: int, torment: Callable[..., Awaitable[None]],
+        *, when_asked: bool = False,
+    ) -> None:  # fmt: skip
         self.about = about
         self.times = times
         self.torment = torment
+        self.when_asked = when_asked  # and not among all
 
 
 KINDS = {
@@ -39,6 +46,10 @@ KINDS = {
     "unwritable": Kind("nothing can be written, while it runs and at its start", 2, unwritable),
     "slow-disk": Kind("kills on a disk that is slow", 12, partial(kills, slow_seconds=0.2)),
     "power-cuts": Kind("what was not synced is gone", 1000, power_cuts),
+    "postgres": Kind("many processes, their server and network", USUAL.total, postgres),
+    "failover": Kind(
+        "how long nobody leads when a leader is gone; only if named", 50, failover, when_asked=True
+    ),
 }
 
 
@@ -60,6 +71,11 @@ def arguments() -> argparse.Namespace:
         choices=["NORMAL", "OFF"],
         help="let power cuts meet a database that syncs too little, to see that it is noticed",
     )
+    for part, about in PARTS.items():
+        parser.add_argument(
+            f"--{part}", type=int, metavar="N",
+            help=f"of postgres only the parts that are named so: {about}",
+        )  # fmt: skip
     parser.add_argument("--keep", action="store_true", help="keep the files of a good run as well")
     given = parser.parse_args()
     for kind in given.kinds:
@@ -69,25 +85,36 @@ def arguments() -> argparse.Namespace:
         parser.error(f"--times is {given.times}; it must be at least 1")
     if given.chain is not None and given.kinds != ["power-cuts"]:
         parser.error("--chain is for power-cuts alone")
+    given.counts = Counts.of({part: getattr(given, part) for part in PARTS}, each=given.times)
+    if given.counts.total < 1:
+        parser.error("nothing is left to do to postgres; name a part with a number above 0")
     return given
 
 
 async def torment(name: str, given: argparse.Namespace, folder: Path, progress: Progress) -> Result:
     kind = KINDS[name]
     times = given.times or kind.times
-    again = [name, "--times", str(times), "--seed", str(given.seed)]
+    again = [name, "--seed", str(given.seed)]
+    if name == "postgres":
+        again += given.counts.arguments()
+    else:
+        again += ["--times", str(times)]
     if given.synchronous is not None:
         again += ["--synchronous", given.synchronous]
     result = Result(name, again)
-    bar = progress.add_task(name, total=times)
-    options: dict[str, Any] = {}
+    options: dict[str, Any] = {"times": times}
+    total = times
     if name == "power-cuts":
-        options = {"only_chain": given.chain, "synchronous": given.synchronous}
+        options |= {"only_chain": given.chain, "synchronous": given.synchronous}
+    elif name == "postgres":
+        options, total = {"counts": given.counts}, given.counts.total
+    elif name == "failover":
+        total = blows(times)
+    bar = progress.add_task(name, total=total)
     began = time.monotonic()
     try:
         await kind.torment(
-            folder, result, seed=given.seed, times=times,
-            tick=lambda: progress.advance(bar), **options,
+            folder, result, seed=given.seed, tick=lambda: progress.advance(bar), **options,
         )  # fmt: skip
     except Impossible as error:
         result.skipped = str(error)
@@ -109,7 +136,7 @@ def main() -> int:
     with Progress(*columns, console=Console(stderr=True)) as progress:
         results = [
             asyncio.run(torment(name, given, folder / name, progress))
-            for name in given.kinds or KINDS
+            for name in given.kinds or [name for name in KINDS if not KINDS[name].when_asked]
         ]
     console.print(table(results))
     bad = [result for result in results if result.problems]

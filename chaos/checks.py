@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from chaos import settings
-from chaos.journal import Entry
+from chaos.journal import NANO, Entry
 from fairlane.ids import firing_id
 
-NANO: Final = 1_000_000_000
 # A start that was decided before a pause or a lower limit may begin a moment after it was
 # acknowledged. In a process that was started later there is no such excuse.
 DELAY: Final = 3 * NANO

@@ -32,6 +32,9 @@ class Entry(Struct, omit_defaults=True):
     text: str = ""
 
 
+NANO = 1_000_000_000
+
+
 def now() -> int:
     return time.clock_gettime_ns(time.CLOCK_BOOTTIME)
 

@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any, Self
 
@@ -28,7 +29,7 @@ class Refused(Exception):
 
 
 class Program:
-    """A running `chaos.serving`."""
+    """A running `chaos.serving`, or another module that is steered in the same way."""
 
     def __init__(self, process: Process, number: int, journal: Journal) -> None:
         self._process = process
@@ -42,10 +43,11 @@ class Program:
     @classmethod
     async def start(
         cls, number: int, journal: Journal, environment: dict[str, str], errors: IO[bytes],
-        *, load: bool,
+        *, load: bool, module: str = "chaos.serving", within: Sequence[str] = (),
     ) -> Self:  # fmt: skip
+        """Start it; `within` is a command that runs another one, somewhere else."""
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "chaos.serving", *(["load"] if load else [])),
+            *(*within, sys.executable, "-m", module, *(["load"] if load else [])),
             stdin=PIPE, stdout=PIPE, stderr=errors,
             env={**environment, "CHAOS_PROGRAM": str(number)},
         )  # fmt: skip
@@ -79,7 +81,7 @@ class Program:
                 waiting.set_exception(Gone())
                 waiting.exception()  # it may be that nobody waits for this one
 
-    async def ask(self, verb: str, name: str, **named: Any) -> None:
+    async def ask(self, verb: str, name: str, **named: Any) -> Any:
         """Have it carry out a command; raise if that was refused, or if it died meanwhile."""
         number = next(self._numbers)
         answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
@@ -96,6 +98,11 @@ class Program:
         said = await answer
         if "problem" in said:
             raise Refused(said["problem"], said["message"])
+        return said.get("value")
+
+    async def ended(self) -> int:
+        """Wait until it is gone; return its exit code."""
+        return await self._process.wait()
 
     async def kill(self) -> None:
         self._journal.note("killed", program=self.number)
@@ -135,7 +142,7 @@ async def start_outsider(number: int, environment: dict[str, str], errors: IO[by
     )  # fmt: skip
 
 
-def environment(folder: Path, database: Path, seed: str) -> dict[str, str]:
+def environment(folder: Path, database: Path | str, seed: str) -> dict[str, str]:
     """What a process needs to find Fairlane, this package and its folder."""
     places = [Path(fairlane.__path__[0]).parent, Path(__file__).parent.parent]
     return {

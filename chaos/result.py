@@ -12,6 +12,7 @@ class Result:
         self.counts: Counter[str] = Counter()
         self.most: dict[str, float] = {}
         self.problems: list[str] = []
+        self.remarks: list[str] = []
         self.skipped: str | None = None
 
     def count(self, what: str, times: int = 1) -> None:
@@ -19,6 +20,10 @@ class Result:
 
     def longest(self, what: str, seconds: float) -> None:
         self.most[what] = max(self.most.get(what, 0.0), seconds)
+
+    def remark(self, text: str) -> None:
+        """Say something that is no figure, such as why a part was left out."""
+        self.remarks.append(text)
 
     def problem(self, text: str) -> None:
         self.problems.append(text)
@@ -32,6 +37,7 @@ class Result:
         return [
             *((what, f"{times:,}") for what, times in self.counts.items()),
             *((what, f"{seconds:.3f}") for what, seconds in self.most.items()),
+            *((remark, "") for remark in self.remarks),
         ]
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from chaos.checks import CHECKS, NANO, Story, final_states
+from chaos.checks import CHECKS, Story, final_states
 from chaos.cuts import power_cuts
 from chaos.disks import Impossible, full_disk, unwritable
-from chaos.journal import Entry
+from chaos.journal import NANO, Entry
 from chaos.kills import kills
 from chaos.platter import SECTOR, Content, Platter
 from chaos.result import Result

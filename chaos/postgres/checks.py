@@ -1,0 +1,246 @@
+"""What must be so where many processes work, read from the journal of a run.
+
+A process that was stopped for longer than its lease may be doing, until it notices, what others do
+by now: that is the one exception to what is promised. Its attempts are told apart as stale.
+
+A body in a child process is over when it was last heard of, because its launcher may have ended it
+long before its worker was.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+from chaos.checks import (
+    Check,
+    Span,
+    Story,
+    attempts_are_never_repeated,
+    cancelled_jobs_never_begin,
+    lanes_keep_their_order,
+    lanes_never_overlap,
+)
+from chaos.journal import NANO, Entry
+from chaos.postgres import settings
+from chaos.postgres.ended import Ended
+from fairlane.ids import firing_id
+
+
+@dataclass(frozen=True)
+class Freeze:
+    since: int
+    until: int
+
+    @property
+    def is_long(self) -> bool:
+        return self.until - self.since > settings.LEASE_SECONDS * NANO
+
+
+class SharedSpan(Span):
+    def over_at(self, killed: Mapping[int, int]) -> int | None:
+        if self.entry.text == "child":
+            return max(self.end or 0, self.heard, self.entry.at)
+        return super().over_at(killed)
+
+
+class SharedStory(Story):
+    """The journal, with what is stale set apart from what must keep every promise."""
+
+    def __init__(self, entries: Iterable[Entry]) -> None:
+        self.every: list[Span] = []
+        self.freezes: dict[int, list[Freeze]] = defaultdict(list)
+        self._frozen: dict[int, int] = {}
+        self._open: dict[tuple[str, int, int], Span] = {}
+        super().__init__(entries)
+        self.every.sort(key=lambda span: span.entry.at)
+        self.stale = [span for span in self.every if self._is_stale(span)]
+        stale = set(map(id, self.stale))
+        self.begins = [span for span in self.every if id(span) not in stale]
+
+    def _take(self, entry: Entry) -> None:
+        key = (entry.job, entry.attempt, entry.program)
+        match entry.what:
+            case "begin":
+                self._open[key] = SharedSpan(entry)
+                self.every.append(self._open[key])
+            case "end":
+                self._open[key].end = entry.at
+            case "beat":
+                self._open[key].heard = entry.at
+            case "dead":
+                self.killed.setdefault(entry.program, entry.at)
+            case "frozen":
+                self._frozen[entry.program] = entry.at
+            case "thawed":
+                freeze = Freeze(self._frozen.pop(entry.program), entry.at)
+                self.freezes[entry.program].append(freeze)
+            case _:
+                super()._take(entry)
+
+    def _is_stale(self, span: Span) -> bool:
+        """Tell whether its process was stopped past its lease and had no time to notice."""
+        over = span.over_at(self.killed)
+        return any(
+            span.entry.at < freeze.until + settings.NOTICE_SECONDS * NANO
+            and (over is None or over > freeze.since)
+            for freeze in self.freezes[span.entry.program]
+            if freeze.is_long
+        )
+
+    def seconds_after_thaw(self) -> float:
+        """How long a stale attempt went on at most before it was stopped."""
+        longest = 0
+        for span in self.stale:
+            over = span.over_at(self.killed)
+            for freeze in self.freezes[span.entry.program]:
+                if over is not None and freeze.is_long and over > freeze.until:
+                    longest = max(longest, over - freeze.until)
+        return longest / NANO
+
+
+def limits_are_never_exceeded(story: Story) -> Iterator[str]:
+    by_queue = story.by_queue()
+    for queue, most in settings.MAX_CONCURRENT.items():
+        yield from _exceeded(story, by_queue[queue], most, f"max_concurrent of {queue}")
+    yield from _exceeded(story, by_queue["scarce"], settings.TOOLS, "the amount of tools")
+
+
+def _exceeded(story: Story, spans: list[Span], most: int, what: str) -> Iterator[str]:
+    recent: list[Span] = []
+    for span in spans:
+        recent = [*story.open_at(recent, span.entry.at), span]
+        if len(recent) > most:
+            yield f"{len(recent)} run at once when {span.entry.job} begins, against {what}"
+
+
+def each_instant_has_one_job(story: Story) -> Iterator[str]:
+    """The schedule does not coalesce, so from the first to the last none is missing or doubled.
+
+    No outage here comes near its grace of five minutes.
+    """
+    walls = {
+        job: span.entry.wall
+        for job, span in story.first_begins().items()
+        if span.entry.key == settings.TICK
+    }
+    if not walls:
+        yield "the schedule never fired"
+        return
+    step = settings.TICK_SECONDS
+    first, last = min(walls.values()) // step, max(walls.values()) // step
+    early = int(300 // step)
+    instants = {
+        str(firing_id(settings.TICK, number * step)): number * step
+        for number in range(int(first) - early, int(last) + 2)
+    }
+    for job, wall in walls.items():
+        if job not in instants:
+            yield f"{job} is the job of no instant of the schedule"
+        elif wall < instants[job] - 0.001:
+            yield f"{job} began {instants[job] - wall:.3f} s before its instant"
+    fired = sorted(instants[job] for job in walls if job in instants)
+    for before, after in pairwise(fired):
+        if after - before > 1.5 * step:
+            yield f"nothing was fired between {before} and {after}"
+
+
+CHECKS: Final[dict[str, Check]] = {
+    "overlaps": lanes_never_overlap,
+    "out of order": lanes_keep_their_order,
+    "limits exceeded": limits_are_never_exceeded,
+    "firings missing or doubled": each_instant_has_one_job,
+    "begun after a cancel": cancelled_jobs_never_begin,
+    "repeated attempts": attempts_are_never_repeated,
+}
+
+
+def overlaps_of_stale(story: SharedStory) -> int:
+    """Count attempts that ran beside another of their lane because one of both was stale."""
+    by_lane: dict[tuple[str, str], list[Span]] = defaultdict(list)
+    for span in story.every:
+        if span.entry.lane is not None:
+            by_lane[span.entry.queue, span.entry.lane].append(span)
+    return sum(
+        before is not span
+        and before.entry.job != ""
+        and bool(story.open_at([before], span.entry.at))
+        for spans in by_lane.values()
+        for before, span in pairwise(spans)
+    )
+
+
+def rates_are_kept(story: Story, ended: Mapping[str, Ended]) -> Iterator[str]:
+    """So many starts in every window: whole by when they were decided, half by when bodies began.
+
+    A start is counted when it is decided, which the job's own `started_at` tells. A body may begin
+    later, when its worker was frozen or cut off or the database was away; so one that began more
+    than half a window late is left out of what the journal is held to.
+    """
+    starts = settings.GATE_STARTS
+    rated = {id: job for id, job in ended.items() if job.queue == "rated" and job.started_at}
+    decided = sorted(job.started_at for job in rated.values())
+    # Two leaders read the same clock with an error of their own.
+    for early, late in zip(decided, decided[starts:], strict=False):
+        if late - early < settings.GATE_SECONDS - 0.01:
+            yield f"{starts + 1} rated jobs were started within {late - early:.3f} s"
+    half = settings.GATE_SECONDS / 2
+    begun = [
+        span.entry.at / NANO
+        for span in story.begins
+        if span.entry.job in rated and span.entry.wall - rated[span.entry.job].started_at < half
+    ]
+    for early, late in zip(begun, begun[starts:], strict=False):
+        if late - early < half:
+            yield f"{starts + 1} rated jobs began within {late - early:.3f} s"
+
+
+def final_states(story: SharedStory, ended: Mapping[str, Ended], set_aside: int) -> Iterator[str]:
+    """Every acknowledged job has ended, and rightly so."""
+    done = {e.job for e in story.entries if e.what == "end" and e.text == "done"}
+    for id in story.acked:
+        job = ended.get(id)
+        if job is None:
+            yield f"acknowledged job {id} is lost or still live"
+        elif job.state == "completed" and id not in done:
+            yield f"job {id} is completed and its body never came to its end"
+        elif job.state == "cancelled" and id not in story.cancelling:
+            yield f"job {id} is cancelled and nobody asked for that"
+        elif job.state == "failed" and (job.queue, job.error) != ("quick", "crash_loop"):
+            yield f"job {id} of {job.queue} failed with {job.error}"
+        elif job.state == "skipped":
+            yield f"job {id} was skipped and nobody asked for that"
+    for id in story.cancelled:
+        if id not in ended or ended[id].state != "cancelled":
+            yield f"job {id} was acknowledged as cancelled and is not"
+    if set_aside:
+        yield f"{set_aside} inputs were set aside as faulty"
+
+
+def stale_results(story: SharedStory, ended: Mapping[str, Ended]) -> Iterator[str]:
+    """Once a later attempt has begun, what an earlier one says changes nothing."""
+    last: dict[str, Span] = {}
+    for span in story.every:
+        before = last.get(span.entry.job)
+        if before is None or span.entry.attempt > before.entry.attempt:
+            last[span.entry.job] = span
+    for id, job in ended.items():
+        if job.made is None or id not in last:
+            continue
+        entry = last[id].entry
+        if job.made != (entry.program, entry.attempt):
+            yield (
+                f"the result of {id} was made by attempt {job.made[1]} of process {job.made[0]}, "
+                f"and attempt {entry.attempt} of process {entry.program} had begun"
+            )
+
+
+def repeats(story: SharedStory) -> int:
+    """Count attempts that began again because their process died, was cut off or was frozen."""
+    failed = {
+        (e.job, e.attempt) for e in story.entries if e.what == "end" and e.text == "TimeoutError"
+    }
+    begun = Counter(span.entry.job for span in story.every)
+    planned = Counter(job for job, _ in failed)
+    return sum(max(0, times - 1 - planned[job]) for job, times in begun.items())

@@ -1,0 +1,241 @@
+"""The server, and those who sit around it: engines that submit and work, and workers."""
+
+import asyncio
+import itertools
+import os
+import re
+from collections.abc import AsyncIterator
+from contextlib import ExitStack, asynccontextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+import asyncpg
+import msgspec
+
+from chaos.disks import Impossible
+from chaos.journal import Entry, Journal, now
+from chaos.postgres.ended import Ended
+from chaos.postgres.network import Network
+from chaos.postgres.seats import Seat
+from chaos.postgres.settings import TICK
+from chaos.processes import Gone, Refused, environment
+from chaos.result import Result
+from chaos.run import within
+from tests.support.postgres import Server, running_postgres
+
+PATIENCE_SECONDS: Final = 60.0
+DRAIN_SECONDS: Final = 120.0
+# What a submitter must expect to hear when leaders, networks and servers come and go.
+PASSING: Final = frozenset({"store_unavailable", "undecided"})
+
+_LEADER: Final = """
+SELECT leadership.leader, pg_locks.pid FROM fairlane.leadership, pg_locks
+JOIN pg_stat_activity ON pg_stat_activity.pid = pg_locks.pid
+WHERE locktype = 'advisory' AND granted AND application_name = 'fairlane leader'
+"""
+_OTHERS: Final = """
+SELECT pid FROM pg_stat_activity
+WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
+"""
+
+
+class Cluster:
+    def __init__(
+        self, folder: Path, result: Result, server: Server, network: Network | None, *, seed: str
+    ) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.journal = Journal(folder / "journal")
+        self.result = result
+        self.server = server
+        self.network = network
+        self.dsn = server.new_database()
+        self.seats: list[Seat] = []
+        self._folder = folder
+        self._seed = seed
+        self._numbers = itertools.count(1)
+
+    def seat(self, kind: str, *, inside: bool = False, load: bool = True) -> None:
+        """Put one more process to the table."""
+        dsn = self.dsn
+        if inside:
+            assert self.network is not None
+            database = dsn.partition("?")[0].rpartition("/")[2]
+            dsn = self.server.tcp_dsn(database).replace("127.0.0.1", self.network.server)
+        facts = {**environment(self._folder, dsn, self._seed), "CHAOS_DRIVER": str(os.getpid())}
+        seat = Seat(
+            f"{kind}-{len(self.seats) + 1}{'-inside' if inside else ''}",
+            "engine" if kind == "engine" else "worker",
+            folder=self._folder, journal=self.journal, result=self.result, environment=facts,
+            next_number=lambda: next(self._numbers),
+            within=self.network.within if inside and self.network is not None else (),
+        )  # fmt: skip
+        seat.load = seat.load and load
+        self.seats.append(seat)
+        seat.occupy()
+
+    async def all_ready(self) -> None:
+        for seat in self.seats:
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                await seat.is_ready.wait()
+
+    # who leads
+
+    async def leading(self) -> tuple[Seat, int] | None:
+        """Return where the leader sits and which connection it leads by, if anybody leads now."""
+        try:
+            connection = await asyncpg.connect(self.dsn, timeout=5)
+            try:
+                rows = await connection.fetch(_LEADER, timeout=5)
+            finally:
+                await connection.close(timeout=5)
+        except (OSError, asyncpg.PostgresError, TimeoutError):
+            return None
+        for name, backend in rows:
+            pid = re.match(r"process (\d+) ", name)
+            for seat in self.seats:
+                if pid is not None and seat.pid == int(pid[1]):
+                    return seat, backend
+        return None
+
+    async def leader(self) -> tuple[Seat, int]:
+        """Wait until somebody leads whom nobody torments just now."""
+        found: list[tuple[Seat, int]] = []
+
+        async def probe() -> bool:
+            leading = await self.leading()
+            if leading is not None and leading[0].is_free:
+                found.append(leading)
+            return bool(found)
+
+        await within(PATIENCE_SECONDS, probe, "that somebody leads")
+        return found[0]
+
+    async def goes_on(self, since: int, *, without: int = 0) -> float:
+        """Wait until somebody else leads and has something begun; return how long that took."""
+        new: list[int] = []
+        seconds: list[float] = []
+
+        async def probe() -> bool:
+            if not new:
+                leading = await self.leading()
+                if leading is not None and leading[0].number != without:
+                    new.append(now())
+                return False
+            for entry in self.entries_since(new[0]):
+                if entry.what == "begin" and entry.program != without:
+                    seconds.append((entry.at - since) / 1e9)
+                    return True
+            return False
+
+        await within(PATIENCE_SECONDS, probe, "that another leader starts something")
+        return seconds[0]
+
+    def entries_since(self, at: int) -> list[Entry]:
+        """Return the last of the journal; nobody writes much later than he looked at the clock."""
+        found = []
+        for entry in reversed(self.journal.entries()):
+            if entry.at < at - 2_000_000_000:
+                break
+            if entry.at > at:
+                found.append(entry)
+        return found[::-1]
+
+    async def backends(self) -> list[int]:
+        connection = await asyncpg.connect(self.dsn, timeout=5)
+        try:
+            return [row[0] for row in await connection.fetch(_OTHERS)]
+        finally:
+            await connection.close(timeout=5)
+
+    async def terminate(self, backend: int) -> None:
+        connection = await asyncpg.connect(self.dsn, timeout=5)
+        try:
+            await connection.execute("SELECT pg_terminate_backend($1)", backend)
+        finally:
+            await connection.close(timeout=5)
+
+    # the end
+
+    async def ask(self, verb: str, name: str = "", **named: object) -> object:
+        """Ask any engine until one has done it, whoever is in trouble."""
+        turn = itertools.cycle([seat for seat in self.seats if seat.kind == "engine"])
+        while True:
+            seat = next(turn)
+            if seat.is_free:
+                try:
+                    return await seat.ask(verb, name, **named)
+                except Gone:
+                    pass
+                except Refused as error:
+                    if error.code not in PASSING:
+                        raise
+            await asyncio.sleep(0.05)
+
+    async def finish(self) -> list[Ended]:
+        """Let everything come to its end; return what became of it."""
+        await self.all_ready()
+        for seat in self.seats:
+            if seat.kind == "engine":
+                await seat.ask("quiet")
+        await self.ask("pause_schedule", TICK)
+        try:
+            async with asyncio.timeout(DRAIN_SECONDS):
+                await self.ask("drain")
+        except TimeoutError:
+            self.result.problem(f"not all jobs have ended {DRAIN_SECONDS:g} s after the last blow")
+        report = self._folder / "ended"
+        await self.ask("report", str(report))
+        await asyncio.gather(*(seat.leave() for seat in self.seats))
+        lines = report.read_bytes().splitlines()
+        return [msgspec.json.decode(line, type=Ended) for line in lines]
+
+    async def set_aside(self) -> int:
+        """Return how many inputs were found to be at fault."""
+        connection = await asyncpg.connect(self.dsn)
+        try:
+            return int(await connection.fetchval("SELECT count(*) FROM fairlane.set_aside"))
+        finally:
+            await connection.close()
+
+    async def close(self) -> None:
+        await asyncio.gather(*(seat.close() for seat in self.seats))
+
+
+@asynccontextmanager
+async def cluster(
+    folder: Path, result: Result, *, seed: str, cuts: bool = False
+) -> AsyncIterator[Cluster]:
+    """Run a server, with a network that can be cut where that is wanted and allowed."""
+    with ExitStack() as stack:
+        network: Network | None = None
+        settings = {"max_connections": "200"}
+        if cuts:
+            try:
+                network = stack.enter_context(Network.made())
+            except Impossible as error:
+                result.remark(f"no network is cut: {error}")
+            else:
+                settings |= _open_to(network, stack.enter_context(TemporaryDirectory()))
+        try:
+            server = stack.enter_context(running_postgres(settings=settings, durable=True))
+        except LookupError as error:
+            raise Impossible(str(error)) from None
+        made = Cluster(folder, result, server, network, seed=seed)
+        try:
+            yield made
+        finally:
+            await made.close()
+
+
+def _open_to(network: Network, folder: str) -> dict[str, str]:
+    """Return settings by which the server can be reached from that network too."""
+    Path(folder).chmod(0o755)  # the server runs as somebody else
+    access = Path(folder) / "access"
+    access.write_text(
+        "local all all trust\n"
+        "host all all 127.0.0.1/32 scram-sha-256\n"
+        f"host all all {network.server}/24 scram-sha-256\n"
+    )
+    access.chmod(0o644)
+    return {"listen_addresses": f"127.0.0.1,{network.server}", "hba_file": str(access)}

@@ -1,0 +1,123 @@
+"""How long nobody starts anything when the leader is gone: from its end to another's next start.
+
+A start counts when it was decided after the blow, which the job's own `started_at` tells: what the
+old leader had decided may begin a moment later elsewhere. It is taken when the body begins.
+"""
+
+import asyncio
+import signal
+import statistics
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Final
+
+from chaos.journal import NANO, now
+from chaos.postgres.cluster import PATIENCE_SECONDS, Cluster, cluster
+from chaos.postgres.seats import Seat
+from chaos.processes import Gone, Refused
+from chaos.result import Result
+from chaos.run import within
+
+ENGINES: Final = 3
+BACKLOG: Final = 100_000
+JOB_SECONDS: Final = 0.5
+KILL_TARGET_SECONDS: Final = 2.0
+FREEZE_TARGET_SECONDS: Final = 8.0
+PER_FREEZE: Final = 5  # kills, which take less time
+
+
+async def failover(
+    folder: Path, result: Result, *, seed: int, times: int, tick: Callable[[], None],
+    backlog: int = BACKLOG,
+) -> None:  # fmt: skip
+    """Take the leader away so many times, with nothing queued and with a great deal."""
+    freezes = -(-times // PER_FREEZE)
+    async with cluster(folder, result, seed=f"failover/{seed}") as made:
+        for _ in range(ENGINES):
+            made.seat("engine", load=False)
+        await made.all_ready()
+        for queued in (0, backlog):
+            if queued:
+                await made.ask("fill", jobs=queued, seconds=JOB_SECONDS)
+            kills = Measure(made, f"killed, {queued:,} queued", tick)
+            for _ in range(times):
+                await kills.once(_kill)
+            kills.tell(KILL_TARGET_SECONDS)
+            frozen = Measure(made, f"frozen, {queued:,} queued", tick)
+            for _ in range(freezes):
+                await frozen.once(_freeze)
+            frozen.tell(FREEZE_TARGET_SECONDS)
+
+
+def blows(times: int) -> int:
+    """Return how many of all kinds there are."""
+    return 2 * (times + -(-times // PER_FREEZE))
+
+
+async def _kill(seat: Seat) -> None:
+    await seat.kill()
+
+
+async def _freeze(seat: Seat) -> None:
+    seat.signal(signal.SIGSTOP)
+
+
+class Measure:
+    def __init__(self, made: Cluster, what: str, tick: Callable[[], None]) -> None:
+        self._cluster = made
+        self._what = what
+        self._tick = tick
+        self._seconds: list[float] = []
+
+    async def once(self, blow: Callable[[Seat], Awaitable[None]]) -> None:
+        seat, _ = await self._cluster.leader()
+        seat.is_busy = True
+        number, wall, since = seat.number, time.time(), now()
+        await blow(seat)
+        probing = asyncio.create_task(self._probe(number, f"probe-{since}"))
+        try:
+            self._seconds.append(await self._next_start(number, wall, since))
+        finally:
+            probing.cancel()
+            await asyncio.gather(probing, return_exceptions=True)
+            seat.signal(signal.SIGCONT)
+            seat.is_busy = False
+        await self._cluster.all_ready()
+        self._tick()
+
+    async def _probe(self, without: int, id: str) -> None:
+        """See to it that there is something to start."""
+        try:
+            await self._somebody(without).ask("probe", id)
+        except (Gone, Refused):
+            pass  # it is recorded, and decided by whoever leads next
+
+    def _somebody(self, without: int) -> Seat:
+        return next(s for s in self._cluster.seats if s.number != without and s.is_free)
+
+    async def _next_start(self, without: int, wall: float, since: int) -> float:
+        decided_before: set[str] = set()
+        found: list[float] = []
+
+        async def probe() -> bool:
+            for entry in self._cluster.entries_since(since):
+                if entry.what != "begin" or entry.program == without:
+                    continue
+                if entry.job not in decided_before:
+                    started_at = await self._somebody(without).ask("started_at", entry.job)
+                    if started_at is not None and started_at >= wall:
+                        found.append((entry.at - since) / NANO)
+                        return True
+                    decided_before.add(entry.job)
+            return False
+
+        await within(PATIENCE_SECONDS, probe, "that another process starts something")
+        return found[0]
+
+    def tell(self, target: float) -> None:
+        result, what = self._cluster.result, f"leader {self._what}"
+        result.count(f"{what}: times", len(self._seconds))
+        median = statistics.median(self._seconds)
+        result.longest(f"{what}: median seconds (to reach: {target:g})", median)
+        result.longest(f"{what}: worst seconds", max(self._seconds))
