@@ -90,12 +90,12 @@ class SharedStory(Story):
         )
 
     def seconds_after_thaw(self) -> float:
-        """How long a stale attempt went on at most before it was stopped."""
+        """Return how long at most what ran when its process was frozen went on after the thaw."""
         longest = 0
         for span in self.stale:
-            over = span.over_at(self.killed)
+            over = span.over_at(self.killed) or 0
             for freeze in self.freezes[span.entry.program]:
-                if over is not None and freeze.is_long and over > freeze.until:
+                if freeze.is_long and span.entry.at < freeze.until < over:
                     longest = max(longest, over - freeze.until)
         return longest / NANO
 
@@ -234,6 +234,24 @@ def stale_results(story: SharedStory, ended: Mapping[str, Ended]) -> Iterator[st
                 f"the result of {id} was made by attempt {job.made[1]} of process {job.made[0]}, "
                 f"and attempt {entry.attempt} of process {entry.program} had begun"
             )
+
+
+def done_in_vain(story: SharedStory) -> int:
+    """Count stale attempts that came to their end, though a later one had begun by then."""
+    done = {
+        (entry.job, entry.attempt, entry.program): entry.at
+        for entry in story.entries
+        if entry.what == "end" and entry.text == "done"
+    }
+    later: dict[str, list[Entry]] = defaultdict(list)
+    for span in story.every:
+        later[span.entry.job].append(span.entry)
+    found = 0
+    for span in story.stale:
+        stale = span.entry
+        at = done.get((stale.job, stale.attempt, stale.program), 0)
+        found += any(e.attempt > stale.attempt and e.at < at for e in later[stale.job])
+    return found
 
 
 def repeats(story: SharedStory) -> int:

@@ -78,7 +78,7 @@ class Network:
 
 
 def _run(*words: str) -> None:
-    done = subprocess.run(
+    done = subprocess.run(  # noqa: S603 - words of our own
         ["ip", *words],  # noqa: S607 - the one that the machine has
         capture_output=True, text=True, timeout=PATIENCE_SECONDS,
     )  # fmt: skip

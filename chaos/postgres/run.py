@@ -11,6 +11,7 @@ from chaos.journal import NANO, now
 from chaos.postgres.checks import (
     CHECKS,
     SharedStory,
+    done_in_vain,
     final_states,
     overlaps_of_stale,
     rates_are_kept,
@@ -94,6 +95,7 @@ def judge(made: Cluster, jobs: list[Ended], *, set_aside: int) -> None:
     result.found("results of stale attempts", list(stale_results(story, ended)))
     result.count("attempts of processes stopped past their lease", len(story.stale))
     result.count("of these beside another in their lane", overlaps_of_stale(story))
+    result.count("of these done, and their result not taken", done_in_vain(story))
     result.longest("seconds until stale attempts were stopped", story.seconds_after_thaw())
     result.count("attempts repeated after a blow", repeats(story))
     result.count("jobs acknowledged", len(story.acked))

@@ -40,6 +40,10 @@ class Worker:
         return cls(process, number, journal)
 
     @property
+    def is_alive(self) -> bool:
+        return self._process.returncode is None
+
+    @property
     def pid(self) -> int:
         return self._process.pid
 
@@ -179,5 +183,5 @@ class Seat:
         if self._keeping is not None:
             self._keeping.cancel()
             await asyncio.gather(self._keeping, return_exceptions=True)
-        if self.process is not None:
+        if self.process is not None and self.process.is_alive:
             await self.process.kill()

@@ -72,7 +72,9 @@ class Load:
         queue = chance.choices(["lanes", "isolated", "rated", "scarce", "quick"], [9, 2, 2, 3, 8])
         if queue[0] in self._full:
             return None
-        lane, seconds = chance.choice(LANES), chance.uniform(0, 0.15)
+        lane = chance.choice(LANES)
+        # Most are short; some are long enough that a blow finds them in the middle.
+        seconds = chance.uniform(0, 0.15) if chance.random() < 0.85 else chance.uniform(0.5, 2.5)
         match queue[0]:
             case "lanes" if chance.random() < 0.7:
                 failures = chance.choice([0, 0, 0, 0, 1, 2])
@@ -81,7 +83,7 @@ class Load:
                 return id, program.plain.options(id=id).call(lane, seconds)
             case "isolated":
                 lane = LANES[chance.randrange(4)]
-                return id, program.isolated.options(id=id).call(lane, 0.1 + 2 * seconds)
+                return id, program.isolated.options(id=id).call(lane, 0.1 + seconds)
             case "rated":
                 return id, program.rated.options(id=id).call()
             case "scarce":
