@@ -162,12 +162,12 @@ def overlaps_of_stale(story: SharedStory) -> int:
     for span in story.every:
         if span.entry.lane is not None:
             by_lane[span.entry.queue, span.entry.lane].append(span)
+    stale = set(map(id, story.stale))
     return sum(
-        before is not span
-        and before.entry.job != ""
-        and bool(story.open_at([before], span.entry.at))
+        len(story.open_at([before], span.entry.at))
         for spans in by_lane.values()
         for before, span in pairwise(spans)
+        if id(before) in stale or id(span) in stale
     )
 
 

@@ -51,6 +51,7 @@ class Cluster:
         self.network = network
         self.dsn = server.new_database()
         self.seats: list[Seat] = []
+        self.is_away = False  # the database, because it is being restarted
         self._folder = folder
         self._seed = seed
         self._numbers = itertools.count(1)
@@ -67,7 +68,7 @@ class Cluster:
             f"{kind}-{len(self.seats) + 1}{'-inside' if inside else ''}",
             "engine" if kind == "engine" else "worker",
             folder=self._folder, journal=self.journal, result=self.result, environment=facts,
-            next_number=lambda: next(self._numbers),
+            next_number=lambda: next(self._numbers), is_away=lambda: self.is_away,
             within=self.network.within if inside and self.network is not None else (),
         )  # fmt: skip
         seat.load = seat.load and load

@@ -24,15 +24,15 @@ BACKLOG: Final = 100_000
 JOB_SECONDS: Final = 0.5
 KILL_TARGET_SECONDS: Final = 2.0
 FREEZE_TARGET_SECONDS: Final = 8.0
-PER_FREEZE: Final = 5  # kills, which take less time
+KILLS_PER_FREEZE: Final = 5  # which takes longer
 
 
 async def failover(
     folder: Path, result: Result, *, seed: int, times: int, tick: Callable[[], None],
-    backlog: int = BACKLOG,
+    freezes: int | None = None, backlog: int = BACKLOG,
 ) -> None:  # fmt: skip
     """Take the leader away so many times, with nothing queued and with a great deal."""
-    freezes = -(-times // PER_FREEZE)
+    freezes = usual_freezes(times) if freezes is None else freezes
     async with cluster(folder, result, seed=f"failover/{seed}") as made:
         for _ in range(ENGINES):
             made.seat("engine", load=False)
@@ -40,19 +40,25 @@ async def failover(
         for queued in (0, backlog):
             if queued:
                 await made.ask("fill", jobs=queued, seconds=JOB_SECONDS)
-            kills = Measure(made, f"killed, {queued:,} queued", tick)
-            for _ in range(times):
-                await kills.once(_kill)
-            kills.tell(KILL_TARGET_SECONDS)
-            frozen = Measure(made, f"frozen, {queued:,} queued", tick)
-            for _ in range(freezes):
-                await frozen.once(_freeze)
-            frozen.tell(FREEZE_TARGET_SECONDS)
+            for what, many, blow, target in (
+                ("killed", times, _kill, KILL_TARGET_SECONDS),
+                ("frozen", freezes, _freeze, FREEZE_TARGET_SECONDS),
+            ):
+                measure = Measure(made, f"leader {what}, {queued:,} queued", probes=not queued)
+                for _ in range(many):
+                    await measure.once(blow)
+                    tick()
+                if many:
+                    measure.tell(target)
+
+
+def usual_freezes(times: int) -> int:
+    return -(-times // KILLS_PER_FREEZE)
 
 
 def blows(times: int) -> int:
     """Return how many of all kinds there are."""
-    return 2 * (times + -(-times // PER_FREEZE))
+    return 2 * (times + usual_freezes(times))
 
 
 async def _kill(seat: Seat) -> None:
@@ -64,10 +70,15 @@ async def _freeze(seat: Seat) -> None:
 
 
 class Measure:
-    def __init__(self, made: Cluster, what: str, tick: Callable[[], None]) -> None:
+    """How long it took, again and again.
+
+    With `probes` something is submitted after each blow: otherwise there is nothing to start.
+    """
+
+    def __init__(self, made: Cluster, what: str, *, probes: bool) -> None:
         self._cluster = made
         self._what = what
-        self._tick = tick
+        self._probes = probes
         self._seconds: list[float] = []
 
     async def once(self, blow: Callable[[Seat], Awaitable[None]]) -> None:
@@ -75,16 +86,15 @@ class Measure:
         seat.is_busy = True
         number, wall, since = seat.number, time.time(), now()
         await blow(seat)
-        probing = asyncio.create_task(self._probe(number, f"probe-{since}"))
         try:
-            self._seconds.append(await self._next_start(number, wall, since))
+            async with asyncio.TaskGroup() as group:
+                if self._probes:
+                    group.create_task(self._probe(number, f"probe-{since}"))
+                self._seconds.append(await self._next_start(number, wall, since))
         finally:
-            probing.cancel()
-            await asyncio.gather(probing, return_exceptions=True)
             seat.signal(signal.SIGCONT)
             seat.is_busy = False
         await self._cluster.all_ready()
-        self._tick()
 
     async def _probe(self, without: int, id: str) -> None:
         """See to it that there is something to start."""
@@ -116,7 +126,7 @@ class Measure:
         return found[0]
 
     def tell(self, target: float) -> None:
-        result, what = self._cluster.result, f"leader {self._what}"
+        result, what = self._cluster.result, self._what
         result.count(f"{what}: times", len(self._seconds))
         median = statistics.median(self._seconds)
         result.longest(f"{what}: median seconds (to reach: {target:g})", median)

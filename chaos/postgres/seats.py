@@ -73,7 +73,8 @@ class Seat:
 
     def __init__(
         self, name: str, kind: Kind, *, folder: Path, journal: Journal, result: Result,
-        environment: Mapping[str, str], next_number: Callable[[], int], within: Sequence[str] = (),
+        environment: Mapping[str, str], next_number: Callable[[], int],
+        is_away: Callable[[], bool], within: Sequence[str] = (),
     ) -> None:  # fmt: skip
         self.name = name
         self.kind = kind
@@ -87,6 +88,7 @@ class Seat:
         self._result = result
         self._environment = dict(environment)
         self._next_number = next_number
+        self._is_away = is_away  # the database
         self._within = within
         self._expected = False  # that the process ends
         self._closing = False
@@ -131,8 +133,8 @@ class Seat:
     def _judge(self, number: int, code: int, *, was_ready: bool) -> None:
         if self._expected:
             return
-        if not was_ready:
-            self._result.count("starts that failed")  # the database was away just then
+        if not was_ready and (self.is_busy or self._is_away()):
+            self._result.count("starts while the database was away")
         elif code == LEASE_LOST:
             self._result.count("processes that ended themselves in time")
         else:

@@ -124,9 +124,11 @@ class Torments:
         """End the server as a crash would, and start it again."""
         since = now()
         self._cluster.journal.note("restarting")
+        self._cluster.is_away = True
         await asyncio.to_thread(self._cluster.server.restart, immediate=True)
         self._cluster.journal.note("restarted")
         seconds = await self._cluster.goes_on(since)
+        self._cluster.is_away = False
         self._cluster.result.longest("seconds from a restart to the next start", seconds)
         self._done("restarts of PostgreSQL")
 

@@ -10,11 +10,12 @@ import pytest
 from chaos.checks import CHECKS, Story, final_states
 from chaos.cuts import power_cuts
 from chaos.disks import Impossible, full_disk, unwritable
-from chaos.journal import NANO, Entry
+from chaos.journal import Entry
 from chaos.kills import kills
 from chaos.platter import SECTOR, Content, Platter
 from chaos.result import Result
 from fairlane.ids import firing_id
+from tests.support.chaos_entries import accepted, entry, span
 
 # Starting real programs takes long where many tests run at once; each wait has a bound of its own.
 pytestmark = pytest.mark.timeout(180)
@@ -133,21 +134,6 @@ def test_a_name_is_sure_only_when_its_folder_was_synced(tmp_path: Path, is_synce
 
 
 # what the checks notice
-
-
-def entry(what: str, seconds: float, **facts: Any) -> Entry:
-    return Entry(what, int(seconds * NANO), 1, program=facts.pop("program", 1), **facts)
-
-
-def span(job: str, begin: float, end: float | None, **facts: Any) -> list[Entry]:
-    facts = {"job": job, "attempt": 1, "queue": "lanes", "wall": begin, **facts}
-    ended = [] if end is None else [entry("end", end, text="done", **facts)]
-    return [entry("begin", begin, **facts), *ended]
-
-
-def accepted(job: str, at: float, **facts: Any) -> list[Entry]:
-    facts = {"queue": "lanes", **facts}
-    return [entry("asked", at, job=job, **facts), entry("acked", at + 0.1, job=job)]
 
 
 def command(key: str, queue: str, value: int, at: float) -> list[Entry]:

@@ -1,0 +1,226 @@
+"""A short run of chaos on PostgreSQL, and proof that it would notice what it looks for."""
+
+from pathlib import Path
+
+import pytest
+
+from chaos.disks import Impossible
+from chaos.journal import Entry
+from chaos.postgres.checks import (
+    CHECKS,
+    SharedStory,
+    done_in_vain,
+    final_states,
+    overlaps_of_stale,
+    rates_are_kept,
+    repeats,
+    stale_results,
+)
+from chaos.postgres.counts import PARTS, USUAL, Counts
+from chaos.postgres.ended import Ended
+from chaos.postgres.failover import failover
+from chaos.postgres.run import postgres
+from chaos.result import Result
+from fairlane.ids import firing_id
+from tests.support.chaos_entries import accepted, entry, span
+
+# Starting real programs takes long where many tests run at once; each wait has a bound of its own.
+pytestmark = pytest.mark.timeout(240)
+
+
+async def test_every_promise_is_kept_while_leaders_workers_and_the_server_fail(
+    tmp_path: Path,
+) -> None:
+    result = Result("postgres", [])
+    counts = Counts(kills=2, freezes=1, restarts=1, terminations=1)
+    try:
+        await postgres(
+            tmp_path, result, seed=3, counts=counts, tick=lambda: None, engines=2, workers=2
+        )  # fmt: skip
+    except Impossible as error:
+        pytest.skip(str(error))
+    assert result.problems == []
+    assert result.counts["leaders killed"] == result.counts["workers killed"] == 2
+    assert result.counts["restarts of PostgreSQL"] == 1
+    assert result.counts["freezes longer than the lease"] == 1
+    assert result.counts["jobs acknowledged"] > 0
+    assert result.counts["firings of the schedule"] > 1
+
+
+async def test_another_process_goes_on_when_the_leader_is_killed(tmp_path: Path) -> None:
+    result = Result("failover", [])
+    try:
+        await failover(tmp_path, result, seed=1, times=1, freezes=0, backlog=200, tick=lambda: None)
+    except Impossible as error:
+        pytest.skip(str(error))
+    assert result.problems == []
+    assert result.counts["leader killed, 0 queued: times"] == 1
+    assert result.counts["leader killed, 200 queued: times"] == 1
+
+
+# what the checks notice
+
+
+def tick(at: float, begun: float) -> list[Entry]:
+    return span(firing_id("tick", at), begun, begun, key="tick", queue="ticks")
+
+
+def frozen(since: float, until: float, *, program: int = 1) -> list[Entry]:
+    return [entry("frozen", since, program=program), entry("thawed", until, program=program)]
+
+
+TICKS = [*tick(1000.0, 1000.1), *tick(1002.0, 1002.1)]
+BAD = {
+    "overlaps": [*span("a", 1, 3, lane="x"), *span("b", 2, 4, lane="x", program=2)],
+    "out of order": [
+        *accepted("a", 1, lane="x"), *accepted("b", 2, lane="x"),
+        *span("b", 3, 4, lane="x"), *span("a", 5, 6, lane="x"),
+    ],
+    "limits exceeded": [
+        *span("a", 1, 5, queue="scarce"), *span("b", 2, 5, queue="scarce"),
+        *span("c", 3, 5, queue="scarce", program=2),
+    ],
+    "firings missing or doubled": [*TICKS, *tick(1006.0, 1006.1)],
+    "begun after a cancel": [entry("cancelled", 1, job="a", key="cancelled"), *span("a", 2, 3)],
+    "repeated attempts": [*span("a", 1, 2), *span("a", 3, 4, program=2)],
+}  # fmt: skip
+GOOD = {
+    "overlaps": [*span("a", 1, 3, lane="x"), *span("b", 3.1, 4, lane="x", program=2)],
+    "out of order": [
+        *accepted("a", 1, lane="x"), *accepted("b", 2, lane="x"),
+        *span("a", 3, 4, lane="x"), *span("b", 5, 6, lane="x"),
+    ],
+    "limits exceeded": [
+        *span("a", 1, None, queue="scarce"), *span("b", 2, 5, queue="scarce"), entry("dead", 2.5),
+        *span("c", 3, 5, queue="scarce", program=2),
+    ],
+    "firings missing or doubled": [*TICKS, *tick(1004.0, 1009.0)],
+    "begun after a cancel": [*span("a", 1, 3), entry("cancelled", 2, job="a", key="running")],
+    "repeated attempts": [*span("a", 1, 2), *span("a", 3, 4, attempt=2, program=2)],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_every_check_notices_what_it_is_for(name: str) -> None:
+    assert len(list(CHECKS[name](SharedStory(BAD[name])))) == 1
+    assert list(CHECKS[name](SharedStory(GOOD[name]))) == []
+
+
+@pytest.mark.parametrize("at", [1001.0, 1002.5])
+def test_a_firing_at_no_instant_of_the_schedule_is_noticed(at: float) -> None:
+    story = SharedStory([*TICKS, *tick(at, 1002.6)])
+    assert len(list(CHECKS["firings missing or doubled"](story))) == 1
+
+
+def test_a_firing_before_its_instant_is_noticed() -> None:
+    story = SharedStory([*TICKS, *tick(1004.0, 1003.9)])
+    assert len(list(CHECKS["firings missing or doubled"](story))) == 1
+
+
+def test_a_schedule_that_never_fires_is_noticed() -> None:
+    assert len(list(CHECKS["firings missing or doubled"](SharedStory([])))) == 1
+
+
+@pytest.mark.parametrize(("thawed_at", "problems"), [(9.0, 1), (14.0, 0)])
+def test_only_a_process_stopped_past_its_lease_is_excused(thawed_at: float, problems: int) -> None:
+    first = span("a", 1, 15, lane="x")
+    second = span("a", 8 if problems else 13.5, 14.2, lane="x", attempt=2, program=2)
+    story = SharedStory([*first, *frozen(2, thawed_at), *second])
+    assert len(list(CHECKS["overlaps"](story))) == problems
+    assert overlaps_of_stale(story) == 1 - problems
+    assert done_in_vain(story) == 1 - problems
+    assert story.seconds_after_thaw() == (0.0 if problems else 1.0)
+
+
+def test_what_a_thawed_process_begins_later_has_no_excuse() -> None:
+    first = span("a", 16.5, 18, lane="x")
+    second = span("b", 17, 18, lane="x", program=2)
+    story = SharedStory([*frozen(2, 14), *first, *second])
+    assert len(list(CHECKS["overlaps"](story))) == 1
+
+
+@pytest.mark.parametrize(("beat", "problems"), [(2.9, 0), (3.1, 1)])
+def test_a_body_in_a_child_process_is_over_when_it_was_last_heard_of(
+    beat: float, problems: int
+) -> None:
+    first = span("a", 1, None, lane="x", text="child")
+    heard = entry("beat", beat, job="a", attempt=1)
+    second = span("a", 3, 4, lane="x", attempt=2, program=2)
+    story = SharedStory([*first, heard, *second])
+    assert len(list(CHECKS["overlaps"](story))) == problems
+
+
+def ended(id: str, state: str = "completed", **facts: object) -> dict[str, Ended]:
+    return {id: Ended(id=id, state=state, **{"queue": "lanes", **facts})}  # type: ignore[arg-type]
+
+
+def test_a_result_that_a_stale_attempt_made_is_noticed() -> None:
+    story = SharedStory([*span("a", 1, 5), *span("a", 3, 4, attempt=2, program=2)])
+    assert len(list(stale_results(story, ended("a", made=(1, 1))))) == 1
+    assert list(stale_results(story, ended("a", made=(2, 2)))) == []
+    assert repeats(story) == 1
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        {},
+        ended("a"),  # and its body never came to its end
+        ended("a", "cancelled"),
+        ended("a", "skipped"),
+        ended("a", "failed", error="crash_loop"),
+        ended("a", "failed", queue="quick", error="internal_error"),
+    ],
+)
+def test_an_acknowledged_job_needs_a_final_state_and_a_reason_for_it(
+    found: dict[str, Ended],
+) -> None:
+    story = SharedStory(accepted("a", 1))
+    assert len(list(final_states(story, found, 0))) == 1
+
+
+def test_a_cancellation_that_was_undone_is_noticed() -> None:
+    cancelled = entry("cancelled", 3, job="a", key="cancelled")
+    story = SharedStory([*accepted("a", 1), *span("a", 2, 2.5), cancelled])
+    assert len(list(final_states(story, ended("a"), 0))) == 1
+
+
+def test_an_input_that_was_set_aside_is_noticed() -> None:
+    assert len(list(final_states(SharedStory([]), {}, 1))) == 1
+
+
+@pytest.mark.parametrize(("step", "problems"), [(0.1, 1), (0.41, 0)])
+def test_rates_are_judged_by_when_starts_were_decided(step: float, problems: int) -> None:
+    jobs: dict[str, Ended] = {}
+    for number in range(6):
+        jobs |= ended(f"{number}", queue="rated", started_at=1000 + number * step)
+    assert len(list(rates_are_kept(SharedStory([]), jobs))) == problems
+
+
+def test_rates_are_judged_by_when_bodies_begin_too() -> None:
+    jobs: dict[str, Ended] = {}
+    entries: list[Entry] = []
+    for number in range(6):
+        jobs |= ended(f"{number}", queue="rated", started_at=1000 + number * 0.41)
+        entries += span(f"{number}", 1002 + number / 100, 1003, queue="rated")
+    late = SharedStory(entries)  # those who began long after they were decided do not count
+    assert list(rates_are_kept(late, jobs)) == []
+    near = {id: Ended(id=id, queue="rated", state="completed", started_at=1001.9) for id in jobs}
+    assert len(list(rates_are_kept(late, near))) == 2  # they were decided at once, and begun
+
+
+# how often
+
+
+def test_all_rounds_together_are_what_was_asked_for() -> None:
+    for counts in (USUAL, Counts(kills=7, cuts=3), Counts(terminations=1)):
+        rounds = counts.rounds()
+        assert sum(one.total for one in rounds) == counts.total
+    assert len(USUAL.rounds()) == 10
+
+
+def test_to_name_a_part_leaves_out_the_others() -> None:
+    nothing = dict.fromkeys(PARTS)
+    assert Counts.of(nothing, each=None) == USUAL
+    assert Counts.of(nothing, each=2).total == 14
+    assert Counts.of({**nothing, "kills": 5}, each=None) == Counts(kills=5)
