@@ -21,7 +21,7 @@ help: ## Show what can be made
 	@echo "make check      formatting, lint, types and layers"
 	@echo "make format     put the code into the agreed form"
 	@echo "make simulate   worlds full of trouble: 2 minutes (SEEDS=5000 for more)"
-	@echo "make chaos      real kills, bad disks, power cuts: a quarter of an hour"
+	@echo "make chaos      real kills, bad disks, power cuts, many processes: half an hour"
 	@echo "make mutations  take out guards; somebody must notice each: 8 minutes"
 	@echo "make bench      races on SQLite and PostgreSQL: half an hour (ARGS=postgres for one)"
 	@echo "make setup      only create $(VENV) and install into it"

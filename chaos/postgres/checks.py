@@ -89,6 +89,13 @@ class SharedStory(Story):
             if freeze.is_long
         )
 
+    def first_begins(self) -> dict[str, Span]:
+        """Return where each job began at first, stale or not."""
+        first: dict[str, Span] = {}
+        for span in self.every:
+            first.setdefault(span.entry.job, span)
+        return first
+
     def seconds_after_thaw(self) -> float:
         """Return how long at most what ran when its process was frozen went on after the thaw."""
         longest = 0

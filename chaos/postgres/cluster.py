@@ -51,7 +51,7 @@ class Cluster:
         self.network = network
         self.dsn = server.new_database()
         self.seats: list[Seat] = []
-        self.is_away = False  # the database, because it is being restarted
+        self.away_until: int | None = 0  # since when the server runs; None while it does not
         self._folder = folder
         self._seed = seed
         self._numbers = itertools.count(1)
@@ -68,12 +68,16 @@ class Cluster:
             f"{kind}-{len(self.seats) + 1}{'-inside' if inside else ''}",
             "engine" if kind == "engine" else "worker",
             folder=self._folder, journal=self.journal, result=self.result, environment=facts,
-            next_number=lambda: next(self._numbers), is_away=lambda: self.is_away,
+            next_number=lambda: next(self._numbers), was_away=self._was_away,
             within=self.network.within if inside and self.network is not None else (),
         )  # fmt: skip
         seat.load = seat.load and load
         self.seats.append(seat)
         seat.occupy()
+
+    def _was_away(self, since: int) -> bool:
+        """Tell whether the server was being restarted at any time from then on."""
+        return self.away_until is None or self.away_until > since
 
     async def all_ready(self) -> None:
         for seat in self.seats:

@@ -74,7 +74,7 @@ class Seat:
     def __init__(
         self, name: str, kind: Kind, *, folder: Path, journal: Journal, result: Result,
         environment: Mapping[str, str], next_number: Callable[[], int],
-        is_away: Callable[[], bool], within: Sequence[str] = (),
+        was_away: Callable[[int], bool], within: Sequence[str] = (),
     ) -> None:  # fmt: skip
         self.name = name
         self.kind = kind
@@ -88,7 +88,7 @@ class Seat:
         self._result = result
         self._environment = dict(environment)
         self._next_number = next_number
-        self._is_away = is_away  # the database
+        self._was_away = was_away  # the server, since an instant
         self._within = within
         self._expected = False  # that the process ends
         self._closing = False
@@ -103,12 +103,13 @@ class Seat:
             with (self._folder / f"{self.name}.{number}.log").open("ab") as errors:
                 process = await self._start(number, errors)
             self._expected, self.process = False, process
-            self._journal.note("started", program=number, text=self.name)
+            started_at = self._journal.note("started", program=number, text=self.name).at
             was_ready = await self._get_ready(process)
             code = await process.ended()
             self.is_ready.clear()
             self._journal.note("dead", program=number, value=code)
-            self._judge(number, code, was_ready=was_ready)
+            excused = not was_ready and (self.is_busy or self._was_away(started_at))
+            self._judge(number, code, excused=excused)
             if not was_ready:
                 await asyncio.sleep(PAUSE_SECONDS)
 
@@ -130,10 +131,10 @@ class Seat:
         self.is_ready.set()
         return True
 
-    def _judge(self, number: int, code: int, *, was_ready: bool) -> None:
+    def _judge(self, number: int, code: int, *, excused: bool) -> None:
         if self._expected:
             return
-        if not was_ready and (self.is_busy or self._is_away()):
+        if excused:
             self._result.count("starts while the database was away")
         elif code == LEASE_LOST:
             self._result.count("processes that ended themselves in time")

@@ -35,7 +35,7 @@ async def test_every_promise_is_kept_while_leaders_workers_and_the_server_fail(
     counts = Counts(kills=2, freezes=1, restarts=1, terminations=1)
     try:
         await postgres(
-            tmp_path, result, seed=3, counts=counts, tick=lambda: None, engines=2, workers=2
+            tmp_path, result, seed=5, counts=counts, tick=lambda: None, engines=2, workers=2
         )  # fmt: skip
     except Impossible as error:
         pytest.skip(str(error))
@@ -110,6 +110,12 @@ def test_every_check_notices_what_it_is_for(name: str) -> None:
 def test_a_firing_at_no_instant_of_the_schedule_is_noticed(at: float) -> None:
     story = SharedStory([*TICKS, *tick(at, 1002.6)])
     assert len(list(CHECKS["firings missing or doubled"](story))) == 1
+
+
+def test_a_firing_that_a_thawed_process_carried_out_is_not_missing() -> None:
+    story = SharedStory([*frozen(990, 1003.9), *TICKS, *tick(1004.0, 1004.1)])
+    assert list(CHECKS["firings missing or doubled"](story)) == []
+    assert len(story.stale) == 3
 
 
 def test_a_firing_before_its_instant_is_noticed() -> None:
