@@ -128,6 +128,10 @@ class Seat:
             await process.ready()
         except Gone:
             return False
+        except TimeoutError:
+            self._result.problem(f"process {process.number} ({self.name}) did not get ready")
+            await process.kill()
+            return False
         self.is_ready.set()
         return True
 

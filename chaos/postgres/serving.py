@@ -22,7 +22,7 @@ from chaos.postgres.program import app, journal
 from fairlane import FairlaneError
 from fairlane.tasks import Call
 
-AGENTS = 3
+AGENTS = 6
 MOST_LIVE = 40  # in a queue: submitting on would only make the end longer
 LANES = [f"lane-{number}" for number in range(12)]
 LARGEST_BATCH = 1_000
@@ -69,13 +69,14 @@ class Load:
         """One of every kind, unless its queue is full."""
         chance = self._chance
         id = f"{program.PROGRAM}-{next(self._numbers)}"
-        queue = chance.choices(["lanes", "isolated", "rated", "scarce", "quick"], [9, 2, 2, 3, 8])
-        if queue[0] in self._full:
+        queues = ["lanes", "isolated", "rated", "scarce", "quick"]
+        queue = chance.choices(queues, [9, 2, 2, 3, 8])[0]
+        if queue in self._full:
             return None
         lane = chance.choice(LANES)
         # Most are short; some are long enough that a blow finds them in the middle.
         seconds = chance.uniform(0, 0.15) if chance.random() < 0.85 else chance.uniform(0.5, 2.5)
-        match queue[0]:
+        match queue:
             case "lanes" if chance.random() < 0.7:
                 failures = chance.choice([0, 0, 0, 0, 1, 2])
                 return id, program.steady.options(id=id).call(lane, seconds, failures)

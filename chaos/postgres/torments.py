@@ -8,7 +8,7 @@ from typing import Final
 
 import asyncpg
 
-from chaos.journal import now
+from chaos.journal import NANO, now
 from chaos.postgres.cluster import PATIENCE_SECONDS, Cluster
 from chaos.postgres.seats import Seat
 from chaos.run import within
@@ -17,6 +17,10 @@ SHORT_SECONDS: Final = (1.0, 6.0)  # with the time since the last renewal well b
 LONG_SECONDS: Final = (12.5, 15.0)
 # A frozen leader is followed by one who begins to count anew.
 LONG_LEADER_SECONDS: Final = (19.0, 21.0)
+
+
+MOST_REST_SECONDS: Final = 2.0  # for a new leader, so that it is struck at any moment
+BUSY_SECONDS: Final = 5.0
 
 
 class Torments:
@@ -60,6 +64,7 @@ class Torments:
         seat.is_busy = False
         seconds = await self._cluster.goes_on(since, without=number)
         self._cluster.result.longest("seconds from a leader's kill to another's start", seconds)
+        await asyncio.sleep(self._chance.uniform(0, MOST_REST_SECONDS))
         await self._most_are_ready()
         self._done("leaders killed")
 
@@ -90,9 +95,22 @@ class Torments:
             seat.is_busy = True
         else:
             seat = await self._free(inside=False)
+        await self._until_busy(seat)
         shortest, longest = LONG_LEADER_SECONDS if leader else LONG_SECONDS
         await self._freeze(seat, self._chance.uniform(shortest, longest))
         self._done("freezes longer than the lease" + (", of the leader" if leader else ""))
+
+    async def _until_busy(self, seat: Seat) -> None:
+        """Wait for a moment in which it runs something that keeps a lane, if there is one soon."""
+        since = now()
+        while now() < since + BUSY_SECONDS * NANO:
+            running: dict[str, str] = {}
+            for entry in self._cluster.entries_since(since - NANO):
+                if entry.program == seat.number and entry.queue == "lanes":
+                    running[entry.job] = entry.what
+            if "begin" in running.values():
+                return
+            await asyncio.sleep(0.02)
 
     async def _anybody(self) -> Seat:
         """Take somebody, now and then the leader."""
