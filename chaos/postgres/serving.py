@@ -75,7 +75,7 @@ class Load:
             return None
         lane = chance.choice(LANES)
         # Most are short; some are long enough that a blow finds them in the middle.
-        seconds = chance.uniform(0, 0.15) if chance.random() < 0.85 else chance.uniform(0.5, 2.5)
+        seconds = chance.uniform(0, 0.15) if chance.random() < 0.75 else chance.uniform(0.5, 3)
         match queue:
             case "lanes" if chance.random() < 0.7:
                 failures = chance.choice([0, 0, 0, 0, 1, 2])

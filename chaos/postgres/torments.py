@@ -3,7 +3,8 @@
 import asyncio
 import random
 import signal
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import Final
 
 import asyncpg
@@ -13,12 +14,10 @@ from chaos.postgres.cluster import PATIENCE_SECONDS, Cluster
 from chaos.postgres.seats import Seat
 from chaos.run import within
 
-SHORT_SECONDS: Final = (1.0, 6.0)  # with the time since the last renewal well below the lease
-LONG_SECONDS: Final = (12.5, 15.0)
-# A frozen leader is followed by one who begins to count anew.
-LONG_LEADER_SECONDS: Final = (19.0, 21.0)
-
-
+SHORT_SECONDS: Final = (2.0, 6.0)  # with the time since the last renewal well below the lease
+LONG_SECONDS: Final = (10.5, 13.0)
+LONGEST_SECONDS: Final = 17
+LONGEST_LEADER_SECONDS: Final = 23  # it is followed by one who begins to count anew
 MOST_REST_SECONDS: Final = 2.0  # for a new leader, so that it is struck at any moment
 BUSY_SECONDS: Final = 5.0
 
@@ -86,30 +85,49 @@ class Torments:
 
     async def freeze_shortly(self) -> None:
         seat = await self._anybody()
-        await self._freeze(seat, self._chance.uniform(*SHORT_SECONDS))
+        await self._until_busy(seat)
+        async with self._frozen(seat):
+            await asyncio.sleep(self._chance.uniform(*SHORT_SECONDS))
         self._done("freezes shorter than the lease")
 
     async def freeze_long(self, *, leader: bool) -> None:
+        """Freeze somebody until others do what it did, or as long as that can take."""
         if leader:
             seat, _ = await self._cluster.leader()
             seat.is_busy = True
         else:
             seat = await self._free(inside=False)
-        await self._until_busy(seat)
-        shortest, longest = LONG_LEADER_SECONDS if leader else LONG_SECONDS
-        await self._freeze(seat, self._chance.uniform(shortest, longest))
+        running = await self._until_busy(seat)
+        async with self._frozen(seat):
+            since = now()
+            await asyncio.sleep(self._chance.uniform(*LONG_SECONDS))
+            until = since + (LONGEST_LEADER_SECONDS if leader else LONGEST_SECONDS) * NANO
+            while now() < until and not self._is_overtaken(running, since):  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
         self._done("freezes longer than the lease" + (", of the leader" if leader else ""))
 
-    async def _until_busy(self, seat: Seat) -> None:
-        """Wait for a moment in which it runs something that keeps a lane, if there is one soon."""
+    def _is_overtaken(self, running: dict[str, int], since: int) -> bool:
+        return any(
+            entry.what == "begin" and entry.attempt > running.get(entry.job, entry.attempt)
+            for entry in self._cluster.entries_since(since)
+        )
+
+    async def _until_busy(self, seat: Seat) -> dict[str, int]:
+        """Wait for a moment in which it runs something that keeps a lane, if there is one soon.
+
+        Return the jobs it runs then, with the number of their attempts.
+        """
         since = now()
-        while now() < since + BUSY_SECONDS * NANO:
-            running: dict[str, str] = {}
+        while True:
+            running: dict[str, int] = {}
             for entry in self._cluster.entries_since(since - NANO):
                 if entry.program == seat.number and entry.queue == "lanes":
-                    running[entry.job] = entry.what
-            if "begin" in running.values():
-                return
+                    if entry.what == "begin":
+                        running[entry.job] = entry.attempt
+                    else:
+                        running.pop(entry.job, None)
+            if running or now() > since + BUSY_SECONDS * NANO:
+                return running
             await asyncio.sleep(0.02)
 
     async def _anybody(self) -> Seat:
@@ -120,12 +138,14 @@ class Torments:
             return seat
         return await self._free()
 
-    async def _freeze(self, seat: Seat, seconds: float) -> None:
+    @asynccontextmanager
+    async def _frozen(self, seat: Seat) -> AsyncIterator[None]:
+        """Stop a process for as long as the block lasts; then see that it works again."""
         journal, number = self._cluster.journal, seat.number
         journal.note("frozen", program=number)
         seat.signal(signal.SIGSTOP)
         try:
-            await asyncio.sleep(seconds)
+            yield
         finally:
             journal.note("thawed", program=number)
             seat.signal(signal.SIGCONT)
