@@ -16,10 +16,10 @@ from chaos.run import within
 
 SHORT_SECONDS: Final = (2.0, 6.0)  # with the time since the last renewal well below the lease
 LONG_SECONDS: Final = (10.5, 13.0)
-LONGEST_SECONDS: Final = 17
-LONGEST_LEADER_SECONDS: Final = 23  # it is followed by one who begins to count anew
+LONGEST_SECONDS: Final = 20
+LONGEST_LEADER_SECONDS: Final = 26  # it is followed by one who begins to count anew
 MOST_REST_SECONDS: Final = 2.0  # for a new leader, so that it is struck at any moment
-BUSY_SECONDS: Final = 5.0
+BUSY_SECONDS: Final = 20.0  # in which all that dead workers held is free again
 
 
 class Torments:
