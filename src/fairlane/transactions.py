@@ -10,6 +10,7 @@ from typing import Any, Final
 from fairlane.errors import UsageError
 
 _PLACE: Final = re.compile(r"\$\d")
+_IDLE: Final = 0  # as libpq numbers what a connection is doing
 _KNOWN: Final = "a connection of asyncpg or psycopg 3"
 
 
@@ -24,6 +25,8 @@ def driver_of(connection: Any) -> str:
 async def execute(connection: Any, statement: str, values: tuple[Any, ...]) -> None:
     """Execute a statement on a connection that is awaited."""
     if driver_of(connection) == "asyncpg":
+        if connection.is_closed():
+            raise UsageError("submit_inside got a connection that is closed")
         if not connection.is_in_transaction():
             raise UsageError(
                 "submit_inside needs a transaction: async with connection.transaction()"
@@ -32,6 +35,7 @@ async def execute(connection: Any, statement: str, values: tuple[Any, ...]) -> N
         return
     if not _is_awaited(connection):
         raise UsageError("this connection is not awaited; use app.sync.submit_inside")
+    _check_transaction(connection)
     await connection.execute(_PLACE.sub("%s", statement), values)
 
 
@@ -39,7 +43,14 @@ def execute_now(connection: Any, statement: str, values: tuple[Any, ...]) -> Non
     """Execute a statement on a connection that is not awaited."""
     if driver_of(connection) == "asyncpg" or _is_awaited(connection):
         raise UsageError("this connection is awaited; use `await app.submit_inside`")
+    _check_transaction(connection)
     connection.execute(_PLACE.sub("%s", statement), values)
+
+
+def _check_transaction(connection: Any) -> None:
+    """psycopg begins one by itself, unless it was told to commit every statement."""
+    if connection.autocommit and connection.info.transaction_status == _IDLE:
+        raise UsageError("submit_inside needs a transaction: with connection.transaction()")
 
 
 def _is_awaited(connection: Any) -> bool:

@@ -22,6 +22,7 @@ class Server:
         self.standing: Standing = "known"
         self.reachable = True
         self.hangs = False
+        self.problem: Exception = StoreUnavailable("no route")
         self.renewals: list[float] = []
         self.closed = False
 
@@ -36,7 +37,7 @@ class Server:
         if self.hangs:
             await self._loop.create_future()
         if not self.reachable:
-            raise StoreUnavailable("no route")
+            raise self.problem
         self.renewals.append(self._loop.time())
 
     async def close(self) -> None:
@@ -185,4 +186,16 @@ def test_who_slept_past_its_lease_goes_on_if_nobody_noticed(bench: Bench) -> Non
     bench.live(1)
     assert bench.told == ["introduce"]
     assert bench.worker.running == 1
+    bench.close()
+
+
+def test_an_error_that_nobody_foresaw_does_not_end_the_heartbeat(bench: Bench) -> None:
+    bench.server.problem = ValueError("who would have thought")
+    bench.live(1)
+    bench.server.reachable = False
+    bench.live(3)
+    bench.server.reachable = True
+    bench.live(3)
+    assert bench.told == ["introduce"]
+    assert bench.server.renewals[-1] > 4
     bench.close()

@@ -169,3 +169,23 @@ async def test_a_worker_that_ends_takes_no_work_again_when_its_lease_is_renewed(
     await other.explain(job.id)
     assert not engine.worker.accepting
     await ending
+
+
+async def test_a_leader_that_begins_as_another_worker_gets_work_again(open_app: Open) -> None:
+    leader = await open_app("leader")
+    dead = leader.worker_id
+    leader._engine.inbox.put(WorkerGone(WorkerId(dead)))
+    await eventually(lambda: leader.worker_id != dead)
+    job = await leader.run("quick")
+    async with asyncio.timeout(20):
+        assert await job.wait() == "leader"
+
+
+async def test_what_only_a_follower_declares_is_known_all_the_same(open_app: Open) -> None:
+    leader = await open_app("leader")
+    other = SharedApp(leader.shared_database, "other")
+    other.queue("more", max_concurrent=1)
+    async with other:
+        await eventually(lambda: ("queue", "more") in leader.shared_database.records)
+        job = await other.submit(other.tasks["quick"].options(queue="more").call())
+        assert await job.wait() in ("leader", "other")

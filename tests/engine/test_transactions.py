@@ -100,3 +100,16 @@ async def test_it_says_what_it_takes(app: Fairlane, postgres_dsn: str) -> None:
         await connection.close()
     with pytest.raises(UsageError, match="PostgreSQL"):
         await Fairlane("memory://").submit_inside(connection, call)
+
+
+async def test_a_connection_that_commits_each_statement_is_refused(
+    app: Fairlane, postgres_dsn: str
+) -> None:
+    call = app.tasks["double"].call(n=1)
+    connected = psycopg.AsyncConnection.connect(postgres_dsn, autocommit=True)
+    async with await connected as connection:
+        with pytest.raises(UsageError, match="needs a transaction"):
+            await app.submit_inside(connection, call)
+        async with connection.transaction():
+            [job] = await app.submit_inside(connection, call)
+    assert await job.wait() == 2

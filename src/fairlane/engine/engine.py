@@ -12,8 +12,18 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any, Final, cast
 
+import msgspec
+
 from fairlane.core.decisions import Decisions, Stop
-from fairlane.core.inputs import Ask, Command, Input, WorkerGone, WorkerJoined
+from fairlane.core.inputs import (
+    Ask,
+    Command,
+    Input,
+    Record,
+    Setting,
+    WorkerGone,
+    WorkerJoined,
+)
 from fairlane.core.job import JobId
 from fairlane.core.lifecycle import State
 from fairlane.engine.calls import Calls
@@ -34,6 +44,7 @@ from fairlane.engine.sharing import Sharing
 from fairlane.engine.threads import in_thread, to_its_end
 from fairlane.engine.waits import Waits
 from fairlane.engine.worker import Worker
+from fairlane.errors import FairlaneError
 from fairlane.ids import new_id
 from fairlane.store.protocol import Store
 from fairlane.store.shared import INBOX, NEWS, SharedStore
@@ -120,9 +131,26 @@ class Engine:
                 await self.sharing.begin()
             self.begin_to_lead()
             await self._elected.wait()
+            if not self.calls.leading:
+                self._tasks.append(asyncio.create_task(self._declare_beside()))
         except BaseException:
             await to_its_end(self._end())
             raise
+
+    async def _declare_beside(self) -> None:
+        """Have the leader take in what our program declares and nobody has declared before."""
+        kinds = ("queue", "rate", "resource", "schedule", "task")
+        try:
+            stored = {
+                (kind, name): body
+                for kind in kinds
+                for name, body in (await self.store.records(kind)).items()
+            }
+            for said in self._declare(stored):
+                if isinstance(said, Setting | Record) and (said.kind, said.name) not in stored:
+                    await self.calls.call(msgspec.structs.replace(said, key=new_id()))
+        except FairlaneError as error:
+            log.warning("what this program declares is not known to the leader yet: %s", error)
 
     def begin_to_lead(self) -> None:
         """Give the leader a thread of its own, so that user code which blocks cannot stop it."""
@@ -140,8 +168,10 @@ class Engine:
         def beat() -> None:
             try:
                 asyncio.run(heartbeat.run())
-            except Exception:
-                log.exception("the lease is no longer renewed; this process will count as dead")
+            except BaseException:
+                log.exception("the lease is no longer renewed; this process counts as dead soon")
+                if self.worker.running:
+                    self.end_process()
 
         self._beating = threading.Thread(target=beat, name="fairlane-lease", daemon=True)
         self._beating.start()
@@ -290,6 +320,8 @@ class Engine:
     def _elected_here(self, leading: bool) -> None:
         if self.calls.leading and not leading:
             self.calls.lost()
+        if leading and not self.calls.leading:
+            self._hooks.elected()
         if self.sharing is not None and self.calls.leading != leading:
             self.sharing.elected(leading=leading)
         self.calls.leading = leading

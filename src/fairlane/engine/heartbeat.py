@@ -18,7 +18,6 @@ from msgspec import Struct
 
 from fairlane.core.job import WorkerId
 from fairlane.engine.groups import Leash, boot_seconds
-from fairlane.errors import StoreError
 from fairlane.store.shared import Lease, Standing
 
 log = logging.getLogger("fairlane.lease")
@@ -135,7 +134,7 @@ class Heartbeat:
         try:
             async with asyncio.timeout(self._terms.beat_seconds / 2):
                 return await doing
-        except (StoreError, TimeoutError, OSError) as error:
+        except Exception as error:  # noqa: BLE001 - whatever it was, the lease runs out
             log.warning("the lease could not be renewed: %r", error)
             return _UNKNOWN
 

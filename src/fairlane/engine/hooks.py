@@ -45,6 +45,10 @@ class Hooks:
     def any(self) -> bool:
         return bool(self._hooks)
 
+    def elected(self) -> None:
+        """Go on from the stored cursor: another leader may have called the hooks meanwhile."""
+        self._seq = None
+
     async def prepare(self) -> None:
         """Note where the events stand, before the first job can end that a hook must hear of."""
         if self._hooks:

@@ -59,6 +59,7 @@ from fairlane.store.views import Payload
 log = logging.getLogger("fairlane.leader")
 
 _BATCH = 2_000
+_MUCH = 4 * 1024 * 1024  # characters that others sent; a store gives only so many at a time
 _FLOCK_SECONDS = 1.0  # between two looks at the leases of others
 _SKEW_SECONDS = 30.0  # between two looks at the database's clock
 _SMALL_SECONDS = 1.0  # what a clock is corrected by every now and then
@@ -275,8 +276,8 @@ class Leader:
             return []
         self._looked_at = loop_time
         rows = await self._store.take(_BATCH)
-        if len(rows) == _BATCH:
-            self._looked_at = _NEVER  # there is more
+        if len(rows) == _BATCH or sum(len(row.body) for row in rows) > _MUCH:
+            self._looked_at = _NEVER  # there may be more
         return rows
 
     async def _lives(self) -> list[Input]:
@@ -392,7 +393,7 @@ class Leader:
     ) -> None:
         inputs = [*happened, *(said for row in rows for said in _read(row))]
         if self._flock is not None:
-            self._hear(inputs)
+            inputs = self._hear(inputs)
         names = strangers(inputs, self._scheduler.board.jobs, resent=resent)
         ended = await self._store.ended(sorted(names)) if names else {}
         now = self._now()
@@ -421,11 +422,16 @@ class Leader:
         self._hand_over(inputs, starts)
         self._hall.perform(decisions, payloads, written)
 
-    def _hear(self, inputs: Sequence[Input]) -> None:
+    def _hear(self, inputs: list[Input]) -> list[Input]:
+        """Note who spoke for itself; whoever is gone does not come back by what it said before."""
         assert self._flock is not None
+        gone = {said.id for said in inputs if type(said) is WorkerGone}
         for said in inputs:
             if type(said) is WorkerJoined:
                 self._flock.heard(said.id)
+        if not gone:
+            return inputs
+        return [said for said in inputs if type(said) is not WorkerJoined or said.id not in gone]
 
     def _write_orders(self, decisions: Decisions) -> Written:
         """Make what workers are told part of the commit: whoever leads next, they will hear it."""
@@ -483,7 +489,7 @@ class Leader:
         lasting: list[Input] = [said for said in happened if not isinstance(said, Jumped)]
         alone: list[tuple[list[Input], list[InboxRow]]] = [
             *(([said], []) for said in lasting),
-            *(([], [row]) for row in rows),
+            *(piece for row in rows for piece in _pieces(row)),
         ]
         await self._load()
         while alone:
@@ -551,6 +557,17 @@ def _read(row: InboxRow) -> list[Input]:
     if row.body.startswith("["):
         return [*_decode_said.decode(row.body)]
     return [_decode_command.decode(row.body)]
+
+
+def _pieces(row: InboxRow) -> list[tuple[list[Input], list[InboxRow]]]:
+    """Return what can be tried alone: each thing that a worker said, then the row without them."""
+    if not row.body.startswith("["):
+        return [([], [row])]
+    try:
+        said = _read(row)
+    except ValueError:
+        return [([], [row])]
+    return [*(([one], []) for one in said), ([], [msgspec.structs.replace(row, body="[]")])]
 
 
 def _as_readable(said: Input) -> str:

@@ -9,6 +9,8 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Final
 
+from fairlane.errors import StoreError
+
 log = logging.getLogger("fairlane.services")
 
 _FIRST_PAUSE_SECONDS: Final = 0.5
@@ -33,10 +35,13 @@ class Service:
             try:
                 pause = await self._run_once()
                 failures = 0
-            except Exception:
+            except Exception as error:
                 failures += 1
                 pause = min(_FIRST_PAUSE_SECONDS * 2 ** min(failures, 10), _LONGEST_PAUSE_SECONDS)
-                log.exception("service %s failed; next try in %.1f s", self.name, pause)
+                if isinstance(error, StoreError):  # it says what is wrong; where does not help
+                    log.warning("%s: %s; next try in %.1f s", self.name, error, pause)
+                else:
+                    log.exception("service %s failed; next try in %.1f s", self.name, pause)
             try:
                 async with asyncio.timeout(pause):
                     await self._wake.wait()

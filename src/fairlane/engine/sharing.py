@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from fairlane.core.decisions import Orders
 from fairlane.core.inputs import FromWorker, Input
@@ -14,6 +14,7 @@ from fairlane.engine.heartbeat import Heartbeat, Terms
 from fairlane.engine.leader import Written
 from fairlane.engine.rhythm import Rhythm
 from fairlane.engine.services import Service
+from fairlane.errors import StoreUnavailable
 from fairlane.store.shared import SharedStore
 from fairlane.store.views import Payload
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from fairlane.engine.engine import Engine
 
 log = logging.getLogger("fairlane.engine")
+
+_LEASE_SECONDS: Final = 15.0
 
 
 class Sharing:
@@ -46,7 +49,14 @@ class Sharing:
         await self._store.listen(self._hinted)
         if self._engine.works:
             self._beat()
-            await self._has_lease.wait()
+            try:
+                async with asyncio.timeout(_LEASE_SECONDS):
+                    await self._has_lease.wait()
+            except TimeoutError:
+                raise StoreUnavailable(
+                    "no lease could be taken out, so this process cannot be given work; "
+                    "see the log for why the database refuses it"
+                ) from None
 
     async def end(self) -> None:
         self._is_over = True
@@ -58,6 +68,8 @@ class Sharing:
         # Who leads is handed its orders, and reads along only where one seems to be missing.
         if name == "" or (name == self._engine.worker.id and not self._courier.leading):
             self._courier.receiving.wake()
+        if name == "":
+            self._courier.sending.wake()  # the database is back
         self._engine.hinted(name)
 
     # to and from the leader
@@ -124,9 +136,8 @@ class Sharing:
 
     def _introduce_here(self) -> None:
         self._has_lease.set()
-        if not self._engine.calls.leading:  # who leads is known to himself
-            accepting = self._engine.worker.accepting
-            self._courier.put(self._engine.introduction(accepting=accepting))
+        engine = self._engine
+        engine.say(engine.introduction(accepting=engine.worker.accepting))
 
     def _renewed_here(self) -> None:
         worker = self._engine.worker

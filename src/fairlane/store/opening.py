@@ -17,7 +17,8 @@ def store_at(address: str) -> Store:
     """Return the store of an address, not yet opened."""
     scheme, separator, rest = address.partition("://")
     if not separator:
-        raise BadSetting(f'"{address}" is not the address of a database; {_EXPECTED}')
+        shown = "it" if "@" in address else f'"{address}"'  # it may hold a password
+        raise BadSetting(f"{shown} is not the address of a database; {_EXPECTED}")
     match scheme:
         case "memory" if rest.strip("/") == "":
             return MemoryStore()

@@ -32,7 +32,7 @@ _SWITCH: Final = {"on": True, "off": False}
 
 class Address:
     def __init__(self, text: str) -> None:
-        parts = urlsplit(text)
+        parts = _split(text)
         options = parse_qsl(parts.query, keep_blank_values=True)
         ours = {name: value for name, value in options if name.startswith("fairlane_")}
         theirs = [(name, value) for name, value in options if name not in ours]
@@ -76,6 +76,22 @@ class Address:
     @property
     def channel(self) -> str:
         return f"fairlane_{self.schema}"
+
+
+def _split(text: str) -> SplitResult:
+    """Take an address apart; what cannot be is not shown: a password may be anywhere in it."""
+    problem = BadSetting(
+        "the address of the database cannot be read; characters of a user name or password that "
+        f"mean something there must be percent-encoded (expected {EXPECTED})"
+    )
+    try:
+        parts = urlsplit(text)
+        _ = parts.port
+    except ValueError:
+        raise problem from None
+    if parts.fragment or "@" in parts.path or "@" in parts.query.partition("fairlane_leader=")[0]:
+        raise problem
+    return parts
 
 
 def _schema(name: str) -> str:

@@ -141,10 +141,16 @@ ORDER BY state <> 'running', band, position, id LIMIT $2
 DEPENDENCIES: Final = "SELECT job, on_job FROM fairlane.dependency"
 TAKES: Final = "SELECT key, at, job FROM fairlane.take ORDER BY number"
 GRANTS: Final = "SELECT job, token, uses FROM fairlane.stage_grant"
-TAKE: Final = """
+# No more than can be decided before the server misses a sign of the leader.
+_MOST_BYTES: Final = 16 * 1024 * 1024
+TAKE: Final = f"""
 SELECT id, key, body, at,
-    EXISTS (SELECT FROM fairlane.answer WHERE answer.key = inbox.key) AS answered
-FROM fairlane.inbox WHERE id > $1 ORDER BY id LIMIT $2
+    EXISTS (SELECT FROM fairlane.answer WHERE answer.key = waiting.key) AS answered
+FROM (
+    SELECT *, sum(octet_length(body)) OVER (ORDER BY id) - octet_length(body) AS before
+    FROM (SELECT * FROM fairlane.inbox WHERE id > $1 ORDER BY id LIMIT $2) inbox
+) waiting
+WHERE before < {_MOST_BYTES} ORDER BY id
 """
 DROP: Final = "DELETE FROM fairlane.inbox WHERE id = ANY ($1::bigint[])"
 ENDED_AS_JOBS: Final = """
