@@ -31,7 +31,7 @@ WORKERS: Final = 4
 
 async def postgres(
     folder: Path, result: Result, *, seed: int, counts: Counts, tick: Callable[[], None],
-    engines: int = ENGINES, workers: int = WORKERS,
+    engines: int = ENGINES, workers: int = WORKERS, hurried: bool = False,
 ) -> None:  # fmt: skip
     """Torment engines, workers, server and network, then judge."""
     name = f"postgres/{seed}"
@@ -42,7 +42,7 @@ async def postgres(
         for number in range(workers):
             made.seat("worker", inside=inside and number == 0)
         await made.all_ready()
-        torments = Torments(made, random.Random(name), tick)
+        torments = Torments(made, random.Random(name), tick, hurried=hurried)
         for number, part in enumerate(counts.rounds()):
             await _round(torments, part, number, random.Random(f"{name}/{number}"))
         since = now()

@@ -21,12 +21,18 @@ LONGEST_LEADER_SECONDS: Final = 26  # it is followed by one who begins to count 
 MOST_REST_SECONDS: Final = 2.0  # for a new leader, so that it is struck at any moment
 BUSY_SECONDS: Final = 20.0  # in which all that dead workers held is free again
 
+HURRIED_SECONDS: Final = 1
+
 
 class Torments:
-    def __init__(self, cluster: Cluster, chance: random.Random, tick: Callable[[], None]) -> None:
+    def __init__(
+        self, cluster: Cluster, chance: random.Random, tick: Callable[[], None],
+        *, hurried: bool = False,
+    ) -> None:  # fmt: skip
         self._cluster = cluster
         self._chance = chance
         self._tick = tick
+        self._hurried = hurried  # moments are not waited for
 
     def _done(self, what: str) -> None:
         self._cluster.result.count(what)
@@ -63,7 +69,8 @@ class Torments:
         seat.is_busy = False
         seconds = await self._cluster.goes_on(since, without=number)
         self._cluster.result.longest("seconds from a leader's kill to another's start", seconds)
-        await asyncio.sleep(self._chance.uniform(0, MOST_REST_SECONDS))
+        if not self._hurried:
+            await asyncio.sleep(self._chance.uniform(0, MOST_REST_SECONDS))
         await self._most_are_ready()
         self._done("leaders killed")
 
@@ -101,7 +108,8 @@ class Torments:
         async with self._frozen(seat):
             since = now()
             await asyncio.sleep(self._chance.uniform(*LONG_SECONDS))
-            until = since + (LONGEST_LEADER_SECONDS if leader else LONGEST_SECONDS) * NANO
+            longest = LONGEST_LEADER_SECONDS if leader else LONGEST_SECONDS
+            until = since + (HURRIED_SECONDS if self._hurried else longest) * NANO
             while now() < until and not self._is_overtaken(running, since):  # noqa: ASYNC110
                 await asyncio.sleep(0.02)
         self._done("freezes longer than the lease" + (", of the leader" if leader else ""))
@@ -118,6 +126,7 @@ class Torments:
         Return the jobs it runs then, with the number of their attempts.
         """
         since = now()
+        patience = HURRIED_SECONDS if self._hurried else BUSY_SECONDS
         while True:
             running: dict[str, int] = {}
             for entry in self._cluster.entries_since(since - NANO):
@@ -126,7 +135,7 @@ class Torments:
                         running[entry.job] = entry.attempt
                     else:
                         running.pop(entry.job, None)
-            if running or now() > since + BUSY_SECONDS * NANO:
+            if running or now() > since + patience * NANO:
                 return running
             await asyncio.sleep(0.02)
 

@@ -35,7 +35,8 @@ async def test_every_promise_is_kept_while_leaders_workers_and_the_server_fail(
     counts = Counts(kills=2, freezes=1, restarts=1, terminations=1)
     try:
         await postgres(
-            tmp_path, result, seed=5, counts=counts, tick=lambda: None, engines=2, workers=2
+            tmp_path, result, seed=5, counts=counts, tick=lambda: None, engines=2, workers=2,
+            hurried=True,
         )  # fmt: skip
     except Impossible as error:
         pytest.skip(str(error))
