@@ -1,6 +1,8 @@
 """After a crash: what was running goes back to the front once, otherwise it is failed."""
 
-from fairlane.core.inputs import Failure, Jumped
+from fairlane.core.inputs import Failure, Jumped, WorkerGone
+from fairlane.core.job import WorkerId
+from fairlane.core.lifecycle import State
 from fairlane.core.retry import Retry
 from tests.support.core import HIGH, LOW, World
 
@@ -152,3 +154,14 @@ def test_a_jump_that_was_noticed_is_not_reckoned_with_again_by_loading() -> None
     world.apply(Jumped(3600))
     due_at = world.job("a").due_at
     assert world.reloaded().job("a").due_at == due_at == world.now + 100
+
+
+def test_what_a_worker_had_not_begun_when_it_left_counts_no_crash_and_no_attempt() -> None:
+    world = World(max_concurrent=2)
+    for id in "abc":
+        world.submit(id)
+    world.apply(WorkerGone(WorkerId("w"), resigned=True))
+    assert [world.job(id).state for id in "ab"] == [State.QUEUED, State.QUEUED]
+    assert [(world.job(id).crashes, world.job(id).attempt) for id in "ab"] == [(0, 0), (0, 0)]
+    world.join("v", slots=2)
+    assert world.running == {"a", "b"}

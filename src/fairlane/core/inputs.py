@@ -176,9 +176,14 @@ class WorkerJoined(Struct, tag="worker_joined"):
 
 
 class WorkerGone(Struct, tag="worker_gone"):
-    """A worker is dead: what it ran is interrupted."""
+    """A worker is dead: what it ran is interrupted.
+
+    One that `resigned` said so itself and runs nothing: what it was given and had not begun goes
+    back to its place.
+    """
 
     id: WorkerId
+    resigned: bool = False
 
 
 class Report(Struct, tag="report"):

@@ -142,7 +142,7 @@ def workers_gone(board: Board, gone: Sequence[WorkerGone]) -> None:
 
     Workers that are gone together are handled together: what they ran keeps its order at the front.
     """
-    ids = dict.fromkeys(worker.id for worker in gone)
+    ids = {worker.id: worker.resigned for worker in gone}
     for id in ids:
         board.workers.all.pop(id, None)
         board.changes.records["worker", id] = None
@@ -150,7 +150,9 @@ def workers_gone(board: Board, gone: Sequence[WorkerGone]) -> None:
     theirs = [job for job in board.jobs.values() if job.worker in ids]
     # The one that was first must end up first, so the last goes to the front first.
     for job in sorted(theirs, key=lambda job: (job.band, job.position), reverse=True):
-        if job.state is State.RUNNING:
+        if job.state is State.RUNNING and job.worker is not None and ids[job.worker]:
+            _refused(board, job, Outcome(job.id, job.worker, job.fence, "refused"))
+        elif job.state is State.RUNNING:
             _interrupted(board, job)
         elif job.state is State.BLOCKED:
             job.reason = None

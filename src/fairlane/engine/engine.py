@@ -197,7 +197,7 @@ class Engine:
                 await self._said_everything()  # what is acknowledged goes with the worker
                 await self.sharing.end()
             if self.calls.leading or self.sharing is not None:
-                self.say(WorkerGone(self.worker.id))
+                self.say(WorkerGone(self.worker.id, resigned=True))
                 await self._said_everything()
         finally:
             await to_its_end(self._end())
