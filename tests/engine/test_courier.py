@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from fairlane.core.decisions import Orders, Stop
-from fairlane.core.inputs import FromWorker, Outcome
+from fairlane.core.inputs import FromWorker, Log, Outcome
 from fairlane.core.job import JobId, WorkerId
 from fairlane.engine.courier import Courier
 from fairlane.engine.leader import Written
@@ -103,6 +103,17 @@ def test_what_is_said_goes_into_the_inbox_together(live: Callable[[Story], None]
         await asyncio.sleep(0.1)
         assert bench.said == ["a", "b", "c"]
         assert len(bench.database.inbox) == 1
+
+    live(story)
+
+
+def test_what_cannot_be_written_takes_nothing_else_with_it(live: Callable[[Story], None]) -> None:
+    async def story(bench: Bench) -> None:
+        unwritable = Log(JobId("a"), WORKER, 1, [(0.0, "info", "\ud800")])
+        broken = Outcome(JobId("b"), WORKER, 1, "completed", value="\ud800")
+        bench.courier.put(unwritable, broken, outcome("c"))
+        await asyncio.sleep(0.1)
+        assert bench.said == ["b", "c"]
 
     live(story)
 

@@ -150,7 +150,7 @@ def _written(batch: list[FromWorker]) -> str:
     try:
         return _encode(batch).decode()
     except (TypeError, ValueError, RecursionError):
-        return _encode([_sayable(said) for said in batch]).decode()
+        return _encode([said for said in map(_sayable, batch) if said is not None]).decode()
 
 
 def _sayable(said: FromWorker) -> FromWorker | None:

@@ -216,11 +216,10 @@ class Leader:
         self._hall.elected(leading=True)
         while not self._stopping:
             rows = await self._from_others()
-            happened = self._inbox.take(_BATCH)
             back = await self._set_back()
-            if back:
-                happened.insert(0, Jumped(back))
-            happened += await self._lives()
+            lives = await self._lives()
+            # Last: what was taken out of the inbox would be lost with a look that fails.
+            happened = [*([Jumped(back)] if back else ()), *self._inbox.take(_BATCH), *lives]
             happened += self._schedules.due(self._now())
             if happened or rows or self._is_due():
                 await self._decide(happened, rows)

@@ -42,6 +42,7 @@ class Sharing:
         self._heartbeat: Heartbeat | None = None
         self._has_lease = asyncio.Event()
         self._is_over = False
+        self._rising: asyncio.Task[None] | None = None  # kept, or nobody would keep it alive
         self.services: Sequence[Service] = (self._courier.sending, self._courier.receiving)
 
     async def begin(self) -> None:
@@ -148,7 +149,7 @@ class Sharing:
         worker = self._engine.worker
         worker.begin_anew()
         self._courier.begin_anew()
-        self._loop.create_task(self._rise())
+        self._rising = self._loop.create_task(self._rise())
 
     async def _rise(self) -> None:
         """Begin as another worker, once nothing of the former one runs any more."""
