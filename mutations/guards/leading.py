@@ -96,7 +96,7 @@ LEADING: Final = (
         name="claim kept while something still runs",
         guards="Who cannot stop a job does not let another process run it beside this one.",
         file=_LEADER,
-        find="if self._flock is not None or not self._hall.still_runs():",
+        find="if not (self._company.is_alone and self._hall.still_runs()):",
         replace="if True:",
         noticed_by=(suite("tests/engine/test_guards.py"),),
     ),

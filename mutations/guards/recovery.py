@@ -62,8 +62,8 @@ RECOVERY: Final = (
         name="workers that are dead",
         guards="A leader that loads again must not take its own worker for dead.",
         file="src/fairlane/engine/leader.py",
-        find="if not self._hall.is_own(worker))",
-        replace="if worker)",
+        find="if not self._hall.is_own(worker)}",
+        replace="if worker}",
         noticed_by=(worlds(),),
     ),
     Mutation(

@@ -7,7 +7,6 @@ from mutations.mutation import Mutation, suite, worlds
 _HEARTBEAT: Final = "src/fairlane/engine/heartbeat.py"
 _COURIER: Final = "src/fairlane/engine/courier.py"
 _FLOCK: Final = "src/fairlane/engine/flock.py"
-_LEADER: Final = "src/fairlane/engine/leader.py"
 _BEATS: Final = suite("tests/engine/test_heartbeat.py")
 _SHARED: Final = worlds(seeds=60, store="shared")
 
@@ -112,9 +111,9 @@ SHARING: Final = (
     Mutation(
         name="living workers at a takeover",
         guards="A new leader does not take the workers of others for dead.",
-        file=_LEADER,
-        find="        if self._flock is None:\n            return others\n",
-        replace="        if True:\n            return others\n",
+        file="src/fairlane/engine/company.py",
+        find="        return sorted(worker for worker in others if worker not in known)\n",
+        replace="        return sorted(others)\n",
         noticed_by=(_SHARED,),
     ),
 )

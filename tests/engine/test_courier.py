@@ -10,8 +10,8 @@ import pytest
 from fairlane.core.decisions import Orders, Stop
 from fairlane.core.inputs import FromWorker, Log, Outcome
 from fairlane.core.job import JobId, WorkerId
+from fairlane.engine.company import Written
 from fairlane.engine.courier import Courier
-from fairlane.engine.leader import Written
 from fairlane.errors import StoreUnavailable
 from fairlane.store.memory_shared import SharedDatabase, SharedMemoryStore
 from fairlane.store.views import Payload

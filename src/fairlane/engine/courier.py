@@ -17,7 +17,7 @@ from fairlane.core.decisions import Orders
 from fairlane.core.inputs import Failure, FromWorker, Outcome
 from fairlane.core.job import JobId, WorkerId
 from fairlane.engine.clock import Clock
-from fairlane.engine.leader import Written
+from fairlane.engine.company import Written
 from fairlane.engine.services import Service
 from fairlane.ids import new_id
 from fairlane.store.shared import SharedStore

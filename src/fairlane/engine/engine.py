@@ -28,6 +28,7 @@ from fairlane.core.job import JobId
 from fairlane.core.lifecycle import State
 from fairlane.engine.calls import Calls
 from fairlane.engine.clock import Clock
+from fairlane.engine.company import Alone, Company, Many, Written
 from fairlane.engine.definition import Definition
 from fairlane.engine.feed import Feed
 from fairlane.engine.flock import Flock
@@ -36,7 +37,7 @@ from fairlane.engine.heartbeat import USUAL as LEASE
 from fairlane.engine.heartbeat import Heartbeat, Terms
 from fairlane.engine.hooks import Hook, Hooks
 from fairlane.engine.inbox import Inbox
-from fairlane.engine.leader import Leader, Written
+from fairlane.engine.leader import Leader
 from fairlane.engine.publishing import clean_up, remove_finished
 from fairlane.engine.rhythm import HINTED, USUAL, Rhythm
 from fairlane.engine.services import Service
@@ -90,11 +91,13 @@ class Engine:
             recheck_seconds=recheck_seconds,
         )
         self.sharing: Sharing | None = None
-        flock: Flock | None = None
+        company: Company = Alone()
         if shared:
-            self.sharing = Sharing(self, cast("SharedStore", store), clock, rhythm, terms)
+            many = cast("SharedStore", store)
+            self.sharing = Sharing(self, many, clock, rhythm, terms)
             flock = Flock(terms.lease_seconds + terms.margin_seconds, lambda: self.now())
-        self.leader = Leader(store, self.inbox, clock, self, rhythm, flock)
+            company = Many(many, flock, self.is_own)
+        self.leader = Leader(store, self.inbox, clock, self, rhythm, company)
         self._declare = declare
         self._definitions = definitions
         self.works = work

@@ -17,10 +17,9 @@ import logging
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
 import msgspec
-from msgspec import Struct
 
 from fairlane.core.decisions import Decisions, Start, Stop, last_start
 from fairlane.core.inputs import (
@@ -34,13 +33,12 @@ from fairlane.core.inputs import (
     Outcome,
     Submit,
     WorkerGone,
-    WorkerJoined,
 )
 from fairlane.core.job import Job, JobId, WorkerId
 from fairlane.core.lifecycle import State
 from fairlane.core.scheduler import Scheduler, strangers
 from fairlane.engine.clock import Clock
-from fairlane.engine.flock import Flock
+from fairlane.engine.company import NOTHING, Alone, Company, Written
 from fairlane.engine.fresh import Fresh
 from fairlane.engine.inbox import Inbox
 from fairlane.engine.rhythm import USUAL, Rhythm
@@ -60,30 +58,13 @@ log = logging.getLogger("fairlane.leader")
 
 _BATCH = 2_000
 _MUCH = 4 * 1024 * 1024  # characters that others sent; a store gives only so many at a time
-_FLOCK_SECONDS = 1.0  # between two looks at the leases of others
 _SKEW_SECONDS = 30.0  # between two looks at the database's clock
 _SMALL_SECONDS = 1.0  # what a clock is corrected by every now and then
-_ERROR_SECONDS = 0.25  # by which one clock cannot tell that another is wrong
 _NEVER = float("-inf")
-_EPOCH_STEP = 1 << 32  # more messages than one leader sends
 
 NOBODY = WorkerId("")
 _decode_command = msgspec.json.Decoder(Command)
 _decode_said = msgspec.json.Decoder(list[FromWorker])
-_encode = msgspec.json.Encoder().encode
-
-
-class Written(Struct, frozen=True):
-    """The message that holds what our worker is told, and the one before it.
-
-    A commit of which nobody knows whether it happened may have left one that was never handed over.
-    """
-
-    number: int = 0
-    after: int = 0
-
-
-NOTHING: Final = Written()
 
 
 class Hall(Protocol):
@@ -134,10 +115,10 @@ class Leader:
         clock: Clock,
         hall: Hall,
         rhythm: Rhythm = USUAL,
-        flock: Flock | None = None,
+        company: Company | None = None,
     ) -> None:
         self._store = store
-        self._flock = flock  # where workers of other processes work too
+        self._company = company or Alone()
         self._inbox = inbox
         self._clock = clock
         self._hall = hall
@@ -150,10 +131,7 @@ class Leader:
         self._stopping = False
         self._wake_at: float | None = None
         self._looked_at = _NEVER
-        self._counted_at = _NEVER
         self._measured_at = _NEVER
-        self._number = 0
-        self._written = NOTHING
         self._skew = 0.0  # by how much the database's clock is ahead of ours
         self.commits = 0
 
@@ -188,7 +166,7 @@ class Leader:
                     log.exception("leadership interrupted by an error of our own")
                     await self._pause()
         finally:
-            if self._flock is not None or not self._hall.still_runs():
+            if not (self._company.is_alone and self._hall.still_runs()):
                 await self._store.resign()  # otherwise the claim ends with the process
 
     async def _stand(self) -> None:
@@ -197,8 +175,7 @@ class Leader:
             self._hall.elected(leading=False)
             await self._inbox.stand_by(self._rhythm.standby_seconds * random.uniform(0.8, 1.2))
             return
-        self._number = epoch * _EPOCH_STEP
-        self._written = Written(self._number, self._number)
+        self._company.led(epoch)
         try:
             await self._reign()
         finally:
@@ -246,20 +223,13 @@ class Leader:
     async def _set_back(self) -> float:
         """Return by how many seconds the time that we go by was set back since the last call."""
         back = self._clock.jumped()
-        if self._flock is None:
-            return back
         loop_time = asyncio.get_running_loop().time()
         if back or loop_time - self._measured_at > _SKEW_SECONDS:
             self._measured_at = loop_time
-            skew = await self._measured()
-            back += self._skew - skew
-            self._skew = skew
-        return back if back > _SMALL_SECONDS else 0.0
-
-    async def _measured(self) -> float:
-        """Return by how much the database's clock is ahead; what may be an error is nothing."""
-        skew: float = await self._store.skew()  # type: ignore[attr-defined]
-        return skew if abs(skew) > _ERROR_SECONDS else 0.0
+            was, self._skew = self._skew, await self._company.skew()
+            if abs(was - self._skew) > _SMALL_SECONDS:
+                back += was - self._skew
+        return max(0.0, back)
 
     def _is_due(self) -> bool:
         return self._wake_at is not None and self._wake_at <= self._now()
@@ -281,16 +251,7 @@ class Leader:
 
     async def _lives(self) -> list[Input]:
         """Look at the leases of the others; nobody else may be left to say that one is dead."""
-        if self._flock is None:
-            return []
-        loop_time = asyncio.get_running_loop().time()
-        if loop_time - self._counted_at < _FLOCK_SECONDS:
-            return []
-        self._counted_at = loop_time
-        beats = await self._store.beats()  # type: ignore[attr-defined]
-        others = {worker: count for worker, count in beats.items() if not self._hall.is_own(worker)}
-        known = [w for w in self._scheduler.board.workers.all if not self._hall.is_own(w)]
-        inputs = self._flock.look(others, known)
+        inputs = await self._company.look(self._scheduler.board.workers.all)
         dead = {said.id for said in inputs if isinstance(said, WorkerGone)}
         if dead:
             log.warning("workers that no longer renew their lease: %s", ", ".join(sorted(dead)))
@@ -300,8 +261,7 @@ class Leader:
     async def _load(self) -> None:
         """Forget everything and rebuild it, then say who we are and who is dead."""
         self._clock.jumped()  # loading reckons with the clock as it is now, whatever it was
-        if self._flock is not None:
-            self._skew = await self._measured()
+        self._skew = await self._company.skew()
         now = self._now()
         self._scheduler = Scheduler()
         with _no_collections():
@@ -321,27 +281,18 @@ class Leader:
         board = self._scheduler.board
         self._records = image.records
         self._schedules.load(image.records, board.fired, now)
-        dead = self._dead(image.records)
+        dead = self._company.dead(self._others(), image.records)
         if dead:
             await self._clean_up(set(dead))
         gone = [WorkerGone(worker) for worker in dead]
         await self._commit([*gone, *self._unheard(), *self._hall.joined()], (), resent=True)
         self._hall.reloaded(self._stops())
 
-    def _dead(self, records: Mapping[tuple[str, str], str]) -> list[WorkerId]:
-        """Name those who cannot be alive now that we lead."""
+    def _others(self) -> set[WorkerId]:
+        """Name every worker but ours that is known or was given something."""
         board = self._scheduler.board
         named = {*board.workers.all, *(job.worker for job in board.jobs.values() if job.worker)}
-        others = sorted(worker for worker in named if not self._hall.is_own(worker))
-        if self._flock is None:
-            return others
-        known = [
-            msgspec.json.decode(body, type=WorkerJoined)
-            for (kind, name), body in records.items()
-            if kind == "worker" and name in board.workers.all and name in others
-        ]
-        self._flock.load(known)
-        return [worker for worker in others if worker not in board.workers.all]
+        return {worker for worker in named if not self._hall.is_own(worker)}
 
     def _own_running(self) -> list[Job]:
         jobs = self._scheduler.board.jobs.values()
@@ -352,7 +303,7 @@ class Leader:
 
         Where many work it has been told by a message, which the worker reads by itself.
         """
-        if self._flock is not None:
+        if not self._company.is_alone:
             return []
         return [
             Outcome(job.id, job.worker or NOBODY, job.fence, "refused")
@@ -390,9 +341,7 @@ class Leader:
     async def _commit(
         self, happened: Sequence[Input], rows: Sequence[InboxRow], *, resent: bool
     ) -> None:
-        inputs = [*happened, *(said for row in rows for said in _read(row))]
-        if self._flock is not None:
-            inputs = self._hear(inputs)
+        inputs = self._company.hear([*happened, *(said for row in rows for said in _read(row))])
         names = strangers(inputs, self._scheduler.board.jobs, resent=resent)
         ended = await self._store.ended(sorted(names)) if names else {}
         now = self._now()
@@ -404,7 +353,7 @@ class Leader:
             changes.answers.update(
                 (key, as_text(answer)) for key, answer in decisions.answers if key in remote
             )
-        written = self._write_orders(decisions)
+        written = self._company.write(decisions, self._scheduler.board.workers.all)
         discards = decisions.discards
         made = await self._store.payloads(discards) if discards else {}  # the commit forgets it
         if changes:
@@ -420,32 +369,6 @@ class Leader:
             self._hall.discard(made)
         self._hand_over(inputs, starts)
         self._hall.perform(decisions, payloads, written)
-
-    def _hear(self, inputs: list[Input]) -> list[Input]:
-        """Note who spoke for itself; whoever is gone does not come back by what it said before."""
-        assert self._flock is not None
-        gone = {said.id for said in inputs if type(said) is WorkerGone}
-        for said in inputs:
-            if type(said) is WorkerJoined:
-                self._flock.heard(said.id)
-        if not gone:
-            return inputs
-        return [said for said in inputs if type(said) is not WorkerJoined or said.id not in gone]
-
-    def _write_orders(self, decisions: Decisions) -> Written:
-        """Make what workers are told part of the commit: whoever leads next, they will hear it."""
-        if self._flock is None:
-            return NOTHING
-        known = self._scheduler.board.workers.all
-        orders = {worker: told for worker, told in decisions.orders.items() if worker in known}
-        if orders:
-            self._number += 1
-            decisions.changes.messages.extend(
-                (worker, self._number, _encode(told).decode()) for worker, told in orders.items()
-            )
-            if any(self._hall.is_own(worker) for worker in orders):
-                self._written = Written(self._number, self._written.number)
-        return self._written
 
     def _hand_over(self, inputs: Sequence[Input], starts: Sequence[Start]) -> None:
         """Remember what our worker has been given and not yet given back."""
@@ -540,7 +463,7 @@ class Leader:
                 decisions.to(said.worker).denied.append((said.token, problem.as_problem()))
             elif not isinstance(said, FromWorker) and said.key:
                 decisions.answers.append((said.key, answer))
-        written = self._write_orders(decisions)
+        written = self._company.write(decisions, self._scheduler.board.workers.all)
         await self._store.commit(decisions.changes, now)
         self._hall.perform(decisions, {}, written)
         for said in happened:

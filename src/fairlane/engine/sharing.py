@@ -9,9 +9,9 @@ from fairlane.core.decisions import Orders
 from fairlane.core.inputs import FromWorker, Input
 from fairlane.core.job import JobId, WorkerId
 from fairlane.engine.clock import Clock
+from fairlane.engine.company import Written
 from fairlane.engine.courier import Courier
 from fairlane.engine.heartbeat import Heartbeat, Terms
-from fairlane.engine.leader import Written
 from fairlane.engine.rhythm import Rhythm
 from fairlane.engine.services import Service
 from fairlane.errors import StoreUnavailable
