@@ -2,17 +2,19 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any, Final
 
+from fairlane.core.decisions import Changes
 from fairlane.errors import NotLeading, StoreUnavailable
-from fairlane.store.protocol import Store
+from fairlane.store.protocol import Store, Writing
 from simulation.faults import Faults, Moment
 from simulation.journal import Journal
 
 VERBS: Final = frozenset({
     "open", "close", "append", "answers", "version", "jobs", "submission", "history", "seq",
     "counts", "picture", "lanes", "events", "log", "records", "firings", "durations", "image",
-    "lead", "resign", "leader", "load", "take", "ended", "payloads", "commit",
+    "lead", "resign", "leader", "load", "take", "ended", "payloads",
     "say", "messages", "assigned", "heard", "beats", "skew",
 })  # fmt: skip
 _LEADERS: Final = frozenset({
@@ -50,12 +52,20 @@ class FaultyStore:
         async def call(*args: Any, **kwargs: Any) -> Any:
             await self._meet(name, "before")
             answer = await real(*args, **kwargs)
-            if name == "commit" and self.committed is not None:
-                await self.committed()
             await self._meet(name, "after")
             return answer
 
         return call
+
+    def commit(self, changes: Changes, at: float) -> Writing:
+        return Writing(partial(self._write, self.real.commit(changes, at)))
+
+    async def _write(self, writing: Writing) -> None:
+        await self._meet("commit", "before")
+        await writing
+        if self.committed is not None:
+            await self.committed()
+        await self._meet("commit", "after")
 
     def lease(self, worker: Any) -> Any:
         return _FaultyLease(self, self.real.lease(worker))  # type: ignore[attr-defined]

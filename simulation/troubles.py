@@ -72,14 +72,18 @@ class Troubles:
         self._journal.jumped(seconds)
         self._wall.jump(seconds)
 
+    def _is_over(self, job: str) -> bool:
+        """Tell whether a job has ended for good; else what was said of it may be on its way."""
+        retried = any(told.verb == "retry" and told.subject == job for told in self._journal.told)
+        return job in self._journal.ends and not retried
+
     def _say_again(self, host: Host) -> None:
         """Have stale outcomes come once more, with a result that would be noticed."""
         said = [outcome for other in self._hosts for outcome in other.outcomes]
         runs = {run.job for run in self._journal.running.values()}
         # What was said of a job that runs again is what could be mistaken for the present.
-        known = self._journal.ends if self._journal.shared else None  # else it may be on its way
         said = [outcome for outcome in said if outcome.job in runs] or [
-            outcome for outcome in said if known is None or outcome.job in known
+            outcome for outcome in said if not self._journal.shared or self._is_over(outcome.job)
         ]
         if said and not host.process.frozen:
             stale = msgspec.structs.replace(

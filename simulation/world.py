@@ -163,8 +163,9 @@ class World:
     async def _committed(self, host: Host, store: FaultyStore) -> None:
         """Now and then, right after a commit, see that a new leader would know the same."""
         if host.up and store is host.stores[-1] and self._dice.random() < _MEMORY_CHECKS:
-            scheduler = host.engine.leader._scheduler
-            check_memory(self.journal, scheduler, await store.real.image(), self.wall.now())
+            leader, image = host.engine.leader, await store.real.image()
+            if not leader.is_ahead:
+                check_memory(self.journal, leader._scheduler, image, self.wall.now())
 
     def _judge(self, *, views: Any, firings: list[tuple[float, Any]]) -> None:
         journal = self.journal

@@ -5,26 +5,59 @@ from typing import Final
 from mutations.mutation import Mutation, suite, worlds
 
 _LEADER: Final = "src/fairlane/engine/leader.py"
+_FLIGHT: Final = "src/fairlane/engine/flight.py"
 
 LEADING: Final = (
     Mutation(
         name="answers after the commit",
         guards="Nobody is told that a job was accepted before it is durable.",
         file=_LEADER,
-        find="            await self._store.commit(changes, now)\n            self.commits",
+        find="            await writing\n",
         replace="            told = Decisions(answers=decisions.answers)\n"
         "            self._hall.perform(told, {}, NOTHING)\n"
-        "            await self._store.commit(changes, now)\n            self.commits",
+        "            await writing\n",
         noticed_by=(worlds(),),
     ),
     Mutation(
         name="acts after the commit",
         guards="A commit that failed is not acted on.",
         file=_LEADER,
-        find="            await self._store.commit(changes, now)\n            self.commits",
-        replace="            try:\n                await self._store.commit(changes, now)\n"
-        "            except StoreUnavailable:\n                pass\n            self.commits",
+        find="            await writing\n",
+        replace="            try:\n                await writing\n"
+        "            except StoreUnavailable:\n                pass\n",
         noticed_by=(worlds(),),
+    ),
+    Mutation(
+        name="one commit after the other",
+        guards="A commit is sent off when the one before it is known to have succeeded.",
+        file=_FLIGHT,
+        find="        await self.land()\n        self._carrying =",
+        replace="        self._carrying =",
+        noticed_by=(suite("tests/engine/test_flight.py"),),
+    ),
+    Mutation(
+        name="what was decided on top of a failed commit",
+        guards="With a commit that failed, what was decided on top of it is void.",
+        file=_FLIGHT,
+        find="for batch in batches for said in batch.happened",
+        replace="for batch in batches[:1] for said in batch.happened",
+        noticed_by=(suite("tests/engine/test_flight.py"),),
+    ),
+    Mutation(
+        name="rows that are being decided",
+        guards="A row stays in the table until its commit has landed, and is decided once.",
+        file=_LEADER,
+        find="if row.id not in self._taken]",
+        replace="if row.id]",
+        noticed_by=(suite("tests/engine/test_flight.py"),),
+    ),
+    Mutation(
+        name="questions between commits",
+        guards="The database is asked about a job when the commit that may end it has landed.",
+        file=_LEADER,
+        find="            await self._flight.land()  # they may be in it\n",
+        replace="",
+        noticed_by=(suite("tests/engine/test_flight.py"),),
     ),
     Mutation(
         name="loading again after a commit that failed",

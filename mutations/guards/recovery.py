@@ -45,8 +45,8 @@ RECOVERY: Final = (
         name="order among what was interrupted",
         guards="Jobs that were interrupted together keep their order at the front.",
         file=_OUTCOMES,
-        find="key=lambda job: (job.band, job.position), reverse=True)",
-        replace="key=lambda job: (job.band, job.position))",
+        find="key=lambda job: job.position, reverse=True)",
+        replace="key=lambda job: job.position)",
         noticed_by=(suite("tests/core/test_recovery.py"),),
     ),
     Mutation(

@@ -47,8 +47,10 @@ def _check_end(journal: Journal, sent: Sent, view: JobView) -> None:
                     "stale outcomes", f"{sent.id} has the result {view.result}, not {last.number}"
                 )
         case "failed":
-            crashed = view.error is not None and view.error.code == "crash_loop"
-            if not crashed and (last is None or last.how in ("ok", None)):
+            code = view.error.code if view.error is not None else None
+            was_set_aside = code == "internal_error" and journal.was_broken
+            excused = code == "crash_loop" or was_set_aside
+            if not excused and (last is None or last.how in ("ok", None)):
                 journal.violate("ends", f"{sent.id} failed ({view.error}), its last body: {last}")
         case "cancelled":
             if "cancel" not in asked:

@@ -217,7 +217,7 @@ async def test_a_commit_that_takes_too_long_is_given_up(
 async def test_a_constraint_that_the_changes_break_comes_out_as_it_is(store: PostgresStore) -> None:
     jobs = [a_job("a", lane="x"), a_job("b", lane="x")]
     await store.commit(admitted(*jobs), NOW)
-    with pytest.raises(asyncpg.UniqueViolationError, match="job_running"):
+    with pytest.raises(asyncpg.UniqueViolationError, match="running_lane"):
         await store.commit(started(*jobs), NOW)
     firing = Firing("nightly", NOW, JobId("a"), 1, None)
     with pytest.raises(asyncpg.UniqueViolationError, match="firing_pkey"):

@@ -11,9 +11,9 @@ from fairlane.core.decisions import Changes
 from fairlane.core.job import Job
 from fairlane.core.lifecycle import FINAL, LIVE
 from fairlane.store.expiring import Expiry
-from fairlane.store.flattening import rows_of
+from fairlane.store.flattening import pieces
 from fairlane.store.sqlite import statements
-from fairlane.store.sqlite.committing import COLUMNS, STATEMENTS, Commits
+from fairlane.store.sqlite.committing import COLUMNS, STATEMENTS, Commits, sqlite_rows
 from fairlane.store.sqlite.migrating import APPLICATION_ID, migrate, migrations
 from fairlane.store.sqlite.reading import history_numbers
 from fairlane.store.views import Query
@@ -135,8 +135,8 @@ def test_a_page_of_history_walks_down_the_order_of_ending(connection: apsw.Conne
 
 
 def test_the_rows_of_a_commit_come_in_the_order_of_the_statements() -> None:
-    columns = [name for name in COLUMNS if name in rows_of(Changes(), NOW)]
-    assert list(rows_of(Changes(), NOW)) == columns
+    columns = [name for name in COLUMNS if name in sqlite_rows(Changes(), NOW)]
+    assert list(sqlite_rows(Changes(), NOW)) == columns
     fixed = {"epoch", "old_events", "old_answers", "old_takes"}
     assert set(COLUMNS) - set(columns) == fixed
 
@@ -152,7 +152,8 @@ def test_a_commit_too_large_for_one_statement_is_still_one_transaction(
     changes.left, changes.ended = over.left, over.ended
 
     def send() -> None:
-        commits.commit(changes, at=NOW, epoch=0, expiry=Expiry(), piece_bytes=2000)
+        parts = list(pieces(sqlite_rows(changes, NOW), 2000))
+        commits.commit(parts, epoch=0, expiry=Expiry())
 
     send()
     assert connection.execute("SELECT count(*) FROM job").get == 50

@@ -69,6 +69,16 @@ def test_each_goes_to_the_front_of_its_own_band() -> None:
     assert world.running == {"high"}
 
 
+def test_a_strict_queue_has_no_bands_at_the_front_either() -> None:
+    world = World(order="strict", slots=2)
+    world.submit("low", priority=LOW)
+    world.submit("high", priority=HIGH)
+    world.gone("w")
+    world.operate(max_concurrent=1)
+    world.join("w2")
+    assert world.running == {"low"}
+
+
 def test_crashes_are_counted_apart_from_failures() -> None:
     world = World()
     world.submit("a", retry=Retry(times=1, first_seconds=5))

@@ -1,12 +1,13 @@
 """A store whose commits fail when a test says so, before or after they were really made."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Literal
 
 from fairlane.core.decisions import Changes
 from fairlane.core.job import JobId
 from fairlane.errors import StoreUnavailable
-from fairlane.store.protocol import Store
+from fairlane.store.protocol import Store, Writing
 from fairlane.store.views import JobView
 
 When = Literal["before", "after"]  # an error after the commit: the leader cannot know it is stored
@@ -52,12 +53,14 @@ class FaultyStore:
             raise StoreUnavailable("the test lets this read fail")
         return await self._real.jobs(ids)
 
-    async def commit(self, changes: Changes, at: float) -> None:
-        fault = self.judge(changes)
+    def commit(self, changes: Changes, at: float) -> Writing:
+        return Writing(partial(self._write, self._real.commit(changes, at), self.judge(changes)))
+
+    async def _write(self, writing: Writing, fault: Fault | None) -> None:
         if fault is not None and fault.when == "before":
             self.spoiled += 1
             raise fault.error()
-        await self._real.commit(changes, at)
+        await writing
         if fault is not None:
             self.spoiled += 1
             raise fault.error()

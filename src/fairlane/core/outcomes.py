@@ -148,8 +148,9 @@ def workers_gone(board: Board, gone: Sequence[WorkerGone]) -> None:
         board.changes.records["worker", id] = None
         board.event("worker_changed", None, None, {"worker": id, "gone": True})
     theirs = [job for job in board.jobs.values() if job.worker in ids]
-    # The one that was first must end up first, so the last goes to the front first.
-    for job in sorted(theirs, key=lambda job: (job.band, job.position), reverse=True):
+    # The one that was first must end up first, so the last goes to the front first. Where bands
+    # count, this keeps the order in each of them; in a strict queue they do not.
+    for job in sorted(theirs, key=lambda job: job.position, reverse=True):
         if job.state is State.RUNNING and job.worker is not None and ids[job.worker]:
             _refused(board, job, Outcome(job.id, job.worker, job.fence, "refused"))
         elif job.state is State.RUNNING:

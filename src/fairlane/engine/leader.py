@@ -4,7 +4,8 @@ One process at a time leads, in a thread and on an event loop of its own, so tha
 blocks cannot cost leadership. `run` stands for election until it is stopped; `_reign` is the loop.
 
 Rules it lives by:
-- Nothing is acted on before the commit that holds it has returned.
+- Nothing is acted on before the commit that holds it has returned. The next batch may be decided
+  meanwhile (see `flight`), and what the database is asked about jobs is asked between two commits.
 - After any error in a commit nobody knows what is stored: memory is forgotten and loaded again.
 - If the database could not take it, callers are told so and what workers said is kept for the next
   try. If the inputs were at fault, they are replayed one by one; one that fails alone is answered
@@ -12,11 +13,13 @@ Rules it lives by:
 """
 
 import asyncio
+import contextlib
 import gc
 import logging
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Protocol
 
 import msgspec
@@ -39,6 +42,7 @@ from fairlane.core.lifecycle import State
 from fairlane.core.scheduler import Scheduler, strangers
 from fairlane.engine.clock import Clock
 from fairlane.engine.company import NOTHING, Alone, Company, Written
+from fairlane.engine.flight import Batch, Carry, Flight
 from fairlane.engine.fresh import Fresh
 from fairlane.engine.inbox import Inbox
 from fairlane.engine.rhythm import USUAL, Rhythm
@@ -51,7 +55,7 @@ from fairlane.errors import (
     StoreError,
     StoreUnavailable,
 )
-from fairlane.store.protocol import InboxRow, Store
+from fairlane.store.protocol import InboxRow, Store, Writing
 from fairlane.store.views import Payload
 
 log = logging.getLogger("fairlane.leader")
@@ -126,6 +130,9 @@ class Leader:
         self._scheduler = Scheduler()
         self._schedules = Schedules()
         self._fresh = Fresh()
+        self._flight = Flight(landed=inbox.poke)
+        self._arrived: list[InboxRow] = []  # from others, to be decided next
+        self._taken: set[int] = set()  # rows that are being decided and still lie in the table
         self._records: Mapping[tuple[str, str], str] = {}
         self._handed: dict[JobId, int] = {}  # assignments our worker holds, by fence
         self._stopping = False
@@ -134,6 +141,11 @@ class Leader:
         self._measured_at = _NEVER
         self._skew = 0.0  # by how much the database's clock is ahead of ours
         self.commits = 0
+
+    @property
+    def is_ahead(self) -> bool:
+        """Tell whether memory knows more than is being written."""
+        return self._flight.is_overtaken
 
     def stop(self) -> None:
         self._stopping = True
@@ -179,6 +191,9 @@ class Leader:
         try:
             await self._reign()
         finally:
+            with contextlib.suppress(Exception):  # why the reign ends is known already
+                await self._flight.land()
+            self._keep(self._flight.void().happened)
             self._keep(self._inbox.take(len(self._inbox)))  # callers are told that it is over
             self._hall.elected(leading=False)
 
@@ -198,10 +213,11 @@ class Leader:
             # Last: what was taken out of the inbox would be lost with a look that fails.
             happened = [*([Jumped(back)] if back else ()), *self._inbox.take(_BATCH), *lives]
             happened += self._schedules.due(self._now())
-            if happened or rows or self._is_due():
-                await self._decide(happened, rows)
+            if happened or rows or self._is_due() or self._flight.has_ended:
+                await self._decide(Batch(happened, rows))
             else:
                 await self._inbox.wait(self._pause_seconds())
+        await self._flight.land()
 
     async def _open(self) -> None:
         """Take in what the code declares, and what our worker may have told a former leader."""
@@ -240,14 +256,23 @@ class Leader:
         return min([self._rhythm.others_seconds, *(wait for wait in waits if wait is not None)])
 
     async def _from_others(self) -> list[InboxRow]:
+        if not self._flight:
+            await self._look()
+        rows, self._arrived = self._arrived, []
+        return rows
+
+    async def _look(self) -> None:
+        """Take over what lies in the inbox table, if it is time to look."""
         loop_time = asyncio.get_running_loop().time()
         if loop_time - self._looked_at < self._rhythm.others_seconds:
-            return []
+            return
         self._looked_at = loop_time
         rows = await self._store.take(_BATCH)
         if len(rows) == _BATCH or sum(len(row.body) for row in rows) > _MUCH:
             self._looked_at = _NEVER  # there may be more
-        return rows
+        fresh = [row for row in rows if row.id not in self._taken]
+        self._taken.update(row.id for row in fresh)
+        self._arrived += fresh
 
     async def _lives(self) -> list[Input]:
         """Look at the leases of the others; nobody else may be left to say that one is dead."""
@@ -264,6 +289,9 @@ class Leader:
         self._skew = await self._company.skew()
         now = self._now()
         self._scheduler = Scheduler()
+        self._taken.clear()
+        self._arrived.clear()
+        self._looked_at = _NEVER
         with _no_collections():
             image = await self._store.load()
             self._scheduler.load(
@@ -325,25 +353,52 @@ class Leader:
         if lost:
             self._hall.clean_up(await self._store.payloads(lost))
 
-    async def _decide(self, happened: Sequence[Input], rows: Sequence[InboxRow] = ()) -> None:
-        """Turn a batch into one commit and its effects."""
+    async def _decide(self, batch: Batch) -> None:
+        """Turn a batch into one commit and its effects, which may still be on their way after."""
         try:
-            await self._commit(happened, rows, resent=bool(rows))
+            if batch.happened or batch.rows or self._is_due():
+                await self._flight.begin(batch, self._sent_off)
+            else:
+                await self._flight.land()
         except StoreUnavailable as error:
-            await self._wait_out(happened, error)
+            await self._wait_out(self._flight.void().happened, error)
         except StoreError:
-            self._keep(happened)
+            self._keep(self._flight.void().happened)
             raise
         except Exception:
-            log.exception("a batch of %d inputs could not be committed", len(happened) + len(rows))
-            await self._replay(happened, rows)
+            void = self._flight.void()
+            count = len(void.happened) + len(void.rows)
+            log.exception("a batch of %d inputs could not be committed", count)
+            await self._replay(void.happened, void.rows)
+
+    async def _sent_off(self, batch: Batch) -> Carry:
+        carry = await self._prepare(batch, resent=bool(batch.rows))
+
+        async def carry_and_look() -> None:
+            await carry()
+            try:
+                await self._look()  # or rows would have to wait for the commit after this one
+            except StoreError:
+                self._looked_at = _NEVER  # whoever looks next will hear of it
+
+        return carry_and_look
 
     async def _commit(
         self, happened: Sequence[Input], rows: Sequence[InboxRow], *, resent: bool
     ) -> None:
-        inputs = self._company.hear([*happened, *(said for row in rows for said in _read(row))])
+        carry = await self._prepare(Batch(happened, rows), resent=resent)
+        await carry()
+
+    async def _prepare(self, batch: Batch, *, resent: bool) -> Carry:
+        """Decide a batch: memory moves on, and what is returned writes it and acts on it."""
+        rows = batch.rows
+        said_elsewhere = (said for row in rows for said in _read(row))
+        inputs = self._company.hear([*batch.happened, *said_elsewhere])
         names = strangers(inputs, self._scheduler.board.jobs, resent=resent)
-        ended = await self._store.ended(sorted(names)) if names else {}
+        ended: Mapping[JobId, Job] = {}
+        if names:
+            await self._flight.land()  # they may be in it
+            ended = await self._store.ended(sorted(names))
         now = self._now()
         decisions = self._scheduler.apply(inputs, now, ended)
         changes = decisions.changes
@@ -354,13 +409,28 @@ class Leader:
                 (key, as_text(answer)) for key, answer in decisions.answers if key in remote
             )
         written = self._company.write(decisions, self._scheduler.board.workers.all)
-        discards = decisions.discards
-        made = await self._store.payloads(discards) if discards else {}  # the commit forgets it
-        if changes:
-            await self._store.commit(changes, now)
-            self.commits += 1
+        made: Mapping[JobId, Payload] = {}
+        if decisions.discards:
+            await self._flight.land()
+            made = await self._store.payloads(decisions.discards)  # the commit forgets it
+        writing = self._store.commit(changes, now) if changes else None
         self._wake_at = decisions.wake_at
-        self._schedules.committed(changes.records, now)
+        self._schedules.follow(changes.records, now)
+        return partial(self._carry_out, inputs, decisions, writing, written, made)
+
+    async def _carry_out(
+        self,
+        inputs: Sequence[Input],
+        decisions: Decisions,
+        writing: Writing | None,
+        written: Written,
+        made: Mapping[JobId, Payload],
+    ) -> None:
+        changes = decisions.changes
+        if writing is not None:
+            await writing
+            self.commits += 1
+        self._taken.difference_update(changes.consumed)
         self._fresh.add(changes.submitted)
         self._fresh.forget(changes.ended)
         starts = [start for start in decisions.starts if self._hall.is_own(start.worker)]

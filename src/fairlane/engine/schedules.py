@@ -165,10 +165,10 @@ class Schedules:
         self._schedules.clear()
         self._next.clear()
         self._fired = dict(fired)
-        self.committed({key: body for key, body in records.items() if key[0] == "schedule"}, now)
+        self.follow({key: body for key, body in records.items() if key[0] == "schedule"}, now)
 
-    def committed(self, records: Mapping[tuple[str, str], str | None], now: float) -> None:
-        """Follow a change that is durable now, whoever made it."""
+    def follow(self, records: Mapping[tuple[str, str], str | None], now: float) -> None:
+        """Go by changed records from now on, whoever changed them."""
         for (kind, name), body in records.items():
             if kind != "schedule":
                 continue

@@ -5,7 +5,7 @@ those before it, so the frequent rows are short: what many have in common stands
 rows of its group, and what the database has already is taken from there.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -77,11 +77,18 @@ def _cut(items: list[Any], limit: int) -> Iterator[str]:
     yield encoded.decode()
 
 
-def rows_of(changes: Changes, at: float) -> dict[str, list[Any]]:
-    """Return the rows of each column, in the order of the columns."""
+def live_jobs(changes: Changes) -> tuple[list[Job], list[Job]]:
+    """Return the jobs that changed and stay, those that wait and those that run."""
     left = set(changes.left)
-    live = [job for id, job in changes.changed.items() if id not in left]
-    waiting = [job for job in live if job.state is not State.RUNNING]
+    jobs = [job for id, job in changes.changed.items() if id not in left]
+    running = [job for job in jobs if job.state is State.RUNNING]
+    waiting = [job for job in jobs if job.state is not State.RUNNING] if running != jobs else []
+    return waiting, running
+
+
+def rows_of(changes: Changes, waiting: list[Job], at: float) -> dict[str, list[Any]]:
+    """Return the rows of each column that is the same in every database."""
+    left = set(changes.left)
     kept = {(job, name): body for job, name, body in changes.kept}
     entered = {id: job for id, job in changes.entered.items() if id not in left}
     new = [
@@ -102,8 +109,6 @@ def rows_of(changes: Changes, at: float) -> dict[str, list[Any]]:
             (id, ended.ended_at, ended.result, ended.report) for id, ended in completed.items()
         ],
         "gone": changes.left,
-        "waiting": [_changed(job) for job in waiting],
-        "running": [_changed(job) for job in live if job.state is State.RUNNING],
         "new": grouped(((_shared(job, item), _own(job, item)) for job, item in new)),
         "entered": [_entered(job) for id, job in entered.items() if id not in whole],
         "submitted": [_submitted(item) for item in changes.submitted if item.id not in whole],
@@ -129,7 +134,6 @@ def rows_of(changes: Changes, at: float) -> dict[str, list[Any]]:
             (item.schedule, item.fire_at, item.job, item.count, item.reason)
             for item in changes.firings
         ],
-        "events": _event_groups(changes.events),
         "answers": [(key, body, at) for key, body in changes.answers.items()],
         "consumed": changes.consumed,
         "set_aside": changes.set_aside,
@@ -143,14 +147,14 @@ def _text(value: Any) -> str:
     return _encoder.encode(value).decode()
 
 
-def _reason(reason: Reason | None) -> str | None:
+def reason_to_text(reason: Reason | None) -> str | None:
     return None if reason is None else _text(reason)
 
 
-def _changed(job: Job) -> tuple[Any, ...]:
+def changed_row(job: Job) -> tuple[Any, ...]:
     return (
         job.id, job.band, job.position, job.state, job.attempt, job.failures, job.crashes,
-        job.fence, job.holds_lane, job.worker, job.due_at, _reason(job.reason), job.stopping,
+        job.fence, job.holds_lane, job.worker, job.due_at, reason_to_text(job.reason), job.stopping,
         job.started_at,
     )  # fmt: skip
 
@@ -158,7 +162,8 @@ def _changed(job: Job) -> tuple[Any, ...]:
 def _shared(job: Job, item: Submission) -> tuple[Any, ...]:
     return (
         job.task, job.queue, job.kind, job.band, job.state, terms_to_text(job.terms), job.exclusive,
-        job.due_at, _reason(job.reason), job.created_at, item.meta, item.options, item.schedule,
+        job.due_at, reason_to_text(job.reason), job.created_at, item.meta, item.options,
+        item.schedule,
     )  # fmt: skip
 
 
@@ -166,7 +171,8 @@ def _own(job: Job, item: Submission) -> tuple[Any, ...]:
     return job.id, job.position, job.lane, job.bucket, job.dedupe, item.digest, item.params
 
 
-def _event_groups(events: list[Event]) -> list[Group]:
+def event_groups(events: Sequence[Event]) -> list[Group]:
+    """Put events into groups of what they say; a group shares its data as text."""
     texts: dict[int, str] = {}  # by identity: most events share what they say with others
     for event in events:
         if id(event.data) not in texts:
@@ -193,7 +199,7 @@ def _entered(job: Job) -> tuple[Any, ...]:
         job.id, job.task, job.queue, job.lane, job.kind, job.band, job.position, job.state,
         terms_to_text(job.terms), job.dedupe, job.exclusive, job.digest, job.bucket, job.attempt,
         job.failures, job.crashes, job.fence, job.holds_lane, job.worker, job.due_at,
-        _reason(job.reason), job.stopping, job.created_at, job.started_at,
+        reason_to_text(job.reason), job.stopping, job.created_at, job.started_at,
     )  # fmt: skip
 
 
@@ -210,7 +216,7 @@ def _ended(ended: Ended) -> tuple[Any, ...]:
         job.id, job.state, job.task, job.queue, job.lane, job.kind, job.band, job.attempt,
         job.failures, job.crashes, job.fence, job.worker, job.started_at, job.created_at,
         ended.ended_at, ended.result, None if ended.error is None else _text(ended.error),
-        _reason(job.reason), ended.report,
+        reason_to_text(job.reason), ended.report,
     )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ import copy
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from itertools import islice
 from typing import Any, Final
 
@@ -19,7 +20,7 @@ from fairlane.core.job import Job, JobId, Reason
 from fairlane.core.lifecycle import Priority, State
 from fairlane.errors import NotLeading
 from fairlane.store.memory_database import EndedRow, MemoryDatabase
-from fairlane.store.protocol import Image, InboxRow
+from fairlane.store.protocol import Image, InboxRow, Writing
 from fairlane.store.viewing import (
     LATELY,
     ActiveJob,
@@ -262,7 +263,10 @@ class MemoryStore:
                 if start.job in self._database.details
             }
 
-    async def commit(self, changes: Changes, at: float) -> None:
+    def commit(self, changes: Changes, at: float) -> Writing:
+        return Writing(partial(self._commit, _as_they_are(changes), at))
+
+    async def _commit(self, changes: Changes, at: float) -> None:
         self._database.commit(changes, at=at, epoch=self._leading())
 
     def _leading(self) -> int:
@@ -420,3 +424,12 @@ def _fits(row: EndedRow, query: Query) -> bool:
 
 def _reason_text(reason: Reason | None) -> str | None:
     return None if reason is None else msgspec.json.encode(reason).decode()
+
+
+def _as_they_are(changes: Changes) -> Changes:
+    """Return changes whose jobs stay as they are now."""
+    return msgspec.structs.replace(
+        changes,
+        entered={id: copy.copy(job) for id, job in changes.entered.items()},
+        changed={id: copy.copy(job) for id, job in changes.changed.items()},
+    )

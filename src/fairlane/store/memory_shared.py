@@ -91,8 +91,8 @@ class SharedMemoryStore(MemoryStore):
                 database.leader_seen_at = now
             return epoch
 
-    async def commit(self, changes: Changes, at: float) -> None:
-        await super().commit(changes, at)
+    async def _commit(self, changes: Changes, at: float) -> None:
+        await super()._commit(changes, at)
         self._database.hint(NEWS, *(worker for worker, _, _ in changes.messages))
 
     def _leading(self) -> int:

@@ -10,8 +10,8 @@ Durable means durable: when `commit` or `append` returns, a power cut changes no
 raises, the caller must not assume either outcome: it loads again.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Protocol
+from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
+from typing import Any, Protocol
 
 from msgspec import Struct
 
@@ -47,6 +47,16 @@ class InboxRow(Struct):
     key: str
     body: str
     at: float
+
+
+class Writing:
+    """A commit whose changes have been read; to wait for it is to write them."""
+
+    def __init__(self, write: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        self._write = write
+
+    def __await__(self) -> Generator[Any, Any, None]:
+        return self._write().__await__()
 
 
 class Store(Protocol):
@@ -129,9 +139,10 @@ class Store(Protocol):
 
     async def payloads(self, starts: Sequence[Start]) -> Mapping[JobId, Payload]: ...
 
-    async def commit(self, changes: Changes, at: float) -> None:
+    def commit(self, changes: Changes, at: float) -> Writing:
         """Write all of it in one durable transaction, or raise.
 
+        The changes are read at once, before anybody waits: their jobs may change from then on.
         NotLeading when the epoch has moved on; StoreUnavailable when the database cannot take it
         now (full disk, lock, I/O); any other exception when the changes themselves are at fault.
         """

@@ -14,11 +14,12 @@ two rows and sent as several inside one ordinary transaction.
 
 # ruff: noqa: S608  every name that is put into SQL here is one of our own; values are bound.
 
-from collections.abc import Iterable
 from hashlib import blake2b
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from fairlane.core.decisions import Changes
+from fairlane.core.job import Job
+from fairlane.core.lifecycle import State
 from fairlane.store.expiring import Expiry
 from fairlane.store.flattening import (
     DETAIL,
@@ -32,13 +33,16 @@ from fairlane.store.flattening import (
     SHARED_DETAIL,
     SHARED_JOB,
     UNCHANGED,
+    changed_row,
     grouped,
-    pieces,
+    live_jobs,
+    reason_to_text,
     rows_of,
 )
 from fairlane.store.postgres.address import Address
 from fairlane.store.postgres.connecting import Connection
 from fairlane.store.postgres.escaping import escaped
+from fairlane.store.postgres.paging import pages
 from fairlane.store.postgres.troubles import NOT_LEADING
 
 PIECE_BYTES: Final = 64 * 1024 * 1024  # jsonb takes 256 MB; a commit needs a few times this
@@ -46,13 +50,14 @@ KEEP_COMMITTED: Final = 1000
 
 # What jobs that change together mostly have in common, and what they have not.
 SHARED_CHANGE: Final = tuple(name for name in MUTABLE if name != "position")
-OWN_CHANGE: Final = ("id", "position")
+SHARED_START: Final = ("queue", *(name for name in SHARED_CHANGE if name != "state"))
+OWN_START: Final = ("position", "lane")
 
 _TYPES: Final = {
     **dict.fromkeys(("exclusive", "holds_lane"), "boolean"),
     **dict.fromkeys(("band",), "smallint"),
     **dict.fromkeys(("attempt", "failures", "crashes", "count"), "integer"),
-    **dict.fromkeys(("fence", "seq", "number"), "bigint"),
+    **dict.fromkeys(("fence", "first", "last", "number"), "bigint"),
     **dict.fromkeys(
         ("at", "created_at", "started_at", "ended_at", "due_at", "fire_at"), "double precision"
     ),
@@ -150,17 +155,27 @@ SELECT {", ".join(f"g.{name}" for name in SHARED_DETAIL)},
     {", ".join(f"e.value ->> {OWN.index(name)}" for name in OWN_DETAIL)}
 FROM {_groups("new", SHARED)}
 """
-_EVENTS: Final = f"""
-INSERT INTO fairlane.event (seq, job, at, type, queue, data)
-SELECT (e.value ->> 0)::bigint, e.value ->> 1, g.at, g.type, g.queue, g.data
-FROM {_groups("events", ("at", "type", "queue", "data"))}
+_STARTS: Final = f"""
+INSERT INTO fairlane.running ({", ".join(("job", *OWN_START, *SHARED_START))})
+SELECT e.value ->> 0, e.value ->> 1, e.value ->> 2, {", ".join(f"g.{n}" for n in SHARED_START)}
+FROM {_groups("running", SHARED_START)}
+ON CONFLICT (job) DO UPDATE SET
+    {", ".join(f"{name} = excluded.{name}" for name in (*OWN_START, *SHARED_START))}
 """
+
+
+def _at_end(name: str) -> str:
+    value = f"coalesce(running.{name}, job.{name})" if name in MUTABLE else f"job.{name}"
+    return f"{value} AS {name}"
+
+
 _COMPLETED: Final = f"""
 WITH gone AS (
     DELETE FROM fairlane.job
     USING {_given("completed", ("id", "ended_at", "result", "report"))}
+    LEFT JOIN fairlane.running ON running.job = e.id
     WHERE job.id = e.id
-    RETURNING {", ".join(f"job.{name}" for name in UNCHANGED)}, e.ended_at, e.result, e.report
+    RETURNING {", ".join(map(_at_end, UNCHANGED))}, e.ended_at, e.result, e.report
 )
 INSERT INTO fairlane.ended ({", ".join(UNCHANGED)}, state, ended_at, result, report)
 SELECT {", ".join(f"gone.{name}" for name in UNCHANGED)}, 'completed', gone.ended_at, gone.result,
@@ -196,8 +211,9 @@ STATEMENTS: Final[tuple[tuple[str, str], ...]] = (
     ("reports", _replace("report", "reports", ("job", "body"), key=1)),
     ("completed", _COMPLETED),
     ("gone", _delete("job", "id", "gone")),
+    ("stopped", _delete("running", "job", "stopped")),
     ("waiting", _update("waiting")),
-    ("running", _update("running")),
+    ("running", _STARTS),
     ("new", _NEW_JOBS),
     ("new", _NEW_DETAILS),
     ("entered", _insert("job", "entered", JOB)),
@@ -234,7 +250,7 @@ STATEMENTS: Final[tuple[tuple[str, str], ...]] = (
     ("departed", _delete("message", "worker", "departed")),
     ("messages", _insert("message", "messages", ("worker", "number", "body"))),
     ("firings", _insert("firing", "firings", ("schedule", "fire_at", "job", "count", "reason"))),
-    ("events", _EVENTS),
+    ("events", _insert("event", "events", ("last", "first", "body"))),
     ("answers", _replace("answer", "answers", ("key", "body", "at"), key=1)),
     (
         "consumed",
@@ -244,7 +260,7 @@ STATEMENTS: Final[tuple[tuple[str, str], ...]] = (
     (  # from where the last ones ended: those are perhaps not cleaned away yet
         "old_events",
         "DELETE FROM fairlane.event "
-        "WHERE seq >= (SELECT swept FROM fairlane.leadership) AND seq < :old_events",
+        "WHERE last >= (SELECT swept FROM fairlane.leadership) AND last < :old_events",
     ),
     ("old_events", "UPDATE fairlane.leadership SET swept = :old_events"),
     ("old_answers", "DELETE FROM fairlane.answer WHERE at < :old_answers"),
@@ -293,47 +309,49 @@ _CALL: Final = (
 )
 
 
-async def commit(
-    connection: Connection,
-    address: Address,
-    changes: Changes,
-    *,
-    at: float,
-    epoch: int,
-    expiry: Expiry,
-    piece_bytes: int = PIECE_BYTES,
-) -> None:
-    """Write it in one transaction, which is one call unless it is very large."""
-    parts = list(pieces(postgres_rows(changes, at), piece_bytes))
+Call: TypeAlias = tuple[Any, ...]  # the arguments of one
+
+
+def calls_of(parts: list[tuple[str, str]], *, epoch: int, expiry: Expiry) -> list[Call]:
+    """Return the calls that make up a commit: one, unless it is very large."""
     fixed: dict[str, Any] = {
         "old_events": expiry.events,
         "old_answers": expiry.answers,
         "old_takes": expiry.takes,
     }
-    call = address.sql(_CALL)
     together = dict(parts)
     if len(together) == len(parts):
-        await _send(connection, call, epoch, fixed | together)
+        return [_call(epoch, fixed | together)]
+    return [_call(epoch, fixed), *(_call(epoch, {column: piece}) for column, piece in parts)]
+
+
+def _call(epoch: int, columns: dict[str, Any]) -> Call:
+    return (epoch, *(columns.get(name) for name in COLUMNS))
+
+
+async def commit(connection: Connection, address: Address, calls: list[Call]) -> None:
+    """Write it in one transaction; a single call is one by itself."""
+    sql = address.sql(_CALL)
+    if len(calls) == 1:
+        await connection.fetchval(sql, *calls[0])
         return
     async with connection.transaction():
-        await _send(connection, call, epoch, fixed)
-        for column, piece in parts:
-            await _send(connection, call, epoch, {column: piece})
-
-
-async def _send(connection: Connection, call: str, epoch: int, columns: dict[str, Any]) -> None:
-    await connection.fetchval(call, epoch, *(columns.get(name) for name in COLUMNS))
+        for call in calls:
+            await connection.fetchval(sql, *call)
 
 
 def postgres_rows(changes: Changes, at: float) -> dict[str, list[Any]]:
     """Return the rows of each column, in the order of the columns."""
-    rows = rows_of(changes, at)
+    waiting, running = live_jobs(changes)
+    running += (job for job in changes.entered.values() if job.state is State.RUNNING)
+    rows = rows_of(changes, waiting, at)
     completed = {row[0] for row in rows["completed"]}
     workers = {name: body for (kind, name), body in changes.records.items() if kind == "worker"}
     rows |= {
         "gone": [id for id in rows["gone"] if id not in completed],  # the others went with it
-        "waiting": _changes(rows["waiting"]),
-        "running": _changes(rows["running"]),
+        "waiting": grouped(map(_change, waiting)),
+        "running": grouped(map(_start, running)),
+        "events": list(pages(changes.events)),
         "grants": [
             (*key, uses) for key, uses in {(g[0], g[1]): g[2] for g in rows["grants"]}.items()
         ],
@@ -347,5 +365,15 @@ def postgres_rows(changes: Changes, at: float) -> dict[str, list[Any]]:
     return {column: rows[column] for column in COLUMNS if column not in FIXED}
 
 
-def _changes(rows: Iterable[tuple[Any, ...]]) -> list[Any]:
-    return grouped(((row[1], *row[3:]), (row[0], row[2])) for row in rows)
+def _change(job: Job) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """Return what a change may share with others, and what is its own."""
+    id, band, position, *rest = changed_row(job)
+    return (band, *rest), (id, position)
+
+
+def _start(job: Job) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    shared = (
+        job.queue, job.band, job.attempt, job.failures, job.crashes, job.fence, job.holds_lane,
+        job.worker, job.due_at, reason_to_text(job.reason), job.stopping, job.started_at,
+    )  # fmt: skip
+    return shared, (job.id, job.position, job.lane)

@@ -66,6 +66,7 @@ class Leadership:
         self._connection: Connection | None = None
         self._holds = False
         self._was_proven = False
+        self._turn = asyncio.Lock()  # a look may come while a commit is on its way
         self._is_allowed_silence = False
         self.epoch: int | None = None
 
@@ -147,7 +148,11 @@ class Leadership:
             raise _pooled(self._address)
 
     async def run(self, work: Callable[[Connection], Awaitable[T]]) -> T:
-        """Do something as the leader."""
+        """Do something as the leader, one thing after the other."""
+        async with self._turn:
+            return await self._run(work)
+
+    async def _run(self, work: Callable[[Connection], Awaitable[T]]) -> T:
         connection = self._connection
         if self.epoch is None or connection is None:
             raise NotLeading(

@@ -18,6 +18,7 @@ from fairlane.store.postgres import statements
 from fairlane.store.postgres.address import Address
 from fairlane.store.postgres.connecting import Connection
 from fairlane.store.postgres.escaping import plain
+from fairlane.store.postgres.paging import events_in
 from fairlane.store.postgres.rows import facts_in, jobs_in
 from fairlane.store.protocol import Image
 from fairlane.store.viewing import (
@@ -143,18 +144,8 @@ class Reading:
             oldest, newest = 1, 0
         if after > newest or after < oldest - 1:
             return None
-        return [
-            EventView(
-                seq=row["seq"],
-                type=row["type"],
-                at=datetime.fromtimestamp(row["at"], UTC),
-                job=row["job"],
-                queue=row["queue"],
-                data=_object.decode(row["data"]),
-            )
-            for row in rows
-            if row["seq"] is not None
-        ]
+        bodies = (row["body"] for row in rows if row["body"] is not None)
+        return events_in(bodies, after=after, limit=limit)
 
     async def log(self, job: JobId, limit: int) -> list[LogLine]:
         return [

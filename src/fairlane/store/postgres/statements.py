@@ -11,10 +11,10 @@ from typing import Final
 CHUNK: Final = 10_000  # jobs read in one piece
 
 _LIVE: Final = """
-    job.id, job.task, job.queue, job.lane, job.kind, job.state, job.band, job.position,
-    job.attempt, job.crashes, job.worker, job.due_at, job.reason, job.stopping, job.created_at,
-    job.started_at, NULL::double precision AS ended_at, NULL AS error, NULL AS result,
-    detail.params, detail.meta, report.body AS report, detail.options
+    live.id, live.task, live.queue, live.lane, live.kind, live.state, live.band, live.position,
+    live.attempt, live.crashes, live.worker, live.due_at, live.reason, live.stopping,
+    live.created_at, live.started_at, NULL::double precision AS ended_at, NULL AS error, NULL AS
+    result, detail.params, detail.meta, report.body AS report, detail.options
 """
 _ENDED: Final = """
     ended.id, ended.task, ended.queue, ended.lane, ended.kind, ended.state, ended.band,
@@ -23,18 +23,18 @@ _ENDED: Final = """
     ended.result, detail.params, detail.meta, ended.report, detail.options
 """
 _WITH_DETAIL: Final = """
-JOIN fairlane.detail ON detail.id = job.id LEFT JOIN fairlane.report ON report.job = job.id
+JOIN fairlane.detail ON detail.id = live.id LEFT JOIN fairlane.report ON report.job = live.id
 """
 _JOB: Final = """
-    job.id, job.task, job.queue, job.lane, job.kind, job.band, job.position, job.state, job.terms,
-    job.dedupe, job.exclusive, job.digest, job.bucket, job.attempt, job.failures, job.crashes,
-    job.fence, job.holds_lane, job.worker, job.due_at, job.reason, job.stopping, job.created_at,
-    job.started_at
+    live.id, live.task, live.queue, live.lane, live.kind, live.band, live.position, live.state,
+    live.terms, live.dedupe, live.exclusive, live.digest, live.bucket, live.attempt, live.failures,
+    live.crashes, live.fence, live.holds_lane, live.worker, live.due_at, live.reason, live.stopping,
+    live.created_at, live.started_at
 """
 
 LIVE_JOBS: Final = f"""
 SELECT {_LIVE} FROM unnest($1::text[]) wanted (id)
-JOIN fairlane.job ON job.id = wanted.id {_WITH_DETAIL}
+JOIN fairlane.live ON live.id = wanted.id {_WITH_DETAIL}
 """
 ENDED_JOBS: Final = f"""
 SELECT {_ENDED} FROM unnest($1::text[]) wanted (id)
@@ -45,29 +45,30 @@ SELECT body, at FROM fairlane.inbox
 WHERE EXISTS (SELECT FROM unnest($1::text[]) wanted (id) WHERE strpos(inbox.body, wanted.id) > 0)
 """
 RUNNING_JOBS: Final = f"""
-SELECT {_LIVE} FROM fairlane.job {_WITH_DETAIL}
-WHERE job.state = 'running' ORDER BY job.started_at, job.id
+SELECT {_LIVE} FROM fairlane.running JOIN fairlane.live ON live.id = running.job {_WITH_DETAIL}
+ORDER BY live.started_at, live.id
 """
+_IS_WAITING: Final = "NOT EXISTS (SELECT FROM fairlane.running WHERE running.job = job.id)"
 # A job that waits for others stands in no order yet and is shown after those that do.
 WAITING_JOBS: Final = f"""
 SELECT {_LIVE} FROM (
     (
         SELECT id FROM fairlane.job
-        WHERE queue = $1 AND state <> 'running' AND position > ''
+        WHERE queue = $1 AND position > '' AND {_IS_WAITING}
         ORDER BY queue, band, position LIMIT $2
     )
     UNION ALL
     (
         SELECT id FROM fairlane.job
-        WHERE queue = $1 AND state <> 'running' AND position = ''
+        WHERE queue = $1 AND position = '' AND {_IS_WAITING}
         ORDER BY queue, band LIMIT $2
     )
     LIMIT $2
-) first JOIN fairlane.job ON job.id = first.id {_WITH_DETAIL}
-ORDER BY job.position = '', job.band, job.position, job.id
+) first JOIN fairlane.live ON live.id = first.id {_WITH_DETAIL}
+ORDER BY live.position = '', live.band, live.position, live.id
 """
 COUNTS: Final = """
-SELECT queue, state, count(*) AS amount FROM fairlane.job GROUP BY queue, state
+SELECT queue, state, count(*) AS amount FROM fairlane.live GROUP BY queue, state
 """
 _LANES: Final = "SELECT queue, lane, status, last_job, checkpoint, params FROM fairlane.lane"
 LANES: Final = _LANES
@@ -82,13 +83,13 @@ SELECT queue, lane, substr(first, strpos(first, ' ') + 1) AS job FROM (
             ' ', id
         ) COLLATE "C"
     ) AS first
-    FROM fairlane.job WHERE lane IS NOT NULL {narrowed}
+    FROM fairlane.live WHERE lane IS NOT NULL {narrowed}
     GROUP BY queue, lane
 ) lanes
 """
 _ACTIVE_JOBS: Final = """
-SELECT active.queue, active.lane, job.id, job.state
-FROM ({active}) active JOIN fairlane.job ON job.id = active.job
+SELECT active.queue, active.lane, live.id, live.state
+FROM ({active}) active JOIN fairlane.live ON live.id = active.job
 """
 ACTIVE: Final = _ACTIVE_JOBS.format(active=_ACTIVE.format(narrowed=""))
 ACTIVE_OF_QUEUE: Final = _ACTIVE_JOBS.format(active=_ACTIVE.format(narrowed="AND queue = $1"))
@@ -98,21 +99,24 @@ FROM ({{numbers}}) found JOIN fairlane.ended ON ended.number = found.number
 JOIN fairlane.detail ON detail.id = ended.id
 ORDER BY ended.number DESC
 """
+# As many pages as hold so many events.
 EVENTS: Final = """
-SELECT ends.oldest, ends.newest, event.* FROM (
+SELECT ends.oldest, ends.newest, page.body FROM (
     SELECT
         (
-            SELECT min(seq) FROM fairlane.event
-            WHERE seq >= (SELECT swept FROM fairlane.leadership)
+            SELECT first FROM fairlane.event
+            WHERE last >= (SELECT swept FROM fairlane.leadership) ORDER BY last LIMIT 1
         ) AS oldest,
-        (SELECT max(seq) FROM fairlane.event) AS newest
+        (SELECT max(last) FROM fairlane.event) AS newest
 ) ends LEFT JOIN LATERAL (
-    SELECT seq, at, type, job, queue, data FROM fairlane.event
-    WHERE seq > $1 ORDER BY seq LIMIT $2
-) event ON true
-ORDER BY event.seq
+    SELECT last, body, sum(amount) OVER (ORDER BY last) - amount AS before FROM (
+        SELECT last, body, last - greatest(first - 1, $1) AS amount FROM fairlane.event
+        WHERE last > $1 ORDER BY last LIMIT $2
+    ) event
+) page ON page.before < $2
+ORDER BY page.last
 """
-LAST_SEQ: Final = "SELECT coalesce(max(seq), 0) FROM fairlane.event"
+LAST_SEQ: Final = "SELECT coalesce(max(last), 0) FROM fairlane.event"
 LOG: Final = """
 SELECT at, level, message FROM (
     SELECT number, at, level, message FROM fairlane.log
@@ -132,10 +136,10 @@ SELECT task, ended_at - started_at FROM (
 WHERE state = 'completed' AND started_at IS NOT NULL
 """
 IMAGE: Final = f"""
-SELECT {_JOB} FROM fairlane.job WHERE id > $1 ORDER BY id LIMIT {CHUNK}
+SELECT {_JOB} FROM fairlane.live WHERE id > $1 ORDER BY id LIMIT {CHUNK}
 """
 IMAGE_OF_FIRST: Final = f"""
-SELECT {_JOB} FROM fairlane.job WHERE $1::text IS NULL OR queue = $1
+SELECT {_JOB} FROM fairlane.live WHERE $1::text IS NULL OR queue = $1
 ORDER BY state <> 'running', band, position, id LIMIT $2
 """
 DEPENDENCIES: Final = "SELECT job, on_job FROM fairlane.dependency"
@@ -228,7 +232,8 @@ RAISE_EPOCH: Final = """
 UPDATE fairlane.leadership SET epoch = epoch + 1, leader = $1 RETURNING epoch
 """
 OLDEST_EVENT: Final = """
-SELECT min(seq) FROM fairlane.event WHERE seq >= (SELECT swept FROM fairlane.leadership)
+SELECT first FROM fairlane.event
+WHERE last >= (SELECT swept FROM fairlane.leadership) ORDER BY last LIMIT 1
 """
 CLOCK: Final = "SELECT extract(epoch FROM clock_timestamp())::double precision"
 HELD: Final = """

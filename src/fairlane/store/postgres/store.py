@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final, TypeVar
 
 from fairlane.core.decisions import Changes, Start
@@ -9,9 +10,16 @@ from fairlane.core.inputs import Submission
 from fairlane.core.job import Job, JobId, WorkerId
 from fairlane.errors import StoreUnavailable
 from fairlane.store.expiring import Broom
+from fairlane.store.flattening import pieces
 from fairlane.store.postgres import statements
 from fairlane.store.postgres.address import Address
-from fairlane.store.postgres.committing import commit
+from fairlane.store.postgres.committing import (
+    PIECE_BYTES,
+    Call,
+    calls_of,
+    commit,
+    postgres_rows,
+)
 from fairlane.store.postgres.connecting import (
     Connection,
     Link,
@@ -30,7 +38,7 @@ from fairlane.store.postgres.pooling import Pool
 from fairlane.store.postgres.reading import Reading
 from fairlane.store.postgres.taking import Beginning
 from fairlane.store.postgres.troubles import translated
-from fairlane.store.protocol import Image, InboxRow
+from fairlane.store.protocol import Image, InboxRow, Writing
 from fairlane.store.shared import INBOX, NEWS, Message
 from fairlane.store.views import (
     EventView,
@@ -295,15 +303,15 @@ class PostgresStore:
             lambda connection: self._reading(connection).payloads(starts)
         )
 
-    async def commit(self, changes: Changes, at: float) -> None:
-        epoch = self._leadership.epoch or 0
+    def commit(self, changes: Changes, at: float) -> Writing:
         newest = changes.events[-1].seq if changes.events else None
+        expiry = self._broom.due(newest_event=newest, at=at)
+        parts = list(pieces(postgres_rows(changes, at), PIECE_BYTES))
+        calls = calls_of(parts, epoch=self._leadership.epoch or 0, expiry=expiry)
+        return Writing(partial(self._write, calls, changes))
 
-        async def write(connection: Connection) -> None:
-            expiry = self._broom.due(newest_event=newest, at=at)
-            await commit(connection, self._address, changes, at=at, epoch=epoch, expiry=expiry)
-
-        await self._leadership.run(write)
+    async def _write(self, calls: list[Call], changes: Changes) -> None:
+        await self._leadership.run(lambda connection: commit(connection, self._address, calls))
         if changes.consumed:
             self._beginning.consumed(max(changes.consumed), time.monotonic())
         if self._address.notifies:

@@ -33,7 +33,9 @@ from fairlane.store.flattening import (
     SHARED_DETAIL,
     SHARED_JOB,
     UNCHANGED,
-    pieces,
+    changed_row,
+    event_groups,
+    live_jobs,
     rows_of,
 )
 
@@ -203,6 +205,17 @@ STATEMENTS: Final[tuple[tuple[str, str], ...]] = (
 
 COLUMNS: Final = tuple(dict.fromkeys(column for column, _ in STATEMENTS))
 
+
+def sqlite_rows(changes: Changes, at: float) -> dict[str, list[Any]]:
+    """Return the rows of each column, in the order of the columns."""
+    waiting, running = live_jobs(changes)
+    rows = rows_of(changes, waiting, at)
+    rows["waiting"] = [changed_row(job) for job in waiting]
+    rows["running"] = [changed_row(job) for job in running]
+    rows["events"] = event_groups(changes.events)
+    return {column: rows[column] for column in COLUMNS if column in rows}
+
+
 MOST_SHAPES: Final = 64
 
 
@@ -218,16 +231,8 @@ class Commits:
         self._connection = connection
         self._inserts: dict[tuple[str, ...], str] = {}
 
-    def commit(
-        self,
-        changes: Changes,
-        *,
-        at: float,
-        epoch: int,
-        expiry: Expiry,
-        piece_bytes: int = PIECE_BYTES,
-    ) -> None:
-        parts = list(pieces(rows_of(changes, at), piece_bytes))
+    def commit(self, parts: list[tuple[str, str]], *, epoch: int, expiry: Expiry) -> None:
+        """Write it in one transaction, which is one statement unless it is very large."""
         fixed: dict[str, Any] = {"epoch": epoch}
         fixed |= {
             name: value

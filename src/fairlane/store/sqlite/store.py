@@ -14,10 +14,11 @@ from fairlane.core.decisions import Changes, Start
 from fairlane.core.inputs import Submission
 from fairlane.core.job import Job, JobId
 from fairlane.errors import NotLeading, StoreUnavailable
-from fairlane.store.expiring import Broom
-from fairlane.store.protocol import Image, InboxRow
+from fairlane.store.expiring import Broom, Expiry
+from fairlane.store.flattening import pieces
+from fairlane.store.protocol import Image, InboxRow, Writing
 from fairlane.store.sqlite import forking, reading, statements
-from fairlane.store.sqlite.committing import Commits
+from fairlane.store.sqlite.committing import PIECE_BYTES, Commits, sqlite_rows
 from fairlane.store.sqlite.connecting import Handle, connect, patiently
 from fairlane.store.sqlite.courtesy import Courtesy
 from fairlane.store.sqlite.filesystem import refuse_network_file_system
@@ -246,12 +247,17 @@ class SQLiteStore:
         self._leading()
         return self._leader.run(partial(reading.payloads, starts=starts))
 
-    async def commit(self, changes: Changes, at: float) -> None:
+    def commit(self, changes: Changes, at: float) -> Writing:
         epoch = self._leading()
-        await self._yielding.stand_back()
         newest = changes.events[-1].seq if changes.events else None
         expiry = self._broom.due(newest_event=newest, at=at)
-        self._leader.run(lambda _: self._commits.commit(changes, at=at, epoch=epoch, expiry=expiry))
+        parts = list(pieces(sqlite_rows(changes, at), PIECE_BYTES))
+        return Writing(partial(self._write, parts, epoch, expiry))
+
+    async def _write(self, parts: list[tuple[str, str]], epoch: int, expiry: Expiry) -> None:
+        self._leading()
+        await self._yielding.stand_back()
+        self._leader.run(lambda _: self._commits.commit(parts, epoch=epoch, expiry=expiry))
 
     def _leading(self) -> int:
         if self._epoch is None:

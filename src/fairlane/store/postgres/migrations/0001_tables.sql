@@ -1,7 +1,9 @@
 -- Text that is compared or sorted is compared by its bytes, as the core does it: COLLATE "C".
 
--- Live jobs only: small, hot, and in the field order of core.job.Job. Every start and every end
--- leaves a dead row behind, so it is cleaned long before the usual fifth of it is dead.
+-- Live jobs only: small, hot, and in the field order of core.job.Job. To start one does not touch
+-- its row, which would be written anew with an entry in every index: what a start changes is a short
+-- row of its own in `running`. Every end leaves a dead row behind, so the table is cleaned long
+-- before the usual fifth of it is dead.
 CREATE TABLE fairlane.job (
     id text COLLATE "C" PRIMARY KEY,
     task text NOT NULL,
@@ -38,16 +40,57 @@ CREATE TABLE fairlane.job (
     autovacuum_analyze_scale_factor = 0.05
 );
 
--- A unique index takes NULLs as different, so jobs without a lane never clash here, and the
--- index also finds everything that runs.
-CREATE UNIQUE INDEX job_running ON fairlane.job (queue, lane) WHERE state = 'running';
-
 CREATE UNIQUE INDEX job_exclusive ON fairlane.job (queue, lane)
 WHERE exclusive AND lane IS NOT NULL;
 
 CREATE UNIQUE INDEX job_dedupe ON fairlane.job (dedupe) WHERE dedupe IS NOT NULL;
 
-CREATE INDEX job_waiting ON fairlane.job (queue, band, position) WHERE state <> 'running';
+CREATE INDEX job_waiting ON fairlane.job (queue, band, position);
+
+-- What is different about a job while it runs.
+CREATE TABLE fairlane.running (
+    job text COLLATE "C" PRIMARY KEY,
+    queue text COLLATE "C" NOT NULL,
+    lane text COLLATE "C",
+    band smallint NOT NULL,
+    position text COLLATE "C" NOT NULL,
+    attempt integer NOT NULL,
+    failures integer NOT NULL,
+    crashes integer NOT NULL,
+    fence bigint NOT NULL,
+    holds_lane boolean NOT NULL,
+    worker text COLLATE "C",
+    due_at double precision,
+    reason text,
+    stopping text,
+    started_at double precision
+) WITH (
+    autovacuum_vacuum_scale_factor = 0,
+    autovacuum_vacuum_threshold = 1000,
+    autovacuum_vacuum_cost_delay = 0
+);
+
+CREATE UNIQUE INDEX running_lane ON fairlane.running (queue, lane) WHERE lane IS NOT NULL;
+
+-- Live jobs as they are.
+CREATE VIEW fairlane.live AS
+SELECT job.id, job.task, job.queue, job.lane, job.kind,
+    CASE WHEN running.job IS NULL THEN job.band ELSE running.band END AS band,
+    CASE WHEN running.job IS NULL THEN job.position ELSE running.position END AS position,
+    CASE WHEN running.job IS NULL THEN job.state ELSE 'running' END AS state,
+    job.terms, job.dedupe, job.exclusive, job.digest, job.bucket,
+    CASE WHEN running.job IS NULL THEN job.attempt ELSE running.attempt END AS attempt,
+    CASE WHEN running.job IS NULL THEN job.failures ELSE running.failures END AS failures,
+    CASE WHEN running.job IS NULL THEN job.crashes ELSE running.crashes END AS crashes,
+    CASE WHEN running.job IS NULL THEN job.fence ELSE running.fence END AS fence,
+    CASE WHEN running.job IS NULL THEN job.holds_lane ELSE running.holds_lane END AS holds_lane,
+    CASE WHEN running.job IS NULL THEN job.worker ELSE running.worker END AS worker,
+    CASE WHEN running.job IS NULL THEN job.due_at ELSE running.due_at END AS due_at,
+    CASE WHEN running.job IS NULL THEN job.reason ELSE running.reason END AS reason,
+    CASE WHEN running.job IS NULL THEN job.stopping ELSE running.stopping END AS stopping,
+    job.created_at,
+    CASE WHEN running.job IS NULL THEN job.started_at ELSE running.started_at END AS started_at
+FROM fairlane.job LEFT JOIN fairlane.running ON running.job = job.id;
 
 -- What was submitted and is in neither `job` nor `ended`, written once and never changed.
 CREATE TABLE fairlane.detail (
@@ -116,16 +159,15 @@ CREATE TABLE fairlane.log (
 
 CREATE INDEX log_job ON fairlane.log (job, number);
 
+-- A page of events that were committed together. A row for each would cost more than all the rest
+-- of a commit that ends jobs, and they are only ever read in their order.
 CREATE TABLE fairlane.event (
-    seq bigint PRIMARY KEY,
-    at double precision NOT NULL,
-    type text NOT NULL,
-    job text,
-    queue text,
-    data text NOT NULL
+    last bigint PRIMARY KEY,
+    first bigint NOT NULL,
+    body text NOT NULL
 ) WITH (
     autovacuum_vacuum_scale_factor = 0.05,
-    autovacuum_vacuum_threshold = 5000,
+    autovacuum_vacuum_threshold = 1000,
     autovacuum_vacuum_cost_delay = 0
 );
 
