@@ -82,6 +82,8 @@ class Fairlane(Client):
         self._work = work
         self._queues = None if queues is None else tuple(queues)
         self._tags = tuple(tags)
+        for tag in self._tags:
+            check_name("tag", tag)
         self._stop_grace_seconds = stop_grace_seconds
         self._recheck_seconds = recheck_seconds
         self._in_a_hurry = False

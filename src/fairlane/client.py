@@ -29,6 +29,7 @@ from fairlane.core.job import JobId
 from fairlane.core.lifecycle import FINAL
 from fairlane.core.queues import QueueChanges, QueueOptions, settings_from
 from fairlane.core.scheduler import Scheduler
+from fairlane.core.settings import check_name, check_text
 from fairlane.engine.schedules import Rules, Schedule, fire, ruled
 from fairlane.errors import BadSetting, Conflict, NotFound, UnknownName, UsageError
 from fairlane.ids import new_id
@@ -49,7 +50,7 @@ from fairlane.store.views import (
     Page,
     Query,
 )
-from fairlane.tasks import Call, Options, Task, as_call, check_name
+from fairlane.tasks import Call, Options, Task, as_call
 from fairlane.transactions import execute, execute_now
 
 if TYPE_CHECKING:
@@ -79,6 +80,7 @@ class Client:
 
     async def call(self, command: Command) -> Any:
         """Have the leader carry out a command."""
+        _check_names(command)
         return await self._on_loop(self._engine.call(command))
 
     # submitting
@@ -171,6 +173,7 @@ class Client:
         return Job(self, JobId(id))  # type: ignore[arg-type]
 
     async def show(self, id: str) -> JobView:
+        check_text("id of a job", id)
         found = await self._on_loop(self._store.jobs([JobId(id)]))
         if id not in found:
             raise NotFound(f"job {id} does not exist")
@@ -178,6 +181,7 @@ class Client:
 
     async def wait_for(self, id: str) -> JobView:
         """Return the job once it has ended, however it ended."""
+        check_text("id of a job", id)
         return await self._on_loop(self._engine.waits.ended(JobId(id)))  # type: ignore[no-any-return]
 
     async def explain(self, id: str) -> dict[str, Any]:
@@ -185,6 +189,7 @@ class Client:
         return await self.call(Explain(new_id(), JobId(id)))  # type: ignore[no-any-return]
 
     async def log(self, id: str, *, limit: int = 1000) -> list[LogLine]:
+        check_text("id of a job", id)
         return await self._on_loop(self._store.log(JobId(id), limit=limit))  # type: ignore[no-any-return]
 
     async def history(
@@ -205,6 +210,9 @@ class Client:
         for state in states:
             if state not in FINAL:
                 raise UnknownName("final state", state, FINAL)
+        for what, name in (("task", task), ("lane", lane), ("cursor", cursor)):
+            if name is not None:
+                check_text(what, name)
         query = Query(
             states=tuple(states), task=task, queue=queue, lane=lane,
             since=None if since is None else since.timestamp(),
@@ -336,11 +344,12 @@ class Client:
         return [lane_without_secrets(view) for view in await self._lanes(queue)]
 
     async def _lanes(self, queue: str | None) -> list[LaneView]:
+        if queue is not None:
+            check_text("queue", queue)
         return await self._on_loop(self._store.lanes(queue))  # type: ignore[no-any-return]
 
     async def save_lane(self, queue: str, lane: str, call: Call[Any] | None) -> None:
         """Save what a lane runs; refused while it has an active job. None forgets it."""
-        check_name("lane", lane)
         body = None
         if call is not None:
             params = msgspec.json.decode(call.params)
@@ -397,6 +406,7 @@ class Client:
         await self._change_schedule(name, lambda was: was.changed_to(rules, now, submission))
 
     async def firings(self, schedule: str, *, limit: int = 50) -> list[FiringView]:
+        check_text("schedule", schedule)
         return await self._on_loop(self._store.firings(schedule, limit=limit))  # type: ignore[no-any-return]
 
     async def pause_schedule(self, name: str) -> None:
@@ -442,6 +452,16 @@ class Client:
         if name not in known:
             raise UnknownName("schedule", name, known)
         return known[name]
+
+
+def _check_names(command: Command) -> None:
+    """Refuse what no store could look for; the names of a submission were checked one by one."""
+    if not isinstance(command, Submit):
+        for field in set(command.__struct_fields__) - {"body", "instead_of", "params"}:
+            given = getattr(command, field)
+            for name in given if isinstance(given, tuple) else (given,):
+                if isinstance(name, str):
+                    check_text(field, name)
 
 
 def _deleted(schedule: Schedule) -> Schedule | None:

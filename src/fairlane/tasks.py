@@ -24,12 +24,11 @@ from fairlane.core.inputs import Submission
 from fairlane.core.job import JobId, Terms
 from fairlane.core.lifecycle import Priority
 from fairlane.core.retry import Retry
-from fairlane.core.settings import is_count, settings_as
+from fairlane.core.settings import check_text, is_count, settings_as
 from fairlane.engine.declared import Declared
 from fairlane.engine.definition import Definition, Template, fill
 from fairlane.engine.outputs import Policy, resolve
 from fairlane.engine.parameters import digest
-from fairlane.engine.texts import storable
 from fairlane.engine.triggers import LAST_INSTANT
 from fairlane.errors import BadSetting, TooLarge, UsageError
 from fairlane.ids import new_id
@@ -42,7 +41,6 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 LARGEST_META: Final = 64 * 1024
-LONGEST_NAME: Final = 1_000
 _ID: Final = re.compile(r"[A-Za-z0-9_.:-]{1,100}")
 _A_COUNT: Final = "a whole number, 0 or more"
 
@@ -162,15 +160,19 @@ class Call(Generic[R]):
         requires = tuple(sorted(_filled(policies.requires, values)))
         dedupe = options.dedupe if options.dedupe is not None else fill(policies.dedupe, values)
         bucket = fill(policies.bucket, values)
-        check_name("lane", lane)
-        check_name("dedupe key", dedupe)
-        check_name("bucket", bucket)
+        queue = options.queue or policies.queue
+        named = (("queue", queue), ("lane", lane), ("dedupe key", dedupe), ("bucket", bucket))
+        for what, text in named:
+            if text is not None:
+                check_text(what, text)
         for key in limits:
-            check_name("limit", key)
+            check_text("limit", key)
+        for tag in requires:
+            check_text("tag", tag)
         return Submission(
             id=id,
             task=self.task.name,
-            queue=options.queue or policies.queue,
+            queue=queue,
             lane=lane,
             kind=options.kind,
             priority=options.priority,
@@ -234,16 +236,10 @@ def _filled(templates: Sequence[Template], values: Mapping[str, Any]) -> tuple[s
 
 
 def _ids(jobs: Sequence[Any]) -> tuple[JobId, ...]:
-    return tuple(JobId(getattr(job, "id", job)) for job in jobs) if jobs else ()
-
-
-def check_name(what: str, name: str | None) -> None:
-    if name is None:
-        return
-    if len(name) > LONGEST_NAME:
-        raise TooLarge(f"the {what}", len(name), LONGEST_NAME)
-    if storable(name) != name:
-        raise BadSetting(f"the {what} {name!r} holds characters that cannot be stored")
+    ids = tuple(JobId(getattr(job, "id", job)) for job in jobs) if jobs else ()
+    for id in ids:
+        check_text("id of a job", id)
+    return ids
 
 
 def _own_id(id: str) -> JobId:

@@ -9,9 +9,10 @@ from typing import Any, Final, TypeVar, get_args, get_type_hints
 import msgspec
 from msgspec import Struct
 
-from fairlane.errors import BadSetting
+from fairlane.errors import BadSetting, TooLarge
 
 LARGEST_COUNT: Final = 2**63 - 1  # what a database keeps as a whole number
+LONGEST_NAME: Final = 1_000  # bytes; an index of PostgreSQL takes 2,704 for all of its columns
 
 S = TypeVar("S", bound=Struct)
 
@@ -35,6 +36,30 @@ def is_count(value: object, *, least: int = 0) -> bool:
 def check_name(what: str, name: object) -> None:
     if not isinstance(name, str) or not name:
         raise BadSetting(f"the name of a {what} is {name!r}; it must be text, and not empty")
+    check_text(f"name of the {what}", name)
+
+
+def check_text(what: str, text: str) -> None:
+    """Raise unless every store can keep this text and find things by it."""
+    given: object = text
+    if not isinstance(given, str):
+        raise BadSetting(f"the {what} is {given!r:.80}; it must be text")
+    if text.isascii() and "\x00" not in text and len(text) <= LONGEST_NAME:
+        return
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError:
+        wrong = "half of a surrogate pair, such as a file name that is not UTF-8 has"
+    else:
+        if "\x00" not in text:
+            if size > LONGEST_NAME:
+                raise TooLarge(f"the {what}", size, LONGEST_NAME)
+            return
+        wrong = "the character NUL"
+    raise BadSetting(
+        f"the {what} is {text[:80]!r} and holds {wrong}, which cannot be stored; leave it out or "
+        "write it in another way"
+    )
 
 
 def check_amounts(kind: str, name: str, values: Mapping[str, Any]) -> None:

@@ -40,11 +40,10 @@ class Definition:
         if not callable(function):
             raise BadSetting(f"a task is made of a function, got {function!r}")
         self.function = function
-        if name is not None:
-            check_name("task", name)
         self.name: str = name or str(getattr(function, "__name__", ""))
         if not self.name or self.name == "<lambda>":
             raise BadSetting("a task needs a name: decorate a function, or say name=…")
+        check_name("task", self.name)
         self.is_async = inspect.iscoroutinefunction(function)
         signature = signature_of(self.name, function)
         given = list(signature.parameters.values())

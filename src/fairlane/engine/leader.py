@@ -34,6 +34,7 @@ from fairlane.core.inputs import (
     Jumped,
     Keep,
     Outcome,
+    Skipped,
     Submit,
     WorkerGone,
 )
@@ -542,6 +543,17 @@ class Leader:
                 failure = Failure(problem.code, problem.message, retryable=False)
                 failed = Outcome(said.job, said.worker, said.fence, "failed", failure=failure)
                 await self._commit([failed], (), resent=True)
+            elif isinstance(said, Submit) and answer is problem:
+                await self._commit(_missed(said, problem.message), (), resent=True)
+
+
+def _missed(command: Submit, reason: str) -> list[Input]:
+    """Return that a firing came to nothing: otherwise it would be due again at once, for ever."""
+    return [
+        Skipped("", job.schedule, job.fire_at, 1, reason)
+        for job in command.jobs
+        if job.schedule is not None and job.fire_at is not None and not job.by_hand
+    ]
 
 
 def _read(row: InboxRow) -> list[Input]:

@@ -5,6 +5,7 @@ knows which half-written file to remove; and again when it is published, so that
 knows what this job made.
 """
 
+import hashlib
 import os
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import partial
@@ -13,6 +14,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from fairlane.core.settings import LONGEST_NAME
 from fairlane.engine.outputs import (
     OutputRecord,
     OutputRegistry,
@@ -58,6 +60,13 @@ def clean_up(kept: Mapping[str, str]) -> list[Path]:
 def remove_finished(kept: Mapping[str, str]) -> list[Path]:
     """Remove what a job has published, because its canceller said so."""
     return remove_published(r.published for r in records(kept) if r.published is not None)
+
+
+def _name(path: Path) -> str:
+    """Name an output by its path, or by a digest: a path may be longer than any name."""
+    text = str(path)
+    long = len(text.encode(errors="replace")) > LONGEST_NAME
+    return hashlib.blake2b(os.fsencode(text), digest_size=16).hexdigest() if long else text
 
 
 class Publishing:
@@ -120,7 +129,7 @@ class Publishing:
             policy=output.policy,
             published=None if published is None else str(published),
         )
-        name = _PREFIX + str(output.final)
+        name = _PREFIX + _name(output.final)
         body = msgspec.json.encode(record).decode()
         await self._keep(name, body)
         self._kept[name] = body

@@ -14,10 +14,11 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from fairlane.core.retry import Retry
+from fairlane.core.settings import check_text
 from fairlane.engine.classify import classify
 from fairlane.engine.link import Link
 from fairlane.engine.parameters import Results
-from fairlane.engine.texts import storable
+from fairlane.engine.texts import storable, storable_name
 from fairlane.errors import TimedOut, UsageError
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class _StageBase:
                 f"the name of a stage must be a text of up to {LONGEST_NAME} characters, "
                 f"got {str(name)[:50]!r}"
             )
-        self.name = storable(name)
+        self.name = storable_name(name)
         self._body = body
         self._kept = kept
         self._begun = begun
@@ -120,6 +121,8 @@ class _StageBase:
                 raise UsageError(
                     f'stage "{self.name}" uses {amount!r} of "{resource}": it must be 1 or more'
                 )
+        for key in limits:
+            check_text("limit", key)
         try:
             value = await self._attempts(
                 function, args, named, retry, needs, tuple(limits), timeout_seconds

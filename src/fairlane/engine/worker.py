@@ -23,7 +23,7 @@ from fairlane.engine.clock import Clock
 from fairlane.engine.definition import Definition
 from fairlane.engine.groups import Leash
 from fairlane.engine.outputs import OutputRegistry
-from fairlane.engine.texts import storable
+from fairlane.engine.texts import storable, storable_name
 from fairlane.errors import Conflict, FairlaneError
 from fairlane.ids import new_id
 from fairlane.store.views import Payload, ReportBody
@@ -188,7 +188,7 @@ class Worker:
     def logged(self, attempt: Attempt, level: str, message: str) -> None:
         lines = self._lines.setdefault(attempt, [])
         if len(lines) < _MOST_LINES:
-            lines.append((self._clock.now(), storable(level), storable(message)))
+            lines.append((self._clock.now(), storable_name(level), storable(message)))
         elif len(lines) == _MOST_LINES:
             lines.append(
                 (self._clock.now(), "warning", "… more lines than can be kept were dropped")

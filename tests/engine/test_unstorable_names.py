@@ -1,0 +1,134 @@
+"""Names that no database keeps are refused by their caller's own call, the same on every store."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+import pytest
+
+from fairlane import BadSetting, Context, Fairlane, JobFailed, TooLarge
+from fairlane.core.inputs import Record
+from fairlane.engine.schedules import ruled
+from fairlane.ids import new_id
+from fairlane.testing import running
+from tests.support.eventually import eventually
+
+NUL = "a\x00b"
+HALF = "a\ud800b"
+UNSTORABLE = pytest.mark.parametrize("name", [NUL, HALF], ids=["nul", "surrogate"])
+
+
+@UNSTORABLE
+def test_what_is_declared_has_names_that_can_be_stored(name: str) -> None:
+    app = Fairlane("memory://")
+
+    def work() -> None: ...
+
+    wrong: list[Callable[[], Any]] = [
+        lambda: app.queue(name),
+        lambda: app.limit(name, starts=1, per_seconds=1),
+        lambda: app.resource(name, 1),
+        lambda: app.task(name=name)(work),
+        lambda: app.schedule(name, app.task(work).call(), every_seconds=60),
+        lambda: Fairlane("memory://", tags=[name]),
+    ]
+    for declare in wrong:
+        with pytest.raises(BadSetting, match="cannot be stored; leave it out"):
+            declare()
+
+
+async def test_what_templates_give_is_refused_when_it_is_submitted(app: Fairlane) -> None:
+    app.limit("site", starts=9, per_seconds=1)
+    app.task(name="lane", lane="{name}")(takes_name)
+    app.task(name="dedupe", dedupe="{name}")(takes_name)
+    app.task(name="bucket", bucket="{name}")(takes_name)
+    app.task(name="limits", limits=["site:{name}"])(takes_name)
+    app.task(name="requires", requires=["{name}"])(takes_name)
+    async with running(app):
+        for task in app.tasks.values():
+            with pytest.raises(BadSetting, match=r"'[a-z:]*a\\x00b' and holds the character NUL"):
+                await task.submit(name=NUL)
+            with pytest.raises(BadSetting, match="NUL"):
+                await app.save_schedule("often", task.call(name=NUL), every_seconds=60)
+        task = app.tasks["lane"]
+        for chosen in (task.options(queue=HALF), task.options(lane=HALF),
+                       task.options(dedupe=HALF), task.options(depends_on=[HALF])):  # fmt: skip
+            with pytest.raises(BadSetting, match="cannot be stored"):
+                await chosen.submit(name="fine")
+
+
+async def takes_name(name: str) -> None: ...
+
+
+async def test_a_name_is_bounded_by_its_bytes(app: Fairlane) -> None:
+    app.task(name="work", lane="{name}")(takes_name)
+    async with running(app):
+        await (await app.tasks["work"].submit(name="é" * 500)).wait()
+        with pytest.raises(TooLarge, match="1,002 bytes, the limit is 1,000"):
+            await app.tasks["work"].submit(name="é" * 501)
+
+
+@UNSTORABLE
+async def test_nothing_is_looked_for_by_such_a_name(app: Fairlane, name: str) -> None:
+    app.task(name="work")(takes_name)
+    call = app.tasks["work"].call(name="fine")
+    wrong: list[Callable[[], Awaitable[Any]]] = [
+        lambda: app.show(name), lambda: app.wait_for(name), lambda: app.log(name),
+        lambda: app.explain(name), lambda: app.job(name).cancel(), lambda: app.job(name).retry(),
+        lambda: app.history(lane=name), lambda: app.history(task=name), lambda: app.lanes(name),
+        lambda: app.firings(name), lambda: app.pause(name), lambda: app.is_queued(name),
+        lambda: app.is_running("default", name), lambda: app.save_lane("default", name, call),
+        lambda: app.save_schedule(name, call, every_seconds=60),
+        lambda: app.set_limit(name, starts=1, per_seconds=1),
+    ]  # fmt: skip
+    async with running(app):
+        for look in wrong:
+            with pytest.raises(BadSetting, match="cannot be stored"):
+                await look()
+
+
+async def test_what_a_job_says_with_such_names_is_kept_or_fails_it_alone(app: Fairlane) -> None:
+    app.limit("site", starts=9, per_seconds=1)
+
+    async def one() -> int:
+        return 1
+
+    @app.task
+    async def named(ctx: Context) -> int:
+        ctx.log("said", level=NUL)
+        return int(await ctx.stage(NUL).run(one))
+
+    @app.task
+    async def limited(ctx: Context) -> int:
+        return int(await ctx.stage("one").run(one, limits=[f"site:{NUL}"]))
+
+    async with running(app):
+        job = await named.submit()
+        assert await job.wait() == 1
+        assert [line.level for line in await job.log()] == [r"a\x00b"]
+        with pytest.raises(JobFailed, match="holds the character NUL"):
+            await (await limited.submit()).wait()
+
+
+async def test_a_firing_that_cannot_be_stored_is_skipped_and_the_next_time_comes(
+    postgres_dsn: str,
+) -> None:
+    """Only a schedule that was stored before this was refused has such a lane."""
+    app = Fairlane(postgres_dsn)
+    app.task(name="work")(takes_name)
+    submission = app.tasks["work"].call(name="fine").submission()
+    submission.lane = NUL
+    schedule = ruled("often", submission, {"every_seconds": 1})
+    async with app:
+        text = msgspec.structs.replace(schedule, since=app.clock.now()).text()
+        await app.call(Record(new_id(), "schedule", "often", text))
+
+        async def fired_twice() -> bool:
+            return len(await app.firings("often")) >= 2
+
+        await eventually(fired_twice)
+        firings = await app.firings("often")
+        assert len({firing.fire_at for firing in firings}) == len(firings)
+        assert {firing.job for firing in firings} == {None}
+        assert "could not be carried out" in str(firings[0].reason)
+        await (await app.tasks["work"].submit(name="fine")).wait()
