@@ -93,6 +93,7 @@ class Take(Struct):
     at: float  # with the time that was skipped
     loop_at: float
     slack: float  # how much earlier it may have been decided, as a negative number
+    earliest: float  # when that was, with the time that had been skipped by then
     job: str
 
 
@@ -111,7 +112,7 @@ class Journal:
         self.events: dict[int, tuple[str, str | None, str | None, str | None]] = {}
         self.ends: dict[str, tuple[str, float]] = {}  # final states that somebody was told of
         self.troubles: list[tuple[float, str, str]] = []
-        self.skipped_ahead = 0.0  # seconds by which the wall clock was set forward
+        self.jumps: list[tuple[float, float]] = []  # when the wall clock was set forward, by what
         self.violations: list[str] = []
         self.closed = False  # what is buried does not count
         self.was_broken = False  # a commit was made to fail as if its batch were at fault
@@ -208,9 +209,14 @@ class Journal:
 
     def take(self, key: str, run: Run) -> None:
         """Note a start that a rate limit counts. Time that was skipped counts as passed."""
-        now = self.now()
-        slack = self.decided_since(run.process) - now
-        self.takes[key].append(Take(now + self.skipped_ahead, now, slack, run.job))
+        now, since = self.now(), self.decided_since(run.process)
+        earliest = since + self.skipped_ahead(since)
+        at = now + self.skipped_ahead(now)
+        self.takes[key].append(Take(at, now, since - now, earliest, run.job))
+
+    def skipped_ahead(self, at: float) -> float:
+        """Return by how many seconds the wall clock was set forward until then."""
+        return sum(seconds for jumped_at, seconds in self.jumps if jumped_at <= at)
 
     @contextmanager
     def using(self, name: str, amount: int, run: Run) -> Iterator[None]:
@@ -249,7 +255,8 @@ class Journal:
 
     def jumped(self, seconds: float) -> None:
         self.trouble("jump" if seconds > 0 else "set back", f"{seconds:.0f} s")
-        self.skipped_ahead += max(0.0, seconds)
+        if seconds > 0:
+            self.jumps.append((self.now(), seconds))
 
     def delayed(self, process: str, since: float) -> None:
         """What this process decided since then may be carried out only now."""

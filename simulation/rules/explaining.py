@@ -63,7 +63,7 @@ def check_explanation(journal: Journal, job: str, said: dict[str, Any], *, asked
     for key in LIMITS:
         if key in sent.kind.limits and "rate_limit" in codes:
             per_seconds = LIMITS[key][1]
-            since = now + journal.skipped_ahead - per_seconds
+            since = now + journal.skipped_ahead(now) - per_seconds
             count = sum(take.at > since for take in journal.takes[key])
             least = min(journal.rates[key].possible(now))
             if count < least and not _recent_trouble(journal):

@@ -19,7 +19,7 @@ def _check_window(journal: Journal, key: str, before: list[Take], last: Take) ->
     journal.checked("rates")
     first = before[-most]
     # A start may have been decided earlier than its body began, never later.
-    apart = last.at - (first.at + first.slack)
+    apart = last.at - first.earliest
     if apart < LIMITS[key][1] - 1e-6:
         journal.violate(
             "rates",
