@@ -326,8 +326,8 @@ class Fairlane(Client):
         for name, schedule in self._schedules.items():
             text = stored.get(("schedule", name))
             before = None if text is None else schedule_from(text)
-            now = schedule.declared_after(before, self.clock.now())
-            inputs.append(Record("", "schedule", name, now.text()))
+            after = schedule.declared_after(before)
+            inputs.append(Record("", "schedule", name, after.text()))
         for task in self.tasks.values():
             body = msgspec.json.encode(task.definition.parameters.schema).decode()
             inputs.append(Record("", "task", task.name, body))

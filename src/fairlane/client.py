@@ -61,7 +61,6 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 _FORECAST_JOBS = 10_000
-_TICK_SECONDS = 1e-5
 _MOST_TRIES = 10
 
 
@@ -393,7 +392,7 @@ class Client:
         fresh = ruled(name, as_call(call).submission(), rules)
         before = (await self._on_loop(self._store.records("schedule"))).get(name)
         declared = before is not None and msgspec.json.decode(before, type=Schedule).declared
-        changes = {"since": self.clock.now(), "declared": declared, "changed": True}
+        changes = {"since": None, "declared": declared, "changed": True}
         text = msgspec.structs.replace(fresh, **changes).text()
         await self.call(Record(new_id(), "schedule", name, text))
 
@@ -402,8 +401,7 @@ class Client:
     ) -> None:
         """Change some of a schedule's rules, or what it runs; the rest stays as it is."""
         submission = None if call is None else as_call(call).submission()
-        now = self.clock.now()
-        await self._change_schedule(name, lambda was: was.changed_to(rules, now, submission))
+        await self._change_schedule(name, lambda was: was.changed_to(rules, submission))
 
     async def firings(self, schedule: str, *, limit: int = 50) -> list[FiringView]:
         check_text("schedule", schedule)
@@ -414,9 +412,8 @@ class Client:
 
     async def resume_schedule(self, name: str) -> None:
         """Let a schedule fire again, from now on; what it missed while paused stays missed."""
-        now = self.clock.now()
         await self._change_schedule(
-            name, lambda was: msgspec.structs.replace(was, paused=False, since=now)
+            name, lambda was: msgspec.structs.replace(was, paused=False, since=None)
         )
 
     async def delete_schedule(self, name: str) -> None:
@@ -439,11 +436,7 @@ class Client:
 
     async def fire(self, name: str) -> Job[Any] | None:
         """Fire a schedule by hand; None if its policy skipped it, which is recorded."""
-        schedule = await self._schedule(name)
-        # A firing is known by its instant, so two of one instant must be told apart.
-        latest = [firing.fire_at.timestamp() for firing in await self.firings(name, limit=1)]
-        fire_at = max([self.clock.now(), *(at + _TICK_SECONDS for at in latest)])
-        submission = fire(schedule, fire_at, by_hand=True)
+        submission = fire(await self._schedule(name), None)
         answers = await self.call(Submit(new_id(), [submission]))
         return self.job(answers[0]["id"]) if answers and answers[0]["id"] else None
 

@@ -8,7 +8,7 @@ from fairlane.core.inputs import Skipped, Submit
 from tests.support.core import World, job, shown
 
 
-def fire(world: World, id: str, at: float, **about: Any) -> Any:
+def fire(world: World, id: str, at: float | None, **about: Any) -> Any:
     return world.ask(Submit("", [job(id, schedule="nightly", fire_at=at, **about)]))
 
 
@@ -78,9 +78,21 @@ def test_missed_firings_become_one_skipped_row_with_their_count() -> None:
 
 def test_firing_by_hand_does_not_move_the_schedule_on_and_is_harmless_to_send_twice() -> None:
     world = World()
-    fire(world, "a", 900.0, by_hand=True)
-    fire(world, "a", 900.0, by_hand=True)
+    fire(world, "a", None, by_hand=True)
+    fire(world, "a", None, by_hand=True)
     assert len(world.store.firings) == 1
     world.finish("a")
     fire(world, "b", 890.0)
     assert world.running == {"b"}
+
+
+def test_firings_by_hand_have_instants_of_their_own_also_under_the_next_leader() -> None:
+    world = World()
+    fire(world, "a", world.now)
+    fire(world, "b", None, by_hand=True, dedupe="b")
+    fire(world, "c", None, by_hand=True, dedupe="c")
+    other = world.reloaded()
+    fire(other, "d", None, by_hand=True, dedupe="d")
+    times = [firing.fire_at for firing in (*world.store.firings[:3], other.store.firings[-1])]
+    assert len(set(times)) == 4
+    assert max(times) - world.now < 0.001

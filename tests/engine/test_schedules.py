@@ -35,7 +35,9 @@ class Rota:
 async def firings(app: Fairlane, name: str = "rota") -> list[tuple[float, bool, str | None]]:
     """When each firing was due, whether it made a job, and why not; the oldest first."""
     found = await app.firings(name)
-    return [(f.fire_at.timestamp() - START, f.job is not None, f.reason) for f in found[::-1]]
+    return [
+        (round(f.fire_at.timestamp() - START, 3), f.job is not None, f.reason) for f in found[::-1]
+    ]
 
 
 async def test_a_schedule_fires_at_each_interval(app: Fairlane) -> None:

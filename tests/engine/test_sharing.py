@@ -1,6 +1,7 @@
 """Several processes on one database: one leads, all work, and each may vanish."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
 
@@ -10,6 +11,7 @@ from fairlane.core.inputs import Outcome, WorkerGone
 from fairlane.core.job import JobId, WorkerId
 from fairlane.errors import JobCancelled
 from fairlane.store.memory_shared import SharedDatabase
+from fairlane.testing import FakeClock
 from tests.support.eventually import eventually
 from tests.support.shared_apps import SharedApp
 
@@ -189,3 +191,33 @@ async def test_what_only_a_follower_declares_is_known_all_the_same(open_app: Ope
         await eventually(lambda: ("queue", "more") in leader.shared_database.records)
         job = await other.submit(other.tasks["quick"].options(queue="more").call())
         assert await job.wait() in ("leader", "other")
+
+
+async def test_a_schedule_counts_by_the_time_of_whoever_leads(open_app: Open) -> None:
+    began = time.time()
+    leader, other = await open_app("leader"), await open_app("other", clock=FakeClock())
+    await other.save_schedule("often", other.tasks["quick"].call(), every_seconds=3600)
+    changes: list[Callable[[], Awaitable[None]]] = [
+        lambda: other.change_schedule("often", every_seconds=1800),
+        lambda: other.resume_schedule("often"),
+    ]
+    for change in changes:
+        since = (await leader.schedules())["often"].since
+        assert since is not None
+        assert began <= since <= time.time()
+        began = time.time()
+        await change()
+    assert ((await leader.schedules())["often"].since or 0) >= began
+
+
+async def test_firings_by_hand_at_once_are_firings_of_their_own(open_app: Open) -> None:
+    began = time.time()
+    leader, other = await open_app("leader"), await open_app("other", clock=FakeClock())
+    call = leader.tasks["quick"].call()
+    await leader.save_schedule("often", call, every_seconds=3600, overlap="queue")
+    jobs = await asyncio.gather(*(app.fire("often") for app in (leader, other) * 5))
+    assert len({job.id for job in jobs if job is not None}) == 10
+    firings = await other.firings("often")
+    assert {firing.job for firing in firings} == {job.id for job in jobs if job is not None}
+    assert len({firing.fire_at for firing in firings}) == 10
+    assert min(firing.fire_at.timestamp() for firing in firings) >= began

@@ -6,7 +6,7 @@ already there; one conflict refuses all of them and nothing has changed.
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Final
 
 from fairlane.core.board import CHANGES, Board
 from fairlane.core.decisions import Ended, Firing
@@ -16,6 +16,8 @@ from fairlane.core.lanes import Lane
 from fairlane.core.lifecycle import State
 from fairlane.core.queues import Queue
 from fairlane.errors import Duplicate, FairlaneError, LaneBusy, Merged, NotFound, UsageError
+
+TICK_SECONDS: Final = 1e-5  # between two firings by hand
 
 
 def submit(board: Board, command: Submit, ended: dict[JobId, Job]) -> list[dict[str, Any]]:
@@ -67,10 +69,13 @@ def _refuse(
 
 def _fire(board: Board, submission: Submission, ended: dict[JobId, Job]) -> list[dict[str, Any]]:
     """Admit a schedule's job; what may not run is recorded as skipped, with why."""
-    name, fire_at = submission.schedule or "", submission.fire_at or board.now
+    name = submission.schedule or ""
     if submission.id in board.jobs or submission.id in ended:
         return [{"id": submission.id, "merged": False}]  # sent twice: already decided
-    if not submission.by_hand:
+    if submission.by_hand:
+        fire_at = _instant_by_hand(board, name)
+    else:
+        fire_at = submission.fire_at or board.now
         if board.fired.get(name, float("-inf")) >= fire_at:
             return []
         board.fired[name] = fire_at
@@ -93,6 +98,15 @@ def _fire(board: Board, submission: Submission, ended: dict[JobId, Job]) -> list
         return [{"id": None, "merged": False}]
     admit(board, submission, ended)
     return [{"id": job, "merged": False}]
+
+
+def _instant_by_hand(board: Board, name: str) -> float:
+    """Return an instant of its own, as a firing is known by it; no trigger gives such a one."""
+    last = max(table.get(name, board.now) for table in (board.fired, board.fired_by_hand))
+    fire_at = max(board.now, last) + TICK_SECONDS
+    board.fired_by_hand[name] = fire_at
+    board.changes.records["fired_by_hand", name] = repr(fire_at)
+    return fire_at
 
 
 def _check_all(

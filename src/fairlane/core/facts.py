@@ -35,6 +35,7 @@ class Facts:
         self.grants: dict[JobId, dict[str, EnterStage]] = {}
         self.waiting_stages: dict[str, EnterStage] = {}
         self.fired: dict[str, float] = {}
+        self.fired_by_hand: dict[str, float] = {}
         self.documents: dict[tuple[str, str], str | None] = {}  # schedules, as they are stored
         self.dirty: dict[str, None] = {}  # queues where something may start
         self.starts = 0  # counts them, so that queues can take turns

@@ -15,7 +15,10 @@ Text = str  # JSON, already encoded: the core never looks inside
 
 
 class Submission(Struct, kw_only=True, gc=False):
-    """One job as its submitter wants it. `params`, `meta` and `options` are for the worker."""
+    """One job as its submitter wants it. `params`, `meta` and `options` are for the worker.
+
+    A firing `by_hand` has no `fire_at`: whoever decides it says when that is.
+    """
 
     id: JobId
     task: str

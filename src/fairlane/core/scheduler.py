@@ -199,6 +199,8 @@ class Scheduler:
                 board.documents[kind, name] = body
             case "fired":
                 board.fired[name] = float(body)
+            case "fired_by_hand":
+                board.fired_by_hand[name] = float(body)
             case _:
                 pass  # schedules and the like: the core does not decide by them
 

@@ -47,7 +47,7 @@ from fairlane.engine.flight import Batch, Carry, Flight
 from fairlane.engine.fresh import Fresh
 from fairlane.engine.inbox import Inbox
 from fairlane.engine.rhythm import USUAL, Rhythm
-from fairlane.engine.schedules import Schedules
+from fairlane.engine.schedules import Schedules, stamp
 from fairlane.engine.texts import storable
 from fairlane.errors import (
     FairlaneError,
@@ -401,6 +401,7 @@ class Leader:
             await self._flight.land()  # they may be in it
             ended = await self._store.ended(sorted(names))
         now = self._now()
+        stamp(inputs, now)
         decisions = self._scheduler.apply(inputs, now, ended)
         changes = decisions.changes
         if rows:

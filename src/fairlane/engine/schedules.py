@@ -6,14 +6,14 @@ default once for all that piled up; what is later is recorded as skipped, with h
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Literal, TypedDict, get_args
 
 import msgspec
 from msgspec import Struct
 
-from fairlane.core.inputs import Cancel, Input, Skipped, Submission, Submit
+from fairlane.core.inputs import Cancel, Input, Record, Skipped, Submission, Submit
 from fairlane.core.settings import is_number
 from fairlane.engine.declared import check_known
 from fairlane.engine.triggers import Trigger
@@ -47,6 +47,8 @@ class Rules(TypedDict, total=False):
 class Schedule(Struct, kw_only=True, omit_defaults=True):
     """A stored schedule. `since` is when it began to count: nothing before that is due.
 
+    It is None on the way to the leader, whose time is the one that counts (`stamp`).
+
     What somebody changed while it ran outlives what the code declares, and so does that it was
     deleted.
     """
@@ -58,7 +60,7 @@ class Schedule(Struct, kw_only=True, omit_defaults=True):
     coalesce: bool = True
     overlap: Overlap = "skip"
     paused: bool = False
-    since: float = 0.0
+    since: float | None = 0.0
     declared: bool = False  # by the code
     changed: bool = False  # by somebody, since
     deleted: bool = False
@@ -66,19 +68,19 @@ class Schedule(Struct, kw_only=True, omit_defaults=True):
     def text(self) -> str:
         return msgspec.json.encode(self).decode()
 
-    def declared_after(self, before: "Schedule | None", now: float) -> "Schedule":
+    def declared_after(self, before: "Schedule | None") -> "Schedule":
         """Return what counts now that the code declares this, in the light of what is stored."""
         if before is not None and (before.changed or before.deleted):
             return msgspec.structs.replace(before, declared=True)
         same = before is not None and before.trigger == self.trigger
         return msgspec.structs.replace(
             self,
-            since=before.since if before is not None and same else now,
+            since=before.since if before is not None and same else None,
             paused=before.paused if before is not None else False,
             declared=True,
         )
 
-    def changed_to(self, rules: Rules, now: float, submission: Submission | None) -> "Schedule":
+    def changed_to(self, rules: Rules, submission: Submission | None) -> "Schedule":
         """Return this schedule with some rules changed; another trigger counts from now on."""
         was = self.trigger
         whole: Rules = {
@@ -91,7 +93,7 @@ class Schedule(Struct, kw_only=True, omit_defaults=True):
         fresh = ruled(self.name, submission or self.submission, {**whole, **rules})
         same = fresh.trigger == was
         return msgspec.structs.replace(
-            fresh, since=self.since if same else now, paused=self.paused, declared=self.declared,
+            fresh, since=self.since if same else None, paused=self.paused, declared=self.declared,
             changed=True,
         )  # fmt: skip
 
@@ -131,11 +133,24 @@ def schedule_from(text: str) -> Schedule | None:
         return None
 
 
-def fire(schedule: Schedule, fire_at: float, *, by_hand: bool = False) -> Submission:
-    """Return the one job of a firing. Its dedupe key or lane is the lock of the schedule."""
+def stamp(inputs: Iterable[Input], now: float) -> None:
+    """Let schedules that are new, changed or resumed count from now on."""
+    for said in inputs:
+        if type(said) is Record and said.kind == "schedule" and said.body is not None:
+            schedule = schedule_from(said.body)
+            if schedule is not None and schedule.since is None:
+                schedule.since = now
+                said.body = schedule.text()
+
+
+def fire(schedule: Schedule, fire_at: float | None) -> Submission:
+    """Return the one job of a firing, by hand if it has no time of the schedule's.
+
+    Its dedupe key or lane is the lock of the schedule.
+    """
     template = schedule.submission
     lock = f"schedule:{schedule.name}"
-    id = new_id() if by_hand else firing_id(schedule.name, fire_at)
+    id = new_id() if fire_at is None else firing_id(schedule.name, fire_at)
     return msgspec.structs.replace(
         template,
         id=id,
@@ -143,7 +158,7 @@ def fire(schedule: Schedule, fire_at: float, *, by_hand: bool = False) -> Submis
         lane=template.lane or (lock if schedule.overlap != "skip" else None),
         schedule=schedule.name,
         fire_at=fire_at,
-        by_hand=by_hand,
+        by_hand=fire_at is None,
     )
 
 
@@ -181,7 +196,7 @@ class Schedules:
                     self._plan(schedule, min(now, self._last(schedule)))
 
     def _last(self, schedule: Schedule) -> float:
-        return max(schedule.since, self._fired.get(schedule.name, float("-inf")))
+        return max(schedule.since or 0.0, self._fired.get(schedule.name, float("-inf")))
 
     def _plan(self, schedule: Schedule, after: float) -> None:
         next_at = None if schedule.paused else schedule.trigger.next_after(after)
