@@ -105,3 +105,14 @@ def test_a_stale_ask_changes_nothing(world: World) -> None:
     world.apply(EnterStage(JobId("a"), WorkerId("w"), fence, "t", (), (("gpu", 1),)))
     assert not orders(world.last).granted
     assert not world.last.changes
+
+
+def test_a_stage_that_waits_and_asks_again_waits_once_and_keeps_its_place(world: World) -> None:
+    world.submit("c")
+    world.enter("a", "t1", gpu=1)
+    world.enter("b", "t2", gpu=1)
+    world.enter("c", "t3", gpu=1)
+    world.enter("b", "t2", gpu=1)
+    [share] = world.scheduler.board.resource("gpu").shares.values()
+    assert [ask.token for ask in share.asks] == ["t2", "t3"]
+    assert orders(world.leave("a", "t1")).granted == ["t2"]

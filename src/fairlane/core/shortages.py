@@ -143,6 +143,8 @@ class Shortages(Filing):
         if ask.token in self.grants.get(ask.job, {}):
             self.out.to(ask.worker).granted.append(ask.token)
             return
+        if ask.token in self.waiting_stages:
+            return  # said again: it has its place among those who wait
         try:
             things = self._stage_things(ask)
         except UnknownName as error:
