@@ -23,6 +23,7 @@ from fairlane.core.inputs import (
     Record,
     Resume,
     Setting,
+    Submission,
     Submit,
 )
 from fairlane.core.job import JobId
@@ -50,7 +51,7 @@ from fairlane.store.views import (
     Page,
     Query,
 )
-from fairlane.tasks import Call, Options, Task, as_call
+from fairlane.tasks import Call, Options, Task, as_call, check_size
 from fairlane.transactions import execute, execute_now
 
 if TYPE_CHECKING:
@@ -92,9 +93,11 @@ class Client:
         """Submit calls in this order, all or none: one conflict refuses all and names it."""
         if not calls:
             return []
-        submissions = [call.submission(self._reserve) for call in calls]
+        submissions: list[Submission] = []
         admitted: set[str] = set()
         try:
+            submissions.extend(call.submission(self._reserve) for call in calls)
+            check_size(submissions)
             own_ids = any(call.has_own_id for call in calls)
             answers = await self.call(Submit(new_id(), submissions, own_ids))
             admitted.update(answer["id"] for answer in answers)
@@ -129,6 +132,7 @@ class Client:
         if not calls:
             raise UsageError("submit_inside takes at least one call after the connection")
         submissions = [as_call(call).submission() for call in calls]
+        check_size(submissions)
         command = Submit(new_id(), submissions, sent_before=True, binding=True)
         body = msgspec.json.encode(command).decode()
         statement, values = insertion(command.key, body, self.clock.now())

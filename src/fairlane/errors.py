@@ -87,10 +87,17 @@ class BadParameters(UsageError):
 class TooLarge(UsageError):
     code = "too_large"
 
-    def __init__(self, what: str, size: int, limit: int) -> None:
+    def __init__(
+        self,
+        what: str,
+        size: int,
+        limit: int,
+        *,
+        unit: str = "bytes",
+        advice: str = "keep large data in a file and pass its path",
+    ) -> None:
         super().__init__(
-            f"{what} takes {size:,} bytes, the limit is {limit:,}; "
-            "keep large data in a file and pass its path",
+            f"{what} takes {size:,} {unit}, the limit is {limit:,}; {advice}",
             size=size,
             limit=limit,
         )

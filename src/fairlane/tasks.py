@@ -41,6 +41,9 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 LARGEST_META: Final = 64 * 1024
+# What one decision of the leader, and one commit, take in without keeping all others waiting.
+LARGEST_SUBMISSION: Final = 32 * 1024 * 1024
+MOST_JOBS: Final = 50_000
 _ID: Final = re.compile(r"[A-Za-z0-9_.:-]{1,100}")
 _A_COUNT: Final = "a whole number, 0 or more"
 
@@ -153,9 +156,6 @@ class Call(Generic[R]):
         policies, options, values = self.task.policies, self._options, self._values
         id = _own_id(options.id) if options.id is not None else new_id()
         lane = options.lane if options.lane is not None else fill(policies.lane, values)
-        wanted = self._wanted_outputs()
-        exists = self._existing(wanted)
-        outputs = self._fixed(id, wanted, None if exists else reserve)
         limits = _filled(policies.limits, values)
         requires = tuple(sorted(_filled(policies.requires, values)))
         dedupe = options.dedupe if options.dedupe is not None else fill(policies.dedupe, values)
@@ -169,6 +169,12 @@ class Call(Generic[R]):
             check_text("limit", key)
         for tag in requires:
             check_text("tag", tag)
+        run_at = None if options.run_at is None else _instant(options.run_at)
+        depends_on, meta = _ids(options.depends_on), _meta(options.meta)
+        wanted = self._wanted_outputs()
+        exists = self._existing(wanted)
+        # Last, because what is reserved here is given back only with the whole submission.
+        outputs = self._fixed(id, wanted, None if exists else reserve)
         return Submission(
             id=id,
             task=self.task.name,
@@ -176,14 +182,14 @@ class Call(Generic[R]):
             lane=lane,
             kind=options.kind,
             priority=options.priority,
-            run_at=None if options.run_at is None else _instant(options.run_at),
+            run_at=run_at,
             dedupe=dedupe,
             digest=None if lane is None else self._digest(wanted),
             bucket=bucket,
-            depends_on=_ids(options.depends_on),
+            depends_on=depends_on,
             terms=self.task.terms(limits, requires, options.run_anyway),
             params=self.params,
-            meta=_meta(options.meta),
+            meta=meta,
             options=self._worker_options(outputs),
             skip_reason=exists,
         )
@@ -217,6 +223,18 @@ class Call(Generic[R]):
         if self.task.definition.parameters.secrets:
             options["secrets"] = self.task.definition.parameters.secrets
         return msgspec.json.encode(options).decode() if options else "{}"
+
+
+def check_size(submissions: Sequence[Submission]) -> None:
+    """Raise if this is more than what is decided and stored as a whole."""
+    what, advice = "a submission", "submit it in several parts"
+    if len(submissions) > MOST_JOBS:
+        raise TooLarge(what, len(submissions), MOST_JOBS, unit="jobs", advice=advice)
+    texts = [text for job in submissions for text in (job.params, job.meta, job.options)]
+    if sum(map(len, texts)) * 4 > LARGEST_SUBMISSION:  # a character has four bytes at most
+        size = sum(len(text.encode()) for text in texts)
+        if size > LARGEST_SUBMISSION:
+            raise TooLarge(what, size, LARGEST_SUBMISSION, advice=advice)
 
 
 def as_call(given: object) -> Call[Any]:

@@ -2,8 +2,8 @@
 
 import asyncio
 
-from fairlane.core.inputs import WorkerGone
-from fairlane.core.job import WorkerId
+from fairlane.core.inputs import Submission, Submit, WorkerGone
+from fairlane.core.job import JobId, WorkerId
 from fairlane.engine.inbox import Inbox
 
 SAID = WorkerGone(WorkerId("w"))
@@ -15,6 +15,14 @@ async def test_a_leader_does_not_wait_while_something_lies_here() -> None:
     async with asyncio.timeout(10):
         await inbox.wait(3600)
     assert inbox.take(10) == [SAID]
+
+
+async def test_a_large_submission_is_taken_without_more_beside_it() -> None:
+    large = Submit("k", [Submission(id=JobId(str(number)), task="t") for number in range(9)])
+    inbox = Inbox()
+    inbox.put(SAID, large, large, SAID)
+    assert inbox.take(5) == [SAID, large]
+    assert inbox.take_all() == [large, SAID]
 
 
 async def test_a_standby_waits_though_something_lies_here() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fairlane import Context, Fairlane, JobFailed, NotStarted, SyncContext
+from fairlane import BadSetting, Context, Fairlane, JobFailed, NotStarted, SyncContext, TooLarge
 from fairlane.engine.outputs import OutputRecord, remove_leftovers
 from fairlane.testing import FakeClock, running
 from tests.support.eventually import eventually, eventually_sync
@@ -224,3 +224,34 @@ async def test_a_paused_schedule_stays_paused_under_the_next_leader(tmp_path: Pa
         await first.__aexit__(None, None, None)
         await eventually(lambda: second._engine.calls.leading)
         assert (await second.schedules())["often"].paused
+
+
+async def test_a_submission_that_is_too_large_is_refused_whole(app: Fairlane) -> None:
+    @app.task
+    async def work(text: str) -> int:
+        return len(text)
+
+    a_megabyte = "é" * 500_000
+    async with running(app):
+        with pytest.raises(TooLarge, match="50,001 jobs, the limit is 50,000; submit it in sev"):
+            await app.submit_many([work.call("")] * 50_001)
+        with pytest.raises(TooLarge, match=r"34,000,\d+ bytes, the limit is 33,554,432; submit it"):
+            await app.submit_many([work.call(a_megabyte) for _ in range(34)])
+        assert not (await app.snapshot()).counts
+        assert await (await work.submit(a_megabyte)).wait() == 500_000
+
+
+async def test_output_names_of_a_refused_submission_are_free_again(
+    app: Fairlane, tmp_path: Path
+) -> None:
+    @app.task(outputs=["{path}"])
+    async def write(ctx: Context, path: str) -> str:
+        return ctx.outputs[0].name
+
+    path = str(tmp_path / "a.txt")
+    async with running(app):
+        with pytest.raises(BadSetting):
+            await app.submit_many([write.call(path), write.options(lane="\x00").call(path)])
+        with pytest.raises(BadSetting):
+            await write.options(meta={"not": {1, 2, object()}}).submit(path)
+        assert await (await write.submit(path)).wait() == "a.txt"

@@ -8,7 +8,7 @@ import asyncio
 from collections import deque
 from collections.abc import Iterable
 
-from fairlane.core.inputs import Input
+from fairlane.core.inputs import Input, Submit
 
 
 class Inbox:
@@ -60,8 +60,17 @@ class Inbox:
                 pass  # the leader's loop has closed; the next one will look
 
     def take(self, most: int) -> list[Input]:
+        """Take what came first, as much as is decided together; a job that is submitted counts."""
+        items, taken, weight = self._items, [], 0
+        while items and weight < most:
+            said = items.popleft()
+            weight += len(said.jobs) if type(said) is Submit else 1
+            taken.append(said)
+        return taken
+
+    def take_all(self) -> list[Input]:
         items = self._items
-        return [items.popleft() for _ in range(min(most, len(items)))]
+        return [items.popleft() for _ in range(len(items))]
 
     async def wait(self, seconds: float) -> None:
         """Return when something lies here, on a poke, or after so many seconds.

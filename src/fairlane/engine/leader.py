@@ -195,7 +195,7 @@ class Leader:
             with contextlib.suppress(Exception):  # why the reign ends is known already
                 await self._flight.land()
             self._keep(self._flight.void().happened)
-            self._keep(self._inbox.take(len(self._inbox)))  # callers are told that it is over
+            self._keep(self._inbox.take_all())  # callers are told that it is over
             self._hall.elected(leading=False)
 
     async def _pause(self) -> None:

@@ -93,7 +93,7 @@ class Sharing:
         self._courier.elected(leading=leading)
         if not leading:
             inbox = self._engine.inbox
-            self.put(*inbox.take(len(inbox)))  # nobody here will look at it
+            self.put(*inbox.take_all())  # nobody here will look at it
 
     # the lease
 

@@ -58,6 +58,7 @@ KEEP_EVENTS: Final = 200_000
 KEEP_SECONDS: Final = 24 * 3600.0
 CLOCK_LOOKS: Final = 3
 THINKING_SECONDS: Final = 30e-6  # for a job that was loaded, at most
+READING_SECONDS: Final = 1e-6  # for a character of what was sent, at most
 
 
 class PostgresStore:
@@ -269,14 +270,18 @@ class PostgresStore:
                 return await self._reading(connection).image(queue=None, limit=None)
 
         image = await self._leadership.run(snapshot)
-        # To rebuild the core from it takes a while, in which nothing is said to the server.
-        thinking_seconds = len(image.jobs) * THINKING_SECONDS
-        if thinking_seconds > SESSION_SECONDS / 4:
-            await self._leadership.allow_silence(SESSION_SECONDS + thinking_seconds)
+        await self._think(len(image.jobs) * THINKING_SECONDS)
         return image
 
     async def take(self, limit: int) -> list[InboxRow]:
-        return await self._leadership.run(lambda connection: self._take(connection, limit))
+        rows = await self._leadership.run(lambda connection: self._take(connection, limit))
+        await self._think(sum(len(row.body) for row in rows) * READING_SECONDS)
+        return rows
+
+    async def _think(self, seconds: float) -> None:
+        """What was read takes the leader a while, in which nothing is said to the server."""
+        if seconds > SESSION_SECONDS / 4:
+            await self._leadership.allow_silence(SESSION_SECONDS + seconds)
 
     async def _take(self, connection: Connection, limit: int) -> list[InboxRow]:
         take, drop = self._address.sql(statements.TAKE), self._address.sql(statements.DROP)
