@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
+import asyncpg
 import pytest
 
 from fairlane import Fairlane
@@ -34,6 +35,11 @@ def drawn() -> int:
 async def hold() -> int:
     import asyncio
     await asyncio.sleep(3600)
+
+@app.task(queue="video", grace_seconds=0.1)
+def stubborn() -> None:
+    print("begun", flush=True)
+    time.sleep(3600)
 """
 
 Start = Callable[..., Awaitable[Process]]
@@ -106,6 +112,46 @@ async def test_a_second_signal_does_not_wait_for_the_grace(app: Fairlane, start:
     async with asyncio.timeout(30):
         assert await worker.wait() == 0
     assert await _is(app, job.id, "queued")
+
+
+async def test_a_signal_while_it_starts_ends_it_without_a_word_of_python(
+    app: Fairlane, start: Start, postgres_dsn: str
+) -> None:
+    """The program is held at the lock under which tables are made."""
+    del app
+    holder = await asyncpg.connect(postgres_dsn)
+    await holder.execute("BEGIN; LOCK TABLE fairlane.migration IN ACCESS EXCLUSIVE MODE")
+    worker = await start()
+
+    async def is_held() -> bool:
+        return bool(await holder.fetchval("SELECT count(*) FROM pg_locks WHERE NOT granted"))
+
+    await eventually(is_held)
+    worker.send_signal(signal.SIGINT)
+    async with asyncio.timeout(30):
+        words, complaint = await worker.communicate()
+    await holder.close()
+    assert (worker.returncode, words.decode(), complaint.decode()) == (0, "stopped\n", "")
+
+
+async def test_a_thread_that_does_not_stop_is_waited_for_until_the_third_signal(
+    app: Fairlane, start: Start
+) -> None:
+    worker = await start("--grace", "3000")
+    await said(worker)
+    job = await app.submit(app.tasks["stubborn"].call())
+    assert await said(worker) == "begun\n"
+    worker.send_signal(signal.SIGTERM)
+    assert "nothing new begins" in await said(worker)
+    worker.send_signal(signal.SIGTERM)
+    assert "one more signal" in await said(worker)
+    assert worker.stderr is not None
+    async with asyncio.timeout(30):
+        assert b"waiting for jobs that do not stop: stubborn" in await worker.stderr.readline()
+    assert await _is(app, job.id, "running")
+    worker.send_signal(signal.SIGTERM)
+    async with asyncio.timeout(30):
+        assert await worker.wait() == 128 + signal.SIGTERM
 
 
 async def test_it_serves_the_queues_and_has_the_tags_it_is_given(

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import os
 import signal
 from typing import Annotated
 
@@ -9,6 +10,7 @@ import typer
 
 from fairlane.app import Fairlane
 from fairlane.cli.finding import UNAVAILABLE, fail, find_app
+from fairlane.engine.engine import Engine
 from fairlane.errors import FairlaneError, StoreError
 
 
@@ -31,7 +33,8 @@ def work(
     """Run jobs until SIGTERM or Ctrl-C.
 
     Then nothing new begins, what runs has its grace, and what still runs after that is handed back
-    to the queue. A second signal hands it back at once.
+    to the queue. A second signal ends the grace. A thread that does not stop is waited for all the
+    same, because nothing may run twice; a third signal ends the process, as a crash would.
     """
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s: %(message)s")
     app = find_app(program)
@@ -45,19 +48,31 @@ def work(
 
 
 async def _work(app: Fairlane) -> None:
-    loop = asyncio.get_running_loop()
+    loop, itself = asyncio.get_running_loop(), asyncio.current_task()
+    assert itself is not None
+    engine: Engine | None = None
     stopping = asyncio.Event()
 
-    def stop() -> None:
-        if stopping.is_set():
-            app._engine.worker.hurried.set()
+    def stop(number: int) -> None:
+        if engine is None:
+            if not stopping.is_set():
+                itself.cancel()
+        elif engine.worker.hurried.is_set():
+            os._exit(128 + number)
+        elif stopping.is_set():
+            engine.worker.hurried.set()
+            typer.echo("what runs is handed back now; one more signal ends the process at once")
         stopping.set()
 
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop)
-    async with app:
-        engine = app._engine
-        typer.echo(f"working on {engine.store.address} with {engine.worker.slots} slots")
-        await stopping.wait()
-        typer.echo("stopping: nothing new begins, what runs may finish")
+        loop.add_signal_handler(number, stop, number)
+    try:
+        async with app:
+            engine = app._engine
+            typer.echo(f"working on {engine.store.address} with {engine.worker.slots} slots")
+            await stopping.wait()
+            typer.echo("stopping: nothing new begins, what runs may finish")
+    except asyncio.CancelledError:
+        if engine is not None:
+            raise
     typer.echo("stopped")

@@ -187,6 +187,8 @@ class Engine:
     def _lead(self) -> None:
         try:
             asyncio.run(self.leader.run())
+        except asyncio.CancelledError:
+            log.warning("the leader ended in the middle of a call: the database does not answer")
         except Exception:
             log.exception("the leader ended with an error that it should have handled")
 
@@ -196,12 +198,13 @@ class Engine:
             self.say(self.introduction(accepting=False))
         try:
             await self.worker.close(grace_seconds)
+            deadline = self._loop.time() + _FAREWELL_SECONDS
             if self.sharing is not None:
-                await self._said_everything()  # what is acknowledged goes with the worker
+                await self._said_everything(deadline)  # what is acknowledged goes with the worker
                 await self.sharing.end()
             if self.calls.leading or self.sharing is not None:
                 self.say(WorkerGone(self.worker.id, resigned=True))
-                await self._said_everything()
+                await self._said_everything(deadline)
         finally:
             await to_its_end(self._end())
 
@@ -217,8 +220,7 @@ class Engine:
         self.waits.close()
         await self.feed.close()
 
-    async def _said_everything(self) -> None:
-        deadline = self._loop.time() + _FAREWELL_SECONDS
+    async def _said_everything(self, deadline: float) -> None:
         while (  # noqa: ASYNC110 - bounded, and only while stopping
             self.worker.unsettled() or len(self.inbox) or (self.sharing and self.sharing.unsaid)
         ) and self._loop.time() < deadline:

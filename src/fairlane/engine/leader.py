@@ -13,12 +13,11 @@ Rules it lives by:
 """
 
 import asyncio
-import contextlib
 import gc
 import logging
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, Protocol
 
@@ -63,6 +62,7 @@ log = logging.getLogger("fairlane.leader")
 
 _BATCH = 2_000
 _MUCH = 4 * 1024 * 1024  # characters that others sent; a store gives only so many at a time
+_STOP_SECONDS = 2.0  # for the last call to the database to return
 _SKEW_SECONDS = 30.0  # between two looks at the database's clock
 _SMALL_SECONDS = 1.0  # what a clock is corrected by every now and then
 _NEVER = float("-inf")
@@ -137,6 +137,7 @@ class Leader:
         self._records: Mapping[tuple[str, str], str] = {}
         self._handed: dict[JobId, int] = {}  # assignments our worker holds, by fence
         self._stopping = False
+        self._life: tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]] | None = None
         self._wake_at: float | None = None
         self._looked_at = _NEVER
         self._measured_at = _NEVER
@@ -149,8 +150,13 @@ class Leader:
         return self._flight.is_overtaken
 
     def stop(self) -> None:
+        """End, without waiting for long on a database that does not answer; from any thread."""
         self._stopping = True
         self._inbox.poke()
+        if self._life is not None:
+            loop, life = self._life
+            with suppress(RuntimeError):  # it has ended, and its loop is closed
+                loop.call_soon_threadsafe(lambda: loop.call_later(_STOP_SECONDS, life.cancel))
 
     def look_at_others(self) -> None:
         """Something may lie in the inbox table; from any thread."""
@@ -163,7 +169,10 @@ class Leader:
         A leader in trouble keeps its claim: where leading proves every other worker dead, letting
         go would have another process run what this one still runs.
         """
-        self._inbox.attach(asyncio.get_running_loop())
+        loop, life = asyncio.get_running_loop(), asyncio.current_task()
+        assert life is not None
+        self._inbox.attach(loop)
+        self._life = (loop, life)
         try:
             while not self._stopping:
                 try:
@@ -192,7 +201,7 @@ class Leader:
         try:
             await self._reign()
         finally:
-            with contextlib.suppress(Exception):  # why the reign ends is known already
+            with suppress(Exception):  # why the reign ends is known already
                 await self._flight.land()
             self._keep(self._flight.void().happened)
             self._keep(self._inbox.take_all())  # callers are told that it is over

@@ -106,7 +106,12 @@ class Pool:
         with translated(self._address):
             async with self._pool.acquire(timeout=ACQUIRE_SECONDS) as lent:
                 connection: Any = lent  # a proxy that does whatever a connection does
-                return await work(connection)
+                try:
+                    return await work(connection)
+                except asyncio.CancelledError:
+                    # Otherwise the server would be asked to cancel as well, and be waited for.
+                    connection.terminate()
+                    raise
 
     async def close(self) -> None:
         pool, self._pool = self._pool, None

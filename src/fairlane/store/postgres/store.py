@@ -1,5 +1,6 @@
 """The store on PostgreSQL, where several processes work at once."""
 
+import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
@@ -112,11 +113,10 @@ class PostgresStore:
 
     async def close(self) -> None:
         await self._hints.close()
-        await self.resign()
-        for listener in self._listeners:
-            await listener.close()
-        self._listeners.clear()
-        await self._pool.close()
+        # Together: a server that does not answer is waited for once.
+        listeners, self._listeners = self._listeners, []
+        partings = [self.resign(), self._pool.close(), *(one.close() for one in listeners)]
+        await asyncio.gather(*partings)
 
     def abandon(self) -> None:
         """Forget every connection without a word: they belong to the parent of this fork."""
@@ -260,9 +260,8 @@ class PostgresStore:
         return epoch
 
     async def resign(self) -> None:
-        await self._leadership.resign()
         await self._leader_hints.close()
-        await self._leader_link.close()
+        await asyncio.gather(self._leadership.resign(), self._leader_link.close())
 
     async def load(self) -> Image:
         async def snapshot(connection: Connection) -> Image:
