@@ -302,6 +302,40 @@ def test_the_leader_can_have_an_address_of_its_own(monkeypatch: pytest.MonkeyPat
     assert Address("postgresql://pooler/db").direct_dsn == direct
 
 
+@pytest.mark.parametrize("source", ["fairlane_leader", "FAIRLANE_LEADER_DATABASE"])
+async def test_trouble_with_the_leaders_own_address_names_it_and_where_it_came_from(
+    postgres_dsn: str, monkeypatch: pytest.MonkeyPatch, source: str
+) -> None:
+    nowhere = "postgresql://me:secret@127.0.0.1:1/db"
+    if source == "fairlane_leader":
+        postgres_dsn += f"&fairlane_leader={quote(nowhere, safe='')}"
+    else:
+        monkeypatch.setenv(source, nowhere)
+    with pytest.raises(StoreUnavailable) as caught:
+        await PostgresStore(postgres_dsn).open()
+    assert f"postgresql://me@127.0.0.1:1/db (from {source}" in caught.value.message
+    assert "secret" not in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("direct", "said"),
+    [
+        ("mysql://me:secret@server/db", 'has the scheme "mysql"; expected the plain address'),
+        ("postgresql://server/db?fairlane_schema=x", 'has the option "fairlane_schema"'),
+        ("postgresql://me:sec#ret@server/db", "cannot be read"),
+    ],
+)
+def test_a_leaders_address_that_makes_no_sense_is_refused_at_once(
+    monkeypatch: pytest.MonkeyPatch, direct: str, said: str
+) -> None:
+    monkeypatch.setenv("FAIRLANE_LEADER_DATABASE", direct)
+    with pytest.raises(BadSetting) as caught:
+        Address("postgresql://pooler/db")
+    assert caught.value.message.startswith("FAIRLANE_LEADER_DATABASE")
+    assert said in caught.value.message
+    assert "sec" not in caught.value.message
+
+
 @pytest.mark.parametrize(
     ("query", "said"),
     [

@@ -16,6 +16,7 @@ All other options are the driver's, such as `sslmode`.
 
 import os
 import re
+from copy import copy
 from hashlib import blake2b
 from typing import Final
 from urllib.parse import SplitResult, parse_qsl, unquote, urlencode, urlsplit, urlunsplit
@@ -43,14 +44,26 @@ class Address:
                 )
         self.dsn = urlunsplit(parts._replace(query=urlencode(theirs)))
         self.schema = _schema(ours.get("fairlane_schema", SCHEMA))
-        self.direct_dsn = ours.get("fairlane_leader") or os.environ.get(LEADER_VARIABLE) or self.dsn
+        given = ours.get("fairlane_leader")
+        self.direct_dsn = given or os.environ.get(LEADER_VARIABLE) or self.dsn
+        source = f"fairlane_leader of {_shown(parts, theirs, SCHEMA)}" if given else LEADER_VARIABLE
         self.notifies = _switched("fairlane_notify", ours.get("fairlane_notify", "on"))
         self.has_pooler = _switched("fairlane_pooler", ours.get("fairlane_pooler", "off"))
         self.shown = _shown(parts, theirs, self.schema)
+        self._shown_direct = self.shown
+        if self.direct_dsn != self.dsn:
+            self._shown_direct = _shown_direct(self.direct_dsn, self.schema, source)
         self._secrets = {*_secrets_in(self.dsn), *_secrets_in(self.direct_dsn)}
 
     def __str__(self) -> str:
         return self.shown
+
+    @property
+    def of_leader(self) -> "Address":
+        """The same, showing itself as the address that the leader uses, and whence that came."""
+        shown = copy(self)
+        shown.shown = self._shown_direct
+        return shown
 
     @property
     def is_direct(self) -> bool:
@@ -116,6 +129,21 @@ def _secrets_in(dsn: str) -> set[str]:
     if separator:
         given |= {password, unquote(password)}
     return given - {""}
+
+
+def _shown_direct(dsn: str, schema: str, source: str) -> str:
+    try:
+        parts = _split(dsn)
+    except BadSetting as error:
+        raise BadSetting(f"{source}: {error.message}") from None
+    options = parse_qsl(parts.query, keep_blank_values=True)
+    ours = [name for name, _ in options if name.startswith("fairlane_")]
+    if parts.scheme not in ("postgres", "postgresql") or ours:
+        wrong = f'the option "{ours[0]}"' if ours else f'the scheme "{parts.scheme}"'
+        raise BadSetting(
+            f"{source} has {wrong}; expected the plain address of the server itself, {EXPECTED}"
+        )
+    return f"{_shown(parts, options, schema)} (from {source})"
 
 
 def _shown(parts: SplitResult, options: list[tuple[str, str]], schema: str) -> str:

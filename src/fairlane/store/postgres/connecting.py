@@ -47,6 +47,8 @@ class Connection(_Connection):
 
 async def connect(address: Address, *, direct: bool = False, **options: Any) -> Connection:
     """Open a connection, to the server itself if `direct`, and see that it can be used."""
+    if direct:
+        address = address.of_leader
     with translated(address):
         connection = await asyncpg.connect(
             address.direct_dsn if direct else address.dsn,

@@ -105,7 +105,7 @@ class Leadership:
         self._was_proven = True
         connection = await connect(self._address, direct=True)
         try:
-            with translated(self._address):
+            with translated(self._address.of_leader):
                 await connection.execute(SETTINGS)
         except BaseException:
             connection.terminate()

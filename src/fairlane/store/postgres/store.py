@@ -106,7 +106,7 @@ class PostgresStore:
             if not self._address.is_direct:
                 await close(connection)
                 connection = await connect(self._address, direct=True, statement_cache_size=0)
-            await migrate(connection, self._address)
+            await migrate(connection, self._address.of_leader)
         finally:
             await close(connection)
         await self._pool.open()
