@@ -1,6 +1,8 @@
 """Each trouble with a server gives one error that says what to do, and never a password."""
 
+import socket
 from collections.abc import AsyncIterator, Iterator
+from typing import Any
 from urllib.parse import quote
 
 import asyncpg
@@ -12,7 +14,7 @@ from fairlane.errors import BadSetting, SchemaTooNew, StoreError, StoreUnavailab
 from fairlane.store.opening import store_at
 from fairlane.store.postgres import PostgresStore
 from fairlane.store.postgres.address import Address
-from fairlane.store.postgres.connecting import refuse_old
+from fairlane.store.postgres.connecting import connect, refuse_old
 from fairlane.store.postgres.escaping import escaped, plain
 from fairlane.store.postgres.migrating import migrations
 from fairlane.store.postgres.taking import LAG_SECONDS, Beginning
@@ -358,6 +360,16 @@ async def test_an_option_that_the_driver_does_not_know_is_reported() -> None:
         await store.open()
     assert "sslmode" in caught.value.message
     assert "secret" not in caught.value.message
+
+
+async def test_a_connection_whose_server_went_away_unnoticed_is_closed_without_a_word(
+    postgres_dsn: str,
+) -> None:
+    connection = await connect(Address(postgres_dsn))
+    transport: Any = connection._transport  # type: ignore[attr-defined]
+    transport.get_extra_info("socket").shutdown(socket.SHUT_WR)
+    await connection.close()
+    assert connection.is_closed()
 
 
 async def test_a_store_that_is_not_open_says_what_to_do(postgres_dsn: str) -> None:

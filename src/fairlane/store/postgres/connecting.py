@@ -44,6 +44,13 @@ class Connection(_Connection):
     def get_reset_query(self) -> str:
         return ""
 
+    async def close(self, *, timeout: float | None = None) -> None:
+        """Part in peace or without; a pool closes what is expired where nobody hears of trouble."""
+        try:
+            await super().close(timeout=timeout)
+        except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError):
+            self.terminate()
+
 
 async def connect(address: Address, *, direct: bool = False, **options: Any) -> Connection:
     """Open a connection, to the server itself if `direct`, and see that it can be used."""
