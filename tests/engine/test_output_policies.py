@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from fairlane import Context, Fairlane, JobSkipped, Retry, Task
+from fairlane import Context, Fairlane, JobSkipped, Retry, Retryable, Task
 from fairlane.testing import running
 from tests.support.apps import Doors, reaches
 
@@ -204,3 +204,22 @@ async def test_a_failed_job_leaves_no_half_written_file(app: Fairlane, tmp_path:
 
     assert view.state == "failed"
     assert [path.name for path in tmp_path.iterdir() if "clip" in path.name] == []
+
+
+async def test_each_attempt_writes_under_a_name_of_its_own(app: Fairlane, tmp_path: Path) -> None:
+    """One that counts as dead may still write when the next begins."""
+    written: list[str] = []
+
+    @app.task(retry=Retry(times=1, first_seconds=0))
+    async def write(ctx: Context) -> None:
+        async with ctx.output(tmp_path / "clip.mp4") as temporary:
+            temporary.write_text(str(ctx.attempt))
+            written.append(temporary.name)
+            if ctx.attempt == 1:
+                raise Retryable("later")
+
+    async with running(app):
+        await (await write.submit()).wait()
+
+    assert len(set(written)) == 2
+    assert [path.name for path in tmp_path.glob("*clip*")] == ["clip.mp4"]

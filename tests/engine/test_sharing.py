@@ -1,17 +1,24 @@
 """Several processes on one database: one leads, all work, and each may vanish."""
 
 import asyncio
+import socket
+import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
+from pathlib import Path
 
 import pytest
 
+from fairlane import Context, Retry, Retryable
+from fairlane.core.decisions import Start
 from fairlane.core.inputs import Outcome, WorkerGone
 from fairlane.core.job import JobId, WorkerId
+from fairlane.engine.publishing import remove_finished
 from fairlane.errors import JobCancelled
-from fairlane.store.memory_shared import SharedDatabase
+from fairlane.store.memory_shared import SharedDatabase, SharedMemoryStore
 from fairlane.testing import FakeClock
+from tests.support.apps import reaches
 from tests.support.eventually import eventually
 from tests.support.shared_apps import SharedApp
 
@@ -221,3 +228,40 @@ async def test_firings_by_hand_at_once_are_firings_of_their_own(open_app: Open) 
     assert {firing.job for firing in firings} == {job.id for job in jobs if job is not None}
     assert len({firing.fire_at for firing in firings}) == 10
     assert min(firing.fire_at.timestamp() for firing in firings) >= began
+
+
+async def test_what_a_cancelled_job_made_is_removed_on_the_host_where_it_lies(
+    open_app: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The leader seems to be on another host than the worker."""
+
+    def host() -> str:
+        return "home" if threading.current_thread().name == "fairlane-leader" else "away"
+
+    monkeypatch.setattr(socket, "gethostname", host)
+    leader = await open_app("leader", work=False)
+    writer = SharedApp(leader.shared_database, "writer")
+
+    @writer.task(name="write", retry=Retry(times=1, first_seconds=3600))
+    async def write(ctx: Context) -> None:
+        async with ctx.output(tmp_path / "a.txt") as part:
+            part.write_text("whole")
+        raise Retryable("later")
+
+    async with writer:
+        job = await writer.submit(write.call())
+        await reaches(job, "retrying")
+        assert (tmp_path / "a.txt").exists()
+        [ours] = [record async for record in _records(writer, job.id)]
+        remove_finished({"output:a": ours.replace('"away"', '"home"')})
+        assert (tmp_path / "a.txt").exists()
+        await job.cancel(outputs="delete")
+        await eventually(lambda: not (tmp_path / "a.txt").exists())
+
+
+async def _records(app: SharedApp, job: JobId) -> AsyncIterator[str]:
+    start = Start(job, "write", WorkerId(""), 1, 1, True, "start", "default", None)
+    store = SharedMemoryStore(app.shared_database)
+    for payload in (await store.assigned([start])).values():
+        for body in payload.kept.values():
+            yield body

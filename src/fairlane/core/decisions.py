@@ -127,6 +127,7 @@ class Orders(Struct, omit_defaults=True):
     denied: list[tuple[str, dict[str, Any]]] = field(default_factory=list)  # and the problem
     durable: list[str] = field(default_factory=list)  # tokens of what is now kept
     unblock: list[JobId] = field(default_factory=list)  # no longer watch these preconditions
+    removals: list[dict[str, str]] = field(default_factory=list)  # outputs on its host, as kept
 
 
 class Decisions(Struct):

@@ -316,7 +316,8 @@ def build_context(
         checkpoint = msgspec.json.decode(payload.checkpoint)
     body = Body(link, earlier=earlier, stages=definition.stages, checkpoint=checkpoint)
     publisher = publishing.Publishing(
-        facts.id, outputs, link.keep, kept, policy=definition.on_output, declared=declared
-    )
+        facts.id, facts.attempt, outputs, link.keep, kept, policy=definition.on_output,
+        declared=declared,
+    )  # fmt: skip
     kind = Context if definition.is_async else SyncContext
     return kind(facts, link, body, publisher, kept, loop, leash, threads), body

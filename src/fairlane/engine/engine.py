@@ -38,7 +38,7 @@ from fairlane.engine.heartbeat import Heartbeat, Terms
 from fairlane.engine.hooks import Hook, Hooks
 from fairlane.engine.inbox import Inbox
 from fairlane.engine.leader import Leader
-from fairlane.engine.publishing import clean_up, remove_finished
+from fairlane.engine.publishing import clean_up, elsewhere, remove_finished
 from fairlane.engine.rhythm import HINTED, USUAL, Rhythm
 from fairlane.engine.services import Service
 from fairlane.engine.sharing import Sharing
@@ -298,8 +298,16 @@ class Engine:
 
     def discard(self, payloads: Mapping[JobId, Payload]) -> None:
         for payload in payloads.values():
-            remove_finished(payload.kept)
+            remove_finished(payload.kept, everywhere=self.sharing is None)
             clean_up(payload.kept)
+
+    def elsewhere(
+        self, payloads: Mapping[JobId, Payload], *, finished: bool
+    ) -> list[tuple[str, dict[str, str]]]:
+        if self.sharing is None:
+            return []
+        found = (elsewhere(payload.kept, finished=finished) for payload in payloads.values())
+        return [item for by_host in found for item in by_host.items()]
 
     def found(self, tasks: set[str]) -> None:
         unknown = sorted(tasks - set(self._definitions)) if self.works else []

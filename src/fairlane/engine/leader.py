@@ -63,6 +63,7 @@ log = logging.getLogger("fairlane.leader")
 _BATCH = 2_000
 _MUCH = 4 * 1024 * 1024  # characters that others sent; a store gives only so many at a time
 _STOP_SECONDS = 2.0  # for the last call to the database to return
+_MOST_REMOVALS = 1_000  # that wait for somebody on their host
 _SKEW_SECONDS = 30.0  # between two looks at the database's clock
 _SMALL_SECONDS = 1.0  # what a clock is corrected by every now and then
 _NEVER = float("-inf")
@@ -94,6 +95,12 @@ class Hall(Protocol):
 
     def discard(self, payloads: Mapping[JobId, Payload]) -> None:
         """Remove what cancelled jobs have made, because their canceller said so."""
+
+    def elsewhere(
+        self, payloads: Mapping[JobId, Payload], *, finished: bool
+    ) -> list[tuple[str, dict[str, str]]]:
+        """Return what of it lies on other hosts, each with its host."""
+        ...
 
     def perform(
         self, decisions: Decisions, payloads: Mapping[JobId, Payload], written: Written
@@ -135,6 +142,7 @@ class Leader:
         self._arrived: list[InboxRow] = []  # from others, to be decided next
         self._taken: set[int] = set()  # rows that are being decided and still lie in the table
         self._records: Mapping[tuple[str, str], str] = {}
+        self._elsewhere: list[tuple[str, dict[str, str]]] = []  # to be removed, and on which host
         self._handed: dict[JobId, int] = {}  # assignments our worker holds, by fence
         self._stopping = False
         self._life: tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]] | None = None
@@ -361,7 +369,20 @@ class Leader:
         jobs = self._scheduler.board.jobs.values()
         lost = [last_start(j) for j in jobs if j.worker in dead and j.state is State.RUNNING]
         if lost:
-            self._hall.clean_up(await self._store.payloads(lost))
+            left = await self._store.payloads(lost)
+            self._hall.clean_up(left)
+            self._elsewhere.extend(self._hall.elsewhere(left, finished=False))
+
+    def _delegate(self, decisions: Decisions) -> None:
+        """Have what lies on other hosts removed by workers there; wait for one to come."""
+        hosts = {w.joined.host: w.id for w in self._scheduler.board.workers.all.values()}
+        waiting = []
+        for host, kept in self._elsewhere[-_MOST_REMOVALS:]:
+            if host in hosts:
+                decisions.to(hosts[host]).removals.append(kept)
+            else:
+                waiting.append((host, kept))
+        self._elsewhere = waiting
 
     async def _decide(self, batch: Batch) -> None:
         """Turn a batch into one commit and its effects, which may still be on their way after."""
@@ -419,11 +440,14 @@ class Leader:
             changes.answers.update(
                 (key, as_text(answer)) for key, answer in decisions.answers if key in remote
             )
-        written = self._company.write(decisions, self._scheduler.board.workers.all)
         made: Mapping[JobId, Payload] = {}
         if decisions.discards:
             await self._flight.land()
             made = await self._store.payloads(decisions.discards)  # the commit forgets it
+            self._elsewhere.extend(self._hall.elsewhere(made, finished=True))
+        if self._elsewhere:
+            self._delegate(decisions)
+        written = self._company.write(decisions, self._scheduler.board.workers.all)
         writing = self._store.commit(changes, now) if changes else None
         self._wake_at = decisions.wake_at
         self._schedules.follow(changes.records, now)

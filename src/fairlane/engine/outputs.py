@@ -19,6 +19,7 @@ import hashlib
 import logging
 import os
 import shutil
+import socket
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
@@ -48,12 +49,20 @@ class Policy(StrEnum):
 
 
 class OutputRecord(Struct, frozen=True, kw_only=True):
-    """What is kept durably of an output before its first byte is written, and once published."""
+    """What is kept durably of an output before its first byte is written, and once published.
+
+    `host` is where it is; elsewhere its path may be another's.
+    """
 
     final: str
     temporary: str
     policy: Policy = Policy.RENAME
     published: str | None = None
+    host: str = ""
+
+    @property
+    def is_here(self) -> bool:
+        return self.host in ("", socket.gethostname())
 
 
 def resolve(path: str | os.PathLike[str], *, roots: Sequence[str | os.PathLike[str]] = ()) -> Path:
@@ -74,14 +83,14 @@ def resolve(path: str | os.PathLike[str], *, roots: Sequence[str | os.PathLike[s
     return real
 
 
-def temporary_name(path: str | os.PathLike[str], job_id: str) -> Path:
-    """The hidden sibling to write to: `.clip.<job id>.part.mp4` for `clip.mp4`.
+def temporary_name(path: str | os.PathLike[str], writer: str) -> Path:
+    """The hidden sibling to write to: `.clip.<writer>.part.mp4` for `clip.mp4`.
 
     The extension stays last, because many programs choose the format by it.
     """
     final = Path(path)
     stem, extension = _split(final.name)
-    ending = f".{job_id}.part{extension}"
+    ending = f".{writer}.part{extension}"
     room = NAME_BYTES - 1 - len(os.fsencode(ending))
     if len(os.fsencode(stem)) > room:
         # Two long names that are cut must not become one.

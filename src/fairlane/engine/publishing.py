@@ -6,7 +6,9 @@ knows what this job made.
 """
 
 import hashlib
+import logging
 import os
+import socket
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
@@ -28,6 +30,8 @@ from fairlane.engine.outputs import (
 )
 from fairlane.engine.threads import in_thread, to_its_end
 from fairlane.errors import OutputBusy
+
+log = logging.getLogger("fairlane.outputs")
 
 _PREFIX = "output:"
 Keep = Callable[[str, str | None], Awaitable[None]]
@@ -53,13 +57,35 @@ def published_paths(kept: Mapping[str, str]) -> set[Path]:
 
 
 def clean_up(kept: Mapping[str, str]) -> list[Path]:
-    """Remove what an attempt left half written."""
+    """Remove what an attempt left half written; nothing else has such a name, on any host."""
     return remove_leftovers(r for r in records(kept) if r.published is None)
 
 
-def remove_finished(kept: Mapping[str, str]) -> list[Path]:
-    """Remove what a job has published, because its canceller said so."""
-    return remove_published(r.published for r in records(kept) if r.published is not None)
+def remove_finished(kept: Mapping[str, str], *, everywhere: bool = False) -> list[Path]:
+    """Remove what a job has published, because its canceller said so.
+
+    On another host the same path is another file, unless all there is runs on one.
+    """
+    here = [r.published for r in records(kept) if everywhere or r.is_here]
+    return remove_published(path for path in here if path is not None)
+
+
+def elsewhere(kept: Mapping[str, str], *, finished: bool) -> dict[str, dict[str, str]]:
+    """Return, by host, what only others can remove: what is half written, or the rest as well."""
+    found: dict[str, dict[str, str]] = {}
+    for name, body in kept.items():
+        if name.startswith(_PREFIX):
+            record = msgspec.json.decode(body, type=OutputRecord)
+            if not record.is_here and (finished or record.published is None):
+                found.setdefault(record.host, {})[name] = body
+    return found
+
+
+def remove(kept: Mapping[str, str]) -> None:
+    """Remove both, as somebody on another host has asked."""
+    removed = [*remove_finished(kept), *clean_up(kept)]
+    if removed:
+        log.info("removed %s, as the leader asked", ", ".join(map(str, removed)))
 
 
 def _name(path: Path) -> str:
@@ -73,6 +99,7 @@ class Publishing:
     def __init__(
         self,
         job: str,
+        attempt: int,
         registry: OutputRegistry,
         keep: Keep,
         kept: dict[str, str],
@@ -81,6 +108,9 @@ class Publishing:
         declared: Iterable[Path] = (),
     ) -> None:
         self._job = job
+        # Of its own for each attempt: one that counts as dead may still write, or be tidied up
+        # after, while the next one writes.
+        self._writer = f"{job}.{attempt}"
         self._registry = registry
         self._keep = keep
         self._kept = kept
@@ -94,7 +124,7 @@ class Publishing:
         if final in self._earlier:
             self._earlier.discard(final)
             policy = Policy.OVERWRITE
-        output = OpenOutput(final, temporary_name(final, self._job), policy)
+        output = OpenOutput(final, temporary_name(final, self._writer), policy)
         await in_thread(partial(final.parent.mkdir, parents=True, exist_ok=True))
         await self._remember(output, None)
         return output
@@ -128,6 +158,7 @@ class Publishing:
             temporary=str(output.temporary),
             policy=output.policy,
             published=None if published is None else str(published),
+            host=socket.gethostname(),
         )
         name = _PREFIX + _name(output.final)
         body = msgspec.json.encode(record).decode()

@@ -30,6 +30,11 @@ async def in_thread(
     return await to_its_end(loop.run_in_executor(threads or _our_pool(), _call, function, *args))
 
 
+def beside(function: Callable[..., object], *args: object) -> None:
+    """Run a function in a thread of our own, for whose end nobody waits."""
+    _our_pool().submit(function, *args)
+
+
 def _our_pool() -> ThreadPoolExecutor:
     global _pool
     if _pool is None:

@@ -23,7 +23,9 @@ from fairlane.engine.clock import Clock
 from fairlane.engine.definition import Definition
 from fairlane.engine.groups import Leash
 from fairlane.engine.outputs import OutputRegistry
+from fairlane.engine.publishing import remove
 from fairlane.engine.texts import storable, storable_name
+from fairlane.engine.threads import beside
 from fairlane.errors import Conflict, FairlaneError
 from fairlane.ids import new_id
 from fairlane.store.views import Payload, ReportBody
@@ -93,6 +95,8 @@ class Worker:
             self.accept(orders.starts, payloads)
         for stop in orders.stops:
             self.stop(stop)
+        for kept in orders.removals:
+            beside(remove, kept)
 
     def accept(self, starts: list[Start], payloads: Mapping[JobId, Payload]) -> None:
         for start in starts:
