@@ -265,3 +265,35 @@ async def _records(app: SharedApp, job: JobId) -> AsyncIterator[str]:
     for payload in (await store.assigned([start])).values():
         for body in payload.kept.values():
             yield body
+
+
+class Forgetful(SharedMemoryStore):
+    """Loses the first word that a precondition holds, as a server does that crashes."""
+
+    lost = False
+
+    async def say(self, key: str, body: str, at: float) -> None:
+        if '"unblocked"' in body and not self.lost:
+            self.lost = True
+        else:
+            await super().say(key, body, at)
+
+
+async def test_a_job_that_may_start_again_does_so_though_that_was_lost_once(open_app: Open) -> None:
+    leader = await open_app("leader", work=False)
+    other = SharedApp(leader.shared_database, "other", recheck_seconds=0.05)
+    store = Forgetful(leader.shared_database)
+    other._new_store = lambda: store  # type: ignore[method-assign]
+    free: list[str] = []
+
+    @other.task(preconditions=[lambda _: None if free else "no room"])
+    async def work() -> str:
+        return "done"
+
+    async with other:
+        job = await work.submit()
+        await reaches(job, "blocked")
+        free.append("room")
+        assert await job.wait(20) == "done"
+        assert store.lost
+        assert not other._engine.worker._watched

@@ -263,10 +263,14 @@ class Outcome(Struct, tag="outcome", gc=False):
 
 
 class Unblocked(Struct, tag="unblocked"):
-    """The worker that refused a job over a precondition sees that it holds now."""
+    """The worker that refused a job over a precondition sees that it holds now.
+
+    It says so until it is told not to watch it any longer.
+    """
 
     job: JobId
     fence: int
+    worker: WorkerId = WorkerId("")
 
 
 class Stuck(Struct, tag="stuck"):

@@ -121,6 +121,8 @@ def _again_or_cancelled(board: Board, job: Job) -> None:
 
 
 def unblocked(board: Board, said: Unblocked) -> None:
+    if said.worker in board.workers.all:
+        board.out.to(said.worker).unblock.append(said.job)
     job = board.jobs.get(said.job)
     if job is None or job.id in board.waits_on:
         return

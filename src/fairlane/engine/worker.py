@@ -238,9 +238,10 @@ class Worker:
                 found = []
             self.outputs.release(job)
             if not isinstance(found, Obstacle) or found.is_final:
-                if self._watched.pop(job, None) is not None:
-                    self._put(Unblocked(job, attempt.start.fence))
-            elif found != obstacle:
+                if job in self._watched:
+                    # Until it is told to cease: the database may lose what is said to it.
+                    self._put(Unblocked(job, attempt.start.fence, self.id))
+            elif found != obstacle and job in self._watched:
                 self._watched[job] = (attempt, found)
         return self._recheck_seconds
 
