@@ -290,6 +290,8 @@ class Client:
         """Say when each waiting job will start; with a queue's settings, what they would change."""
         if what_if and queue is None:
             raise BadSetting(f"say which queue would have {', '.join(what_if)}: forecast(queue, …)")
+        if queue is not None:
+            check_text("queue", queue)
         image, durations = await asyncio.gather(
             self._on_loop(self._store.image(queue=queue, limit=_FORECAST_JOBS)),
             self._on_loop(self._store.durations()),

@@ -79,6 +79,7 @@ async def test_nothing_is_looked_for_by_such_a_name(app: Fairlane, name: str) ->
         lambda: app.firings(name), lambda: app.pause(name), lambda: app.is_queued(name),
         lambda: app.is_running("default", name), lambda: app.save_lane("default", name, call),
         lambda: app.save_schedule(name, call, every_seconds=60),
+        lambda: app.forecast(name),
         lambda: app.set_limit(name, starts=1, per_seconds=1),
     ]  # fmt: skip
     async with running(app):
