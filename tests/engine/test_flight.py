@@ -86,6 +86,11 @@ class Hall:
 
     def discard(self, payloads: Mapping[JobId, Payload]) -> None: ...
 
+    def elsewhere(
+        self, payloads: Mapping[JobId, Payload], *, finished: bool
+    ) -> list[tuple[str, dict[str, str]]]:
+        return []
+
     def perform(
         self, decisions: Decisions, payloads: Mapping[JobId, Payload], written: Written
     ) -> None:
