@@ -16,19 +16,33 @@ class Relay:
 
     def __init__(self, port: int) -> None:
         self._port = port
+        self._connections: set[asyncio.Task[None]] = set()
         self.flowing = asyncio.Event()
         self.flowing.set()
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[int]:
         server = await asyncio.start_server(self._serve, "127.0.0.1")
-        yield server.sockets[0].getsockname()[1]
-        self.flowing.set()
-        server.close()
+        try:
+            yield server.sockets[0].getsockname()[1]
+        finally:
+            server.close()
+            for connection in self._connections:
+                connection.cancel()
+            await asyncio.gather(*self._connections, return_exceptions=True)
 
-    async def _serve(self, reader: StreamReader, writer: StreamWriter) -> None:
+    def _serve(self, reader: StreamReader, writer: StreamWriter) -> None:
+        self._connections.add(asyncio.create_task(self._relay(reader, writer)))
+
+    async def _relay(self, reader: StreamReader, writer: StreamWriter) -> None:
         there = await asyncio.open_connection("127.0.0.1", self._port)
-        await asyncio.gather(self._pass_on(reader, there[1]), self._pass_on(there[0], writer))
+        try:
+            await asyncio.gather(self._pass_on(reader, there[1]), self._pass_on(there[0], writer))
+        finally:
+            for end in (writer, there[1]):
+                end.close()
+                with contextlib.suppress(OSError):
+                    await end.wait_closed()
 
     async def _pass_on(self, reader: StreamReader, writer: StreamWriter) -> None:
         with contextlib.suppress(OSError):

@@ -65,6 +65,12 @@ class Flight:
                 self._carrying = None
             self._unsettled.pop(0)
 
+    def give_up(self) -> None:
+        """Wait no longer for what is on its way."""
+        carrying, self._carrying = self._carrying, None
+        if carrying is not None:
+            carrying.cancel()
+
     def void(self) -> Batch:
         """Return everything that came to nothing as one batch, the oldest first."""
         batches, self._unsettled = self._unsettled, []

@@ -208,6 +208,9 @@ class Leader:
         self._company.led(epoch)
         try:
             await self._reign()
+        except asyncio.CancelledError:
+            self._flight.give_up()
+            raise
         finally:
             with suppress(Exception):  # why the reign ends is known already
                 await self._flight.land()
