@@ -53,11 +53,13 @@ class Waits:
     async def look(self, ended: Iterable[JobId] | None) -> None:
         """Tell those who wait; None means that anything may have ended."""
         names = self._waiting if ended is None else self._waiting.keys() & set(ended)
-        if not names:
+        # Who begins to wait meanwhile may have had the job started again: this is no news for it.
+        asked = {job: list(self._waiting[job]) for job in names}
+        if not asked:
             return
-        views = await self._store.jobs(list(names))
+        views = await self._store.jobs(list(asked))
         for job, view in views.items():
             if State(view.state) in FINAL:
-                for waiting in self._waiting.get(job, []):
+                for waiting in asked[job]:
                     if not waiting.done():
                         waiting.set_result(view)
