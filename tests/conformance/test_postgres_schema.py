@@ -171,6 +171,30 @@ async def test_no_hot_question_reads_a_large_table_from_end_to_end(postgres_dsn:
     await leader.close()
 
 
+async def test_no_commit_wades_through_a_table_that_seems_empty(postgres_dsn: str) -> None:
+    """Dead rows are not counted: a table may seem empty and be long, and a plan is kept."""
+    store = PostgresStore(postgres_dsn)
+    await store.open()
+    await store.close()
+    leader = await asyncpg.connect(postgres_dsn)
+    await leader.execute("VACUUM ANALYZE")
+    await leader.execute(SETTINGS)
+    wading: dict[str, list[str]] = {}
+    for column, sql in STATEMENTS:
+        type = FIXED.get(column, "jsonb")
+        await leader.execute(f"PREPARE kept ({type}) AS {sql.replace(f':{column}', '$1')}")
+        steps = [row[0] for row in await leader.fetch("EXPLAIN EXECUTE kept (NULL)")]
+        await leader.execute("DEALLOCATE kept")
+        wading[sql] = _scans(steps) + [
+            step
+            for step, condition in zip(steps, [*steps[1:], ""], strict=True)
+            if "Index" in step and " Scan " in step and "Index Cond" not in condition
+            and not any(f"on {name}" in step for name in SMALL)
+        ]  # fmt: skip
+    assert {sql: steps for sql, steps in wading.items() if steps} == {}
+    await leader.close()
+
+
 # the schema
 
 

@@ -24,7 +24,7 @@ from fairlane.core.inputs import (
 )
 from fairlane.engine.clock import Clock
 from fairlane.engine.inbox import Inbox
-from fairlane.engine.leader import from_text
+from fairlane.engine.letters import from_text
 from fairlane.engine.rhythm import USUAL, Rhythm
 from fairlane.engine.services import Service
 from fairlane.errors import FairlaneError, StoreError, StoreUnavailable, Undecided

@@ -19,13 +19,10 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
-from typing import Any, Protocol
-
-import msgspec
+from typing import Any
 
 from fairlane.core.decisions import Decisions, Start, Stop, last_start
 from fairlane.core.inputs import (
-    Command,
     EnterStage,
     Failure,
     FromWorker,
@@ -44,12 +41,14 @@ from fairlane.engine.clock import Clock
 from fairlane.engine.company import NOTHING, Alone, Company, Written
 from fairlane.engine.flight import Batch, Carry, Flight
 from fairlane.engine.fresh import Fresh
+from fairlane.engine.hall import Hall
 from fairlane.engine.inbox import Inbox
+from fairlane.engine.letters import as_text, pieces, read, readable
+from fairlane.engine.removals import Removals
 from fairlane.engine.rhythm import USUAL, Rhythm
 from fairlane.engine.schedules import Schedules, stamp
 from fairlane.engine.texts import storable
 from fairlane.errors import (
-    FairlaneError,
     InternalError,
     NotLeading,
     StoreError,
@@ -63,60 +62,11 @@ log = logging.getLogger("fairlane.leader")
 _BATCH = 2_000
 _MUCH = 4 * 1024 * 1024  # characters that others sent; a store gives only so many at a time
 _STOP_SECONDS = 2.0  # for the last call to the database to return
-_MOST_REMOVALS = 1_000  # that wait for somebody on their host
 _SKEW_SECONDS = 30.0  # between two looks at the database's clock
 _SMALL_SECONDS = 1.0  # what a clock is corrected by every now and then
 _NEVER = float("-inf")
 
 NOBODY = WorkerId("")
-_decode_command = msgspec.json.Decoder(Command)
-_decode_said = msgspec.json.Decoder(list[FromWorker])
-
-
-class Hall(Protocol):
-    """What the leader needs of its process: whom to tell, and what to begin with."""
-
-    def joined(self) -> list[Input]:
-        """Say which worker is ours and alive."""
-        ...
-
-    def declared(self, stored: Mapping[tuple[str, str], str]) -> list[Input]:
-        """Say what the code declares, in the light of what is stored."""
-        ...
-
-    def unsettled(self) -> list[Input]:
-        """Say again what our worker said and never heard to be durable or granted."""
-        ...
-
-    def is_own(self, worker: str) -> bool: ...
-
-    def clean_up(self, payloads: Mapping[JobId, Payload]) -> None:
-        """Remove what dead attempts left half written, before anybody starts again."""
-
-    def discard(self, payloads: Mapping[JobId, Payload]) -> None:
-        """Remove what cancelled jobs have made, because their canceller said so."""
-
-    def elsewhere(
-        self, payloads: Mapping[JobId, Payload], *, finished: bool
-    ) -> list[tuple[str, dict[str, str]]]:
-        """Return what of it lies on other hosts, each with its host."""
-        ...
-
-    def perform(
-        self, decisions: Decisions, payloads: Mapping[JobId, Payload], written: Written
-    ) -> None: ...
-
-    def found(self, tasks: set[str]) -> None:
-        """These tasks have live jobs in the database."""
-
-    def reloaded(self, stops: list[Stop]) -> None:
-        """Anything may have happened meanwhile: look again, and repeat these stops."""
-
-    def still_runs(self) -> bool:
-        """Tell whether an attempt goes on here that could not be stopped."""
-        ...
-
-    def elected(self, *, leading: bool) -> None: ...
 
 
 class Leader:
@@ -142,7 +92,7 @@ class Leader:
         self._arrived: list[InboxRow] = []  # from others, to be decided next
         self._taken: set[int] = set()  # rows that are being decided and still lie in the table
         self._records: Mapping[tuple[str, str], str] = {}
-        self._elsewhere: list[tuple[str, dict[str, str]]] = []  # to be removed, and on which host
+        self._removals = Removals()
         self._handed: dict[JobId, int] = {}  # assignments our worker holds, by fence
         self._stopping = False
         self._life: tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]] | None = None
@@ -374,18 +324,7 @@ class Leader:
         if lost:
             left = await self._store.payloads(lost)
             self._hall.clean_up(left)
-            self._elsewhere.extend(self._hall.elsewhere(left, finished=False))
-
-    def _delegate(self, decisions: Decisions) -> None:
-        """Have what lies on other hosts removed by workers there; wait for one to come."""
-        hosts = {w.joined.host: w.id for w in self._scheduler.board.workers.all.values()}
-        waiting = []
-        for host, kept in self._elsewhere[-_MOST_REMOVALS:]:
-            if host in hosts:
-                decisions.to(hosts[host]).removals.append(kept)
-            else:
-                waiting.append((host, kept))
-        self._elsewhere = waiting
+            self._removals.add(self._hall.elsewhere(left, finished=False))
 
     async def _decide(self, batch: Batch) -> None:
         """Turn a batch into one commit and its effects, which may still be on their way after."""
@@ -426,7 +365,7 @@ class Leader:
     async def _prepare(self, batch: Batch, *, resent: bool) -> Carry:
         """Decide a batch: memory moves on, and what is returned writes it and acts on it."""
         rows = batch.rows
-        said_elsewhere = (said for row in rows for said in _read(row))
+        said_elsewhere = (said for row in rows for said in read(row))
         inputs = self._company.hear([*batch.happened, *said_elsewhere])
         names = strangers(inputs, self._scheduler.board.jobs, resent=resent)
         ended: Mapping[JobId, Job] = {}
@@ -447,9 +386,8 @@ class Leader:
         if decisions.discards:
             await self._flight.land()
             made = await self._store.payloads(decisions.discards)  # the commit forgets it
-            self._elsewhere.extend(self._hall.elsewhere(made, finished=True))
-        if self._elsewhere:
-            self._delegate(decisions)
+            self._removals.add(self._hall.elsewhere(made, finished=True))
+        self._removals.hand_out(decisions, self._scheduler.board.workers.all.values())
         written = self._company.write(decisions, self._scheduler.board.workers.all)
         writing = self._store.commit(changes, now) if changes else None
         self._wake_at = decisions.wake_at
@@ -519,7 +457,7 @@ class Leader:
         lasting: list[Input] = [said for said in happened if not isinstance(said, Jumped)]
         alone: list[tuple[list[Input], list[InboxRow]]] = [
             *(([said], []) for said in lasting),
-            *(piece for row in rows for piece in _pieces(row)),
+            *(piece for row in rows for piece in pieces(row)),
         ]
         await self._load()
         while alone:
@@ -540,7 +478,7 @@ class Leader:
     ) -> list[dict[str, Any]] | None:
         """Return the answer to a submission that is stored, though its commit seemed to fail."""
         try:
-            command = happened[0] if happened else _read(rows[0])[0]
+            command = happened[0] if happened else read(rows[0])[0]
         except ValueError:
             return None  # it cannot even be read
         if not isinstance(command, Submit):
@@ -556,7 +494,7 @@ class Leader:
         problem = InternalError(
             storable(f"this could not be carried out and was set aside: {error!r}")
         )
-        text = rows[0].body if rows else _as_readable(happened[0])
+        text = rows[0].body if rows else readable(happened[0])
         decisions = Decisions()
         now = self._now()
         answer: Any = await self._admitted(happened, rows)
@@ -593,31 +531,6 @@ def _missed(command: Submit, reason: str) -> list[Input]:
     ]
 
 
-def _read(row: InboxRow) -> list[Input]:
-    """Return what a row says: one command, or a list of what a worker said."""
-    if row.body.startswith("["):
-        return [*_decode_said.decode(row.body)]
-    return [_decode_command.decode(row.body)]
-
-
-def _pieces(row: InboxRow) -> list[tuple[list[Input], list[InboxRow]]]:
-    """Return what can be tried alone: each thing that a worker said, then the row without them."""
-    if not row.body.startswith("["):
-        return [([], [row])]
-    try:
-        said = _read(row)
-    except ValueError:
-        return [([], [row])]
-    return [*(([one], []) for one in said), ([], [msgspec.structs.replace(row, body="[]")])]
-
-
-def _as_readable(said: Input) -> str:
-    try:
-        return msgspec.json.encode(said).decode()
-    except (TypeError, ValueError, RecursionError):
-        return storable(repr(said))  # the very thing that could not be written
-
-
 @contextmanager
 def _no_collections() -> Iterator[None]:
     """Make a great many objects that all stay: looking for garbage among them doubles the time."""
@@ -628,14 +541,3 @@ def _no_collections() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
-
-
-def as_text(answer: Any) -> str:
-    """Write an answer for another process; `from_text` reads it there."""
-    body = {"problem": answer.as_problem()} if isinstance(answer, FairlaneError) else {"ok": answer}
-    return msgspec.json.encode(body).decode()
-
-
-def from_text(text: str) -> Any:
-    body = msgspec.json.decode(text)
-    return FairlaneError.from_problem(body["problem"]) if "problem" in body else body["ok"]

@@ -114,22 +114,38 @@ def _replace(table: str, column: str, fields: tuple[str, ...], *, key: int) -> s
     )
 
 
-def _update(column: str) -> str:
-    values = ", ".join(f"{name} = g.{name}" for name in SHARED_CHANGE)
+def _found(table: str, condition: str) -> str:
+    """Return the SQL that finds the row of each `e` by its key, as `found.place`.
+
+    A planner that believes a table to be nearly empty would rather walk through all of it, with all
+    the dead rows that are kept for whoever has a transaction open. The OFFSET leaves it no choice.
+    """
     return (
-        f"UPDATE fairlane.job SET {values}, position = e.value ->> 1 "
-        f"FROM {_groups(column, SHARED_CHANGE)} WHERE job.id = e.value ->> 0"
+        f"CROSS JOIN LATERAL (SELECT ctid AS place FROM fairlane.{table} WHERE {condition} "
+        "OFFSET 0) found"
     )
 
 
-def _delete(table: str, key: str, column: str) -> str:
-    return f"DELETE FROM fairlane.{table} USING {_texts(column)} WHERE {table}.{key} = e.value"
-
-
-def _delete_pairs(table: str, keys: tuple[str, str], column: str) -> str:
+def _update(column: str) -> str:
+    values = ", ".join(f"{name} = given.{name}" for name in (*SHARED_CHANGE, "position"))
     return (
-        f"DELETE FROM fairlane.{table} USING {_given(column, keys)} "
-        f"WHERE {table}.{keys[0]} = e.{keys[0]} AND {table}.{keys[1]} = e.{keys[1]}"
+        f"UPDATE fairlane.job SET {values} FROM ("
+        f"SELECT g.*, e.value ->> 1 AS position, found.place "
+        f"FROM {_groups(column, SHARED_CHANGE)} {_found('job', 'job.id = e.value ->> 0')}"
+        ") given WHERE job.ctid = given.place"
+    )
+
+
+def _delete(table: str, key: str, column: str, cast: str = "text") -> str:
+    values = f"SELECT e.value::{cast} FROM {_texts(column)}"
+    return f"DELETE FROM fairlane.{table} WHERE {table}.{key} = ANY (ARRAY({values}))"
+
+
+def _delete_rows(table: str, keys: tuple[str, ...], column: str) -> str:
+    condition = " AND ".join(f"{table}.{key} = e.{key}" for key in keys)
+    return (
+        f"DELETE FROM fairlane.{table} WHERE {table}.ctid = ANY (ARRAY("
+        f"SELECT found.place FROM {_given(column, keys)} {_found(table, condition)}))"
     )
 
 
@@ -164,18 +180,26 @@ ON CONFLICT (job) DO UPDATE SET
 """
 
 
+_OF_START: Final = tuple(name for name in UNCHANGED if name in MUTABLE)
+
+
 def _at_end(name: str) -> str:
-    value = f"coalesce(running.{name}, job.{name})" if name in MUTABLE else f"job.{name}"
+    value = f"coalesce(given.{name}, job.{name})" if name in _OF_START else f"job.{name}"
     return f"{value} AS {name}"
 
 
 _COMPLETED: Final = f"""
 WITH gone AS (
-    DELETE FROM fairlane.job
-    USING {_given("completed", ("id", "ended_at", "result", "report"))}
-    LEFT JOIN fairlane.running ON running.job = e.id
-    WHERE job.id = e.id
-    RETURNING {", ".join(map(_at_end, UNCHANGED))}, e.ended_at, e.result, e.report
+    DELETE FROM fairlane.job USING (
+        SELECT e.ended_at, e.result, e.report, found.place, start.*
+        FROM {_given("completed", ("id", "ended_at", "result", "report"))}
+        {_found("job", "job.id = e.id")}
+        LEFT JOIN LATERAL (
+            SELECT {", ".join(f"running.{name}" for name in _OF_START)}
+            FROM fairlane.running WHERE running.job = e.id OFFSET 0
+        ) start ON true
+    ) given WHERE job.ctid = given.place
+    RETURNING {", ".join(map(_at_end, UNCHANGED))}, given.ended_at, given.result, given.report
 )
 INSERT INTO fairlane.ended ({", ".join(UNCHANGED)}, state, ended_at, result, report)
 SELECT {", ".join(f"gone.{name}" for name in UNCHANGED)}, 'completed', gone.ended_at, gone.result,
@@ -200,8 +224,13 @@ SELECT e.value ->> 0, e.value ->> 1,
     ),
     CASE WHEN (e.value ->> 7)::boolean THEN e.value ->> 8 ELSE old.params END
 FROM jsonb_array_elements(:lanes) e
-LEFT JOIN fairlane.lane old ON old.queue = e.value ->> 0 AND old.lane = e.value ->> 1
-LEFT JOIN fairlane.ended ON ended.id = e.value ->> 6
+LEFT JOIN LATERAL (
+    SELECT * FROM fairlane.lane
+    WHERE lane.queue = e.value ->> 0 AND lane.lane = e.value ->> 1 OFFSET 0
+) old ON true
+LEFT JOIN LATERAL (
+    SELECT report, kind FROM fairlane.ended WHERE ended.id = e.value ->> 6 OFFSET 0
+) ended ON true
 ON CONFLICT (queue, lane) DO UPDATE SET status = excluded.status, last_job = excluded.last_job,
     checkpoint = excluded.checkpoint, params = excluded.params
 """
@@ -220,31 +249,28 @@ STATEMENTS: Final[tuple[tuple[str, str], ...]] = (
     ("submitted", _insert("detail", "submitted", DETAIL)),
     (
         "revived",
-        "INSERT INTO fairlane.report (job, body) SELECT ended.id, ended.report "
-        f"FROM {_texts('revived')} JOIN fairlane.ended ON ended.id = e.value "
-        "WHERE ended.report IS NOT NULL ON CONFLICT (job) DO UPDATE SET body = excluded.body",
+        "INSERT INTO fairlane.report (job, body) SELECT ended.id, ended.report FROM fairlane.ended "
+        f"WHERE ended.id = ANY (ARRAY(SELECT e.value FROM {_texts('revived')})) "
+        "AND ended.report IS NOT NULL ON CONFLICT (job) DO UPDATE SET body = excluded.body",
     ),
     ("revived", _delete("ended", "id", "revived")),
-    ("forgotten", _delete_pairs("kept", ("job", "name"), "forgotten")),
+    ("forgotten", _delete_rows("kept", ("job", "name"), "forgotten")),
     ("kept", _replace("kept", "kept", ("job", "name", "body"), key=2)),
     ("ended", _ENDED),
     ("finished", _delete("report", "job", "finished")),
     ("whole", _delete("kept", "job", "whole")),
     ("dependencies", _insert("dependency", "dependencies", ("job", "on_job"))),
     ("settled", _delete("dependency", "job", "settled")),
-    ("met", _delete_pairs("dependency", ("job", "on_job"), "met")),
+    ("met", _delete_rows("dependency", ("job", "on_job"), "met")),
     ("logs", _insert("log", "logs", ("job", "at", "level", "message"))),
-    (  # before "takes": one taken again at the same instant is another
-        "untakes",
-        f"DELETE FROM fairlane.take USING {_given('untakes', ('key', 'at', 'job'))} "
-        "WHERE take.at = e.at AND take.key = e.key AND take.job = e.job",
-    ),
+    # before "takes": one taken again at the same instant is another
+    ("untakes", _delete_rows("take", ("key", "at", "job"), "untakes")),
     ("takes", _insert("take", "takes", ("key", "at", "job"))),
     ("grants", _replace("stage_grant", "grants", ("job", "token", "uses"), key=2)),
-    ("releases", _delete_pairs("stage_grant", ("job", "token"), "releases")),
+    ("releases", _delete_rows("stage_grant", ("job", "token"), "releases")),
     ("stopped", _delete("stage_grant", "job", "stopped")),
     ("lanes", _LANES),
-    ("erased", _delete_pairs("record", ("kind", "name"), "erased")),
+    ("erased", _delete_rows("record", ("kind", "name"), "erased")),
     ("records", _replace("record", "records", ("kind", "name", "body"), key=2)),
     ("departed", _delete("lease", "worker", "departed")),
     ("departed", _delete("message", "worker", "departed")),
@@ -252,10 +278,7 @@ STATEMENTS: Final[tuple[tuple[str, str], ...]] = (
     ("firings", _insert("firing", "firings", ("schedule", "fire_at", "job", "count", "reason"))),
     ("events", _insert("event", "events", ("last", "first", "body"))),
     ("answers", _replace("answer", "answers", ("key", "body", "at"), key=1)),
-    (
-        "consumed",
-        f"DELETE FROM fairlane.inbox USING {_texts('consumed')} WHERE inbox.id = e.value::bigint",
-    ),
+    ("consumed", _delete("inbox", "id", "consumed", "bigint")),
     ("set_aside", _insert("set_aside", "set_aside", ("input", "error", "at"))),
     (  # from where the last ones ended: those are perhaps not cleaned away yet
         "old_events",
