@@ -23,6 +23,7 @@ from fairlane.core.inputs import Input, Record, Setting
 from fairlane.core.queues import QueueOptions, settings_from
 from fairlane.core.retry import Retry
 from fairlane.core.settings import check_amounts, check_name
+from fairlane.descriptions import describe
 from fairlane.engine.clock import Clock, SystemClock
 from fairlane.engine.context import Context, SyncContext
 from fairlane.engine.declared import check_known
@@ -329,7 +330,7 @@ class Fairlane(Client):
             after = schedule.declared_after(before)
             inputs.append(Record("", "schedule", name, after.text()))
         for task in self.tasks.values():
-            body = msgspec.json.encode(task.definition.parameters.schema).decode()
+            body = msgspec.json.encode(describe(task)).decode()
             inputs.append(Record("", "task", task.name, body))
         return inputs
 

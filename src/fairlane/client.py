@@ -31,6 +31,7 @@ from fairlane.core.lifecycle import FINAL
 from fairlane.core.queues import QueueChanges, QueueOptions, settings_from
 from fairlane.core.scheduler import Scheduler
 from fairlane.core.settings import check_name, check_text
+from fairlane.descriptions import Description, describe, description_from, task_from
 from fairlane.engine.schedules import Rules, Schedule, fire, ruled
 from fairlane.errors import BadSetting, Conflict, NotFound, UnknownName, UsageError
 from fairlane.ids import new_id
@@ -150,7 +151,24 @@ class Client:
 
     async def submit_by_name(self, task: str, params: dict[str, Any], **options: Any) -> Job[Any]:
         """Submit a job of a task by the task's name."""
-        return await self.submit(self.task_named(task).options(**options).call(**params))
+        known = await self.find_task(task)
+        return await self.submit(known.options(**options).call(**params))
+
+    async def find_task(self, name: str) -> Task[Any, Any]:
+        """Return a task of this program, or of another by what is stored about it."""
+        if name in self.tasks:
+            return self.tasks[name]
+        known = await self.descriptions()
+        if name not in known:
+            raise UnknownName("task", name, {*self.tasks, *known})
+        return task_from(name, known[name], self)  # type: ignore[arg-type]
+
+    async def descriptions(self) -> dict[str, Description]:
+        """Describe every task that a program on this database has declared, by name."""
+        stored = await self._on_loop(self._store.records("task"))
+        read = {name: description_from(body) for name, body in stored.items()}
+        known = {name: describe(task) for name, task in self.tasks.items()}
+        return {name: found for name, found in read.items() if found is not None} | known
 
     def task_named(self, name: str) -> Task[Any, Any]:
         if name not in self.tasks:
@@ -376,7 +394,7 @@ class Client:
         saved = next((v.params for v in await self._lanes(queue) if v.lane == lane), None)
         if saved is None:
             raise NotFound(f'lane "{lane}" of queue "{queue}" has no saved parameters')
-        task = self.task_named(saved["task"])
+        task = await self.find_task(saved["task"])
         options = Options(kind=kind, queue=queue, lane=lane)
         values = task.definition.parameters.validate((), saved["params"])
         return await self.submit(Call(task, values, options))

@@ -117,7 +117,20 @@ class Parameters:
 
     @cached_property
     def schema(self) -> dict[str, Any]:
-        return self._adapter.json_schema()
+        """Describe the parameters as a JSON Schema; a default that is secret is left out."""
+        schema = self._adapter.json_schema()
+        for name, default in self._defaults.items():
+            shape = schema["properties"][name]
+            if name not in self.secrets:
+                try:
+                    adapter: TypeAdapter[Any] = TypeAdapter(self._types[name])
+                    plain = adapter.dump_python(default, mode="json", warnings=False)
+                    _refuse_nan(pydantic_core.to_json(plain, inf_nan_mode="constants"))
+                    shape["default"] = plain
+                except (pydantic_core.PydanticSerializationError, ValueError, TypeError):
+                    pass  # what cannot be written is known to the program alone
+        required = [name for name in schema.get("required", ()) if name not in self._defaults]
+        return {**schema, "required": required}
 
 
 def _is_secret(type: Any) -> bool:
