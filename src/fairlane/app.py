@@ -30,6 +30,7 @@ from fairlane.engine.declared import check_known
 from fairlane.engine.definition import GRACE_SECONDS, Definition, Isolation, Precondition, Template
 from fairlane.engine.engine import Engine
 from fairlane.engine.hooks import Hook
+from fairlane.engine.retention import Kept, check_kept
 from fairlane.engine.schedules import Rules, Schedule, ruled, schedule_from
 from fairlane.engine.worker import RECHECK_SECONDS
 from fairlane.errors import BadSetting, UnknownName, UsageError
@@ -58,7 +59,8 @@ class Fairlane(Client):
     `database` is `sqlite:///work.db` or `memory://`; without it FAIRLANE_DATABASE counts, else
     `fairlane.db` in the working folder. `slots` is how many jobs this process runs at a time,
     `queues` narrows whose jobs those are, and `tags` say what this place has for tasks that
-    `require` it; a process with `work=False` only submits and steers.
+    `require` it; a process with `work=False` only submits and steers. `keep_history` says how much
+    is kept of what has ended: a timedelta such as timedelta(days=30), or a number of jobs.
     """
 
     def __init__(
@@ -72,7 +74,9 @@ class Fairlane(Client):
         work: bool = True,
         queues: Sequence[str] | None = None,
         tags: Sequence[str] = (),
+        keep_history: Kept = None,
     ) -> None:
+        check_kept(keep_history)
         if slots < 1:
             raise BadSetting(f"slots is {slots}; a process needs at least 1 to run anything")
         self.database = database or os.environ.get("FAIRLANE_DATABASE") or DEFAULT_DATABASE
@@ -82,6 +86,7 @@ class Fairlane(Client):
         self._slots = slots
         self._work = work
         self._queues = None if queues is None else tuple(queues)
+        self._keep_history = keep_history
         self._tags = tuple(tags)
         for tag in self._tags:
             check_name("tag", tag)
@@ -301,6 +306,7 @@ class Fairlane(Client):
             work=self._work,
             queues=self._queues,
             tags=self._tags,
+            keep_history=self._keep_history,
             **more,
         )
 

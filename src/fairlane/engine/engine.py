@@ -39,6 +39,7 @@ from fairlane.engine.hooks import Hook, Hooks
 from fairlane.engine.inbox import Inbox
 from fairlane.engine.leader import Leader
 from fairlane.engine.publishing import clean_up, elsewhere, remove_finished
+from fairlane.engine.retention import Kept, Retention
 from fairlane.engine.rhythm import HINTED, USUAL, Rhythm
 from fairlane.engine.services import Service
 from fairlane.engine.sharing import Sharing
@@ -71,6 +72,8 @@ class Engine:
         work: bool,
         queues: tuple[str, ...] | None = None,
         tags: tuple[str, ...] = (),
+        keep_history: Kept = None,
+        leads: bool = True,
         inbox: Inbox | None = None,
         rhythm: Rhythm | None = None,
         terms: Terms = LEASE,
@@ -101,6 +104,7 @@ class Engine:
         self._declare = declare
         self._definitions = definitions
         self.works = work
+        self._leads = leads
         self._queues = queues
         self._tags = tags
         self._rhythm = rhythm
@@ -111,6 +115,9 @@ class Engine:
         self._tasks: list[asyncio.Task[None]] = []
         self._hooks = Hooks(store, hooks, self.calls.call)
         self._hook_service = Service("hooks", self._call_hooks)
+        self._retention = Retention(
+            store, clock, keep_history, is_leading=lambda: self.calls.leading
+        )
         self._feed_service = Service("feed", self._pump)
         self._seen = -1
         self._ended: set[JobId] = set()
@@ -122,6 +129,7 @@ class Engine:
         services = [
             Service("reports", self.worker.flush_reports),
             Service("preconditions", self.worker.recheck_blocked),
+            Service("history", self._retention.run_once),
             self._hook_service,
             self._feed_service,
             self._wait_service,
@@ -132,8 +140,9 @@ class Engine:
         try:
             if self.sharing is not None:
                 await self.sharing.begin()
-            self.begin_to_lead()
-            await self._elected.wait()
+            if self._leads:
+                self.begin_to_lead()
+                await self._elected.wait()
             if not self.calls.leading:
                 self._tasks.append(asyncio.create_task(self._declare_beside()))
         except BaseException:

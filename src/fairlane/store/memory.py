@@ -21,6 +21,7 @@ from fairlane.core.lifecycle import Priority, State
 from fairlane.errors import NotLeading
 from fairlane.store.memory_database import EndedRow, MemoryDatabase
 from fairlane.store.protocol import Image, InboxRow, Writing
+from fairlane.store.pruning import PIECE, Pruned, Pruning
 from fairlane.store.viewing import (
     LATELY,
     ActiveJob,
@@ -211,6 +212,29 @@ class MemoryStore:
                     for token, uses in grants.items()
                 ],
                 seq=self._seq(),
+            )
+
+    async def prune(self, pruning: Pruning, since: Pruned) -> Pruned:
+        with self._database.turn:
+            numbers = sorted(self._database.ended)
+            up_to = since.up_to
+            if up_to is None and pruning.keep is not None:
+                if len(numbers) <= pruning.keep:
+                    return Pruned(is_done=True)
+                up_to = numbers[-1 - pruning.keep]
+            last = numbers[-1] if numbers and up_to is None else up_to or 0
+            piece = [n for n in numbers if since.after < n <= last][:PIECE]
+            rows = [self._database.ended[number] for number in piece]
+            old = [r for r in rows if pruning.before is None or r.ended_at < pruning.before]
+            needed = {on for each in self._database.dependencies.values() for on in each}
+            gone = [row for row in old if pruning.fits(row.job) and row.job.id not in needed]
+            if not pruning.dry_run:
+                self._database.prune(gone)
+            return Pruned(
+                jobs=len(gone),
+                after=piece[-1] if piece else since.after,
+                up_to=up_to,
+                is_done=len(piece) < PIECE or not old,
             )
 
     # the leader

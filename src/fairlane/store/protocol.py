@@ -18,6 +18,7 @@ from msgspec import Struct
 from fairlane.core.decisions import Changes, Start
 from fairlane.core.inputs import Submission
 from fairlane.core.job import Job, JobId
+from fairlane.store.pruning import Pruned, Pruning
 from fairlane.store.views import (
     EventView,
     FiringView,
@@ -115,6 +116,10 @@ class Store(Protocol):
 
     async def image(self, *, queue: str | None = None, limit: int | None = None) -> Image:
         """Read what the core is rebuilt from, as one consistent snapshot."""
+
+    async def prune(self, pruning: Pruning, since: Pruned) -> Pruned:
+        """Forget a piece of the history for good; pass on what the piece before came to."""
+        ...
 
     # the leader
     async def lead(self) -> int | None:

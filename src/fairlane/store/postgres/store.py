@@ -36,10 +36,12 @@ from fairlane.store.postgres.leasing import PostgresLease
 from fairlane.store.postgres.listening import Listener
 from fairlane.store.postgres.migrating import migrate
 from fairlane.store.postgres.pooling import Pool
+from fairlane.store.postgres.pruning import prune
 from fairlane.store.postgres.reading import Reading
 from fairlane.store.postgres.taking import Beginning
 from fairlane.store.postgres.troubles import translated
 from fairlane.store.protocol import Image, InboxRow, Writing
+from fairlane.store.pruning import Pruned, Pruning
 from fairlane.store.shared import INBOX, NEWS, Message
 from fairlane.store.views import (
     EventView,
@@ -228,6 +230,10 @@ class PostgresStore:
 
     async def image(self, *, queue: str | None = None, limit: int | None = None) -> Image:
         return await self._view(lambda reading: reading.image(queue=queue, limit=limit))
+
+    async def prune(self, pruning: Pruning, since: Pruned) -> Pruned:
+        address = self._address
+        return await self._pool.run(lambda connection: prune(connection, address, pruning, since))
 
     async def leader(self) -> str | None:
         sql = self._address.sql(statements.LEADER)
