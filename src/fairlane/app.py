@@ -6,6 +6,7 @@ import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import (
+    TYPE_CHECKING,
     Any,
     Concatenate,
     Final,
@@ -40,6 +41,9 @@ from fairlane.store.opening import store_at
 from fairlane.store.protocol import Store
 from fairlane.sync import Sync
 from fairlane.tasks import Call, Policies, Task, as_call
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -339,6 +343,31 @@ class Fairlane(Client):
             body = msgspec.json.encode(describe(task)).decode()
             inputs.append(Record("", "task", task.name, body))
         return inputs
+
+    def asgi(
+        self,
+        *,
+        token: str | None = None,
+        read_token: str | None = None,
+        hosts: Sequence[str] = (),
+        largest_body: int = 8 * 1024 * 1024,
+    ) -> "FastAPI":
+        """Return the HTTP API as an ASGI application, to be served or mounted under any prefix.
+
+        Served by itself it starts the engine; mounted, the program around it does (`async with
+        app`). Without a token it answers only this machine. `hosts` are further names it may be
+        asked by. FAIRLANE_TOKEN, FAIRLANE_READ_TOKEN and FAIRLANE_ALLOWED_HOSTS count as well.
+        """
+        try:
+            from fairlane.api.application import asgi
+        except ModuleNotFoundError as error:
+            raise UsageError(
+                f"the HTTP API needs {error.name}, which is not installed; install the extra: "
+                'pip install "fairlane[server]"'
+            ) from None
+        return asgi(
+            self, token=token, read_token=read_token, hosts=hosts, largest_body=largest_body
+        )
 
     async def submit_many(self, calls: Sequence[Call[Any]]) -> list[Job[Any]]:
         """Submit calls in this order, all or none: one conflict refuses all and names it."""

@@ -88,7 +88,11 @@ class Store(Protocol):
     async def submission(self, job: JobId) -> Submission | None:
         """Return a job's original input, as it was submitted, for another run of it."""
 
-    async def history(self, query: Query) -> Page: ...
+    async def history(self, query: Query) -> Page:
+        """List ended jobs, the newest end first; a cursor is the number of an end."""
+
+    async def live(self, query: Query) -> Page:
+        """List live jobs by descending id, which is the newest first; a cursor is an id."""
 
     async def seq(self) -> int:
         """Return the number of the newest event."""
@@ -98,7 +102,8 @@ class Store(Protocol):
         """Return how many live jobs each queue has, by state."""
         ...
 
-    async def picture(self, *, waiting: int = 200, ended: int = 50) -> Picture: ...
+    async def picture(self, *, waiting: int = 200, ended: int = 50, lanes: int = 200) -> Picture:
+        """Show the present; of the lanes first those of the jobs that run or are shown to wait."""
 
     async def lanes(self, queue: str | None = None) -> list[LaneView]: ...
 

@@ -82,6 +82,7 @@ class PostgresStore:
     ) -> None:
         self._address = Address(address)
         self.address = str(self._address)
+        self.schema = self._address.schema
         self._broom = Broom(keep_events=keep_events, keep_seconds=keep_seconds)
         self._begin()
 
@@ -201,14 +202,19 @@ class PostgresStore:
     async def history(self, query: Query) -> Page:
         return await self._view(lambda reading: reading.history(query))
 
+    async def live(self, query: Query) -> Page:
+        return await self._view(lambda reading: reading.live(query))
+
     async def seq(self) -> int:
         return await self._ask(Reading.last_seq)
 
     async def counts(self) -> dict[str, dict[str, int]]:
         return await self._ask(Reading.counts)
 
-    async def picture(self, *, waiting: int = 200, ended: int = 50) -> Picture:
-        return await self._view(lambda reading: reading.picture(waiting=waiting, ended=ended))
+    async def picture(self, *, waiting: int = 200, ended: int = 50, lanes: int = 200) -> Picture:
+        return await self._view(
+            lambda reading: reading.picture(waiting=waiting, ended=ended, lanes=lanes)
+        )
 
     async def lanes(self, queue: str | None = None) -> list[LaneView]:
         return await self._view(lambda reading: reading.lanes(queue))

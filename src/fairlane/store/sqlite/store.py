@@ -173,14 +173,18 @@ class SQLiteStore:
     async def history(self, query: Query) -> Page:
         return await self._view(partial(reading.history, query=query))
 
+    async def live(self, query: Query) -> Page:
+        return await self._view(partial(reading.live, query=query))
+
     async def seq(self) -> int:
         return await self._view(reading.last_seq)
 
     async def counts(self) -> dict[str, dict[str, int]]:
         return await self._view(reading.counts)
 
-    async def picture(self, *, waiting: int = 200, ended: int = 50) -> Picture:
-        return await self._view(partial(reading.picture, waiting=waiting, ended=ended))
+    async def picture(self, *, waiting: int = 200, ended: int = 50, lanes: int = 200) -> Picture:
+        look = partial(reading.picture, waiting=waiting, ended=ended, lanes=lanes)
+        return await self._view(look)
 
     async def lanes(self, queue: str | None = None) -> list[LaneView]:
         return await self._view(partial(reading.lanes, queue=queue))
