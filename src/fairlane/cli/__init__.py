@@ -1,5 +1,7 @@
 """The command line: one file per verb, or per family of verbs."""
 
+from typing import Final
+
 import typer
 
 from fairlane.cli.doctor import doctor
@@ -14,7 +16,7 @@ from fairlane.cli.schedules import schedules
 from fairlane.cli.serve import serve
 from fairlane.cli.steps import cancel, move, priority, rerun, retry, skip
 from fairlane.cli.submit import submit
-from fairlane.cli.verbs import upkeep, verb
+from fairlane.cli.verbs import Verb, upkeep, verb
 from fairlane.cli.watch import watch
 from fairlane.cli.work import work
 from fairlane.cli.workers import workers
@@ -35,16 +37,20 @@ def _fairlane() -> None:
 
 for _command in (serve, work):
     program.command(rich_help_panel="Run a program")(_command)
-for _verb in (
+_JOBS: Final[tuple[Verb, ...]] = (
     submit, jobs, show, watch, log, explain, cancel, retry, rerun, move, priority, skip,
-):  # fmt: skip
-    program.command(rich_help_panel="Jobs")(verb(_verb))
-for _verb in (
+)  # fmt: skip
+_QUEUES: Final[tuple[Verb, ...]] = (
     queues, pause, resume, stop_after_current, limit, lanes, schedules, workers, forecast,
-):  # fmt: skip
+)  # fmt: skip
+_DATABASE: Final[tuple[Verb, ...]] = (migrate, prune, backup)
+
+for _verb in _JOBS:
+    program.command(rich_help_panel="Jobs")(verb(_verb))
+for _verb in _QUEUES:
     program.command(rich_help_panel="Queues")(verb(_verb))
 program.command(rich_help_panel="The database")(doctor)
-for _verb in (migrate, prune, backup):
+for _verb in _DATABASE:
     program.command(rich_help_panel="The database")(upkeep(_verb))
 
 

@@ -121,7 +121,7 @@ class Parameters:
         schema = self._adapter.json_schema()
         for name, default in self._defaults.items():
             shape = schema["properties"][name]
-            if name not in self.secrets:
+            if name not in self.secrets or default is None:
                 try:
                     adapter: TypeAdapter[Any] = TypeAdapter(self._types[name])
                     plain = adapter.dump_python(default, mode="json", warnings=False)
