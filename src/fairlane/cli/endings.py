@@ -4,6 +4,14 @@ from typing import Any, Final
 
 DONE, JOB_FAILED, USAGE, NOT_FOUND, CONFLICT, UNAVAILABLE = range(6)
 
+_HINTS: Final = {
+    "bad_parameters": "`fairlane submit` alone lists the tasks and their parameters",
+    "duplicate": "",  # the sentence itself says what is in the way
+    "invalid_request": "",
+    "lane_busy": "",
+    "lane_locked": "",
+    "unauthorized": "give the server's token with --token or FAIRLANE_TOKEN",
+}
 _BY_STATUS: Final = {404: NOT_FOUND, 409: CONFLICT, 202: UNAVAILABLE, 429: UNAVAILABLE}
 
 
@@ -17,6 +25,13 @@ class Refused(Exception):
 
     @property
     def hint(self) -> str:
+        """Say what to do about it, in words of the command line where HTTP has its own."""
+        code = self.problem.get("code")
+        if code in _HINTS:
+            return _HINTS[code]
+        legal = self.problem.get("legal")
+        if code == "illegal_transition":
+            return f"what can be done with it: {', '.join(legal)}" if legal else ""
         return str(self.problem.get("hint") or "")
 
     @property

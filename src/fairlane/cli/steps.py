@@ -34,8 +34,8 @@ async def _each(
         try:
             view = await steering.post(f"/api/jobs/{job}/{step}", body)
         except Refused as error:
-            if len(jobs) > 1:
-                terminal.hint(f"fairlane: {error}")
+            if refused is not None:
+                terminal.hint(f"fairlane: {error}")  # the first is said at the end
             refused = refused or error
             continue
         views.append(view)

@@ -26,7 +26,7 @@ class Priority(StrEnum):
 async def submit(
     steering: Steering,
     terminal: Terminal,
-    task: Annotated[str, typer.Argument(help="The name of the task")],
+    task: Annotated[str | None, typer.Argument(help="The task; without one: a list")] = None,
     params: Annotated[
         list[str] | None, typer.Argument(help="Its parameters", metavar="NAME=VALUE…")
     ] = None,
@@ -55,6 +55,9 @@ async def submit(
     wait: Annotated[bool, typer.Option(help="Show its progress until it has ended")] = False,
 ) -> None:
     """Submit a job, or one for each line of a file, and say its id."""
+    if task is None:
+        _list(terminal, (await steering.get("/api/tasks"))["items"])
+        return
     shape = await shape_of(steering, task)
     given = params_from(shape, params or [], params_json)
     options = {
@@ -80,6 +83,23 @@ async def submit(
     ended = await watched(steering, terminal, job["id"])
     if ended["state"] != "completed":
         raise typer.Exit(JOB_FAILED)
+
+
+def _list(terminal: Terminal, tasks: list[dict[str, Any]]) -> None:
+    if terminal.as_json:
+        terminal.value({"items": tasks})
+    elif not tasks:
+        terminal.say("no tasks: no program has declared any on this database yet")
+    else:
+        rows = [(task["name"], task["queue"], _takes(task), task["text"]) for task in tasks]
+        terminal.table(("TASK", "QUEUE", "PARAMETERS", ""), rows)
+
+
+def _takes(task: dict[str, Any]) -> str:
+    """Name the parameters; those that may be left out stand in brackets."""
+    required = task["parameters"].get("required", [])
+    names = task["parameters"].get("properties", {})
+    return " ".join(name if name in required else f"[{name}]" for name in names)
 
 
 async def _submit_many(steering: Steering, terminal: Terminal, jobs: list[dict[str, Any]]) -> None:

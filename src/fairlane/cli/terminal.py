@@ -43,7 +43,8 @@ class Terminal:
     @property
     def is_live(self) -> bool:
         """Tell whether lines can be drawn again, which is how progress is shown."""
-        return self.console.is_terminal and not self.as_json
+        is_drawn = self.console.is_terminal and not self.console.is_dumb_terminal
+        return is_drawn and not self.as_json
 
     def value(self, value: Any) -> None:
         """Give a script its answer: one JSON value on one line."""

@@ -54,7 +54,9 @@ def relative(text: str | None, *, now: datetime | None = None) -> str:
     if at is None:
         return ""
     seconds = (at - (now or datetime.now(UTC))).total_seconds()
-    return f"in {span(seconds)}" if seconds > 0.5 else f"{span(max(0.0, -seconds))} ago"
+    if abs(seconds) < 1:
+        return "now"
+    return f"in {span(seconds)}" if seconds > 0 else f"{span(-seconds)} ago"
 
 
 def clock(text: str | None, *, now: datetime | None = None) -> str:
