@@ -8,9 +8,17 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from fairlane.store.views import EventView
+from fairlane.core.lifecycle import Priority
+from fairlane.store.views import EventView, instant
 
 MOST_BYTES: Final = 256 * 1024  # that are handed to a connection at once
+
+_NUMBERS: Final = {
+    "job_state_changed": "due_at",
+    "job_log": "at",
+    "job_moved": "priority",
+    "schedule_fired": "fire_at",
+}
 
 _encode: Final = msgspec.json.Encoder(enc_hook=str).encode
 
@@ -43,8 +51,18 @@ class Message(Struct, gc=False):
 
 
 def message_of(event: EventView) -> Message:
-    rest = _encode(_Rest(event.type, event.at, event.job, event.queue, event.data))
+    rest = _encode(_Rest(event.type, event.at, event.job, event.queue, _shown(event)))
     return Message(event.seq, event.type, event.job, event.queue, b"," + rest[1:])
+
+
+def _shown(event: EventView) -> dict[str, Any]:
+    """Say an instant or a priority as every other answer does; the core has numbers for them."""
+    field = _NUMBERS.get(event.type)
+    number = event.data.get(field) if field is not None else None
+    if field is None or number is None:
+        return event.data
+    shown = Priority(number).name.lower() if field == "priority" else instant(number)
+    return {**event.data, field: shown}
 
 
 class Batch:

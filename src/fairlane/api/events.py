@@ -21,7 +21,7 @@ _HEADERS: Final = {
 _EXAMPLE: Final = (
     "event: job_state_changed\nid: 42\n"
     'data: {"seq":42,"prev":41,"type":"job_state_changed","at":"2026-11-16T06:32:00Z",'
-    '"job":"…","queue":"default","data":{"state":"running","was":"queued"}}\n\n'
+    '"job":"…","queue":"default","data":{"state":"running","from":"queued"}}\n\n'
 )
 _DOCUMENTED: Final[dict[int | str, dict[str, Any]]] = {
     200: {

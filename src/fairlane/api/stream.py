@@ -34,7 +34,7 @@ log = logging.getLogger("fairlane.api")
 ROUND: Final = 1_000  # events that are told together at most
 REST: Final = 8  # times what a round took
 SHORTEST_PAUSE_SECONDS: Final = 0.02
-LONGEST_PAUSE_SECONDS: Final = 0.5
+LONGEST_PAUSE_SECONDS: Final = 0.3
 OVERRUN_SECONDS: Final = 2.0
 LOOK_SECONDS: Final = 1.0
 
