@@ -117,7 +117,7 @@ async def test_a_stream_can_be_narrowed_to_a_queue_or_a_job(app: Fairlane, url: 
     assert of_job[-1]["data"]["state"] == "completed"
 
 
-@pytest.mark.parametrize("query", ["after=-1", "after=x", f"after={2**63}", "job=" + "x" * 201])
+@pytest.mark.parametrize("query", ["after=-1", "after=x", f"after={2**53}", "job=" + "x" * 201])
 async def test_what_is_not_a_number_or_a_name_is_refused(url: str, query: str) -> None:
     answer = await got(f"{url}/api/events?{query}")
     assert answer.status_code == 422

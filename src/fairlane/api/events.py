@@ -7,12 +7,13 @@ from fastapi import APIRouter, Depends, Header, Query
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from fairlane.api.models import LARGEST
+from fairlane.api.problems import documented
 from fairlane.api.stream import Stream, the_stream
 
 router = APIRouter(tags=["state"])
 
 RETRY_MILLISECONDS: Final = 1_000
-LARGEST: Final = 2**63 - 1
 
 _HEADERS: Final = {
     "Cache-Control": "no-store",
@@ -74,8 +75,8 @@ async def _hung_up(receive: Receive) -> None:
 
 
 @router.get(
-    "/events", operation_id="events", response_class=EventStream, responses=_DOCUMENTED,
-    summary="Follow what happens",
+    "/events", operation_id="events", response_class=EventStream,
+    responses=_DOCUMENTED | documented(),
 )  # fmt: skip
 async def events(
     stream: Annotated[Stream, Depends(the_stream)],

@@ -6,8 +6,8 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Depends, Query
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from fairlane.api.events import LARGEST
 from fairlane.api.follower import Follower
+from fairlane.api.models import LARGEST
 from fairlane.api.stream import Stream, the_stream
 from fairlane.errors import FairlaneError
 

@@ -6,15 +6,19 @@ question, and however many ask, no more than two readings are made for them.
 """
 
 import asyncio
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
 import msgspec
 from fastapi import APIRouter, Depends
+from pydantic import BaseModel, Field
 from starlette.requests import HTTPConnection
 from starlette.responses import Response
 
-if TYPE_CHECKING:
-    from fairlane.app import Fairlane
+from fairlane.api import models
+from fairlane.api.problems import documented
+from fairlane.api.queues import shown
+from fairlane.app import Fairlane
+from fairlane.snapshots import Snapshot
 
 router = APIRouter(tags=["state"])
 
@@ -25,10 +29,22 @@ LANES: Final = 200
 _encode: Final = msgspec.json.Encoder(enc_hook=str).encode
 
 
+class Present(BaseModel):
+    seq: int = Field(description="The number of the newest event in it")
+    counts: dict[str, dict[str, int]] = Field(description="Live jobs by queue and state")
+    queues: dict[str, models.Queue]
+    running: list[models.Job]
+    waiting: dict[str, list[models.Job]] = Field(description="By queue, the next one first")
+    ended: list[models.Job] = Field(description="The newest end first")
+    lanes: list[models.Lane] = Field(description="First those in which something happens")
+    workers: list[models.Worker]
+    schedules: list[models.Schedule]
+
+
 class Portrait:
     """The state as JSON, read as often as it is asked for but at most half of the time."""
 
-    def __init__(self, app: "Fairlane") -> None:
+    def __init__(self, app: Fairlane) -> None:
         self._app = app
         self._turn = asyncio.Lock()
         self._next: asyncio.Task[bytes] | None = None  # has not begun to read
@@ -46,10 +62,16 @@ class Portrait:
             self._next = None
             began = loop.time()
             try:
-                state = await self._app.snapshot(waiting=WAITING, ended=ENDED, lanes=LANES)
-                return _encode(state)
+                return _written(await self._app.snapshot(waiting=WAITING, ended=ENDED, lanes=LANES))
             finally:
                 self._rest_until = 2 * loop.time() - began
+
+
+def _written(snapshot: Snapshot) -> bytes:
+    queues = {
+        name: shown(queue, snapshot.counts.get(name, {})) for name, queue in snapshot.queues.items()
+    }
+    return _encode({**msgspec.structs.asdict(snapshot), "queues": queues})
 
 
 def the_portrait(connection: HTTPConnection) -> Portrait:
@@ -61,7 +83,7 @@ def the_portrait(connection: HTTPConnection) -> Portrait:
     return portrait
 
 
-@router.get("/state", operation_id="state", summary="See the present")
+@router.get("/state", operation_id="state", response_model=Present, responses=documented())
 async def state(portrait: Annotated[Portrait, Depends(the_portrait)]) -> Response:
     """Return everything that matters now, true at its `seq`; events above that tell the rest.
 
