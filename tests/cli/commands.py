@@ -148,10 +148,13 @@ class Server:
 
     def end(self) -> None:
         self._process.terminate()
-        self._process.wait(30)
-        assert self._process.stdout is not None
-        self._process.stdout.close()
+        self._ended()
 
     def kill(self) -> None:
         self._process.kill()
+        self._ended()
+
+    def _ended(self) -> None:
         self._process.wait(30)
+        assert self._process.stdout is not None
+        self._process.stdout.close()

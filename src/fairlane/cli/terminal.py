@@ -65,12 +65,15 @@ class Terminal:
         self.console.print(self.made_table(columns, rows))
 
     def made_table(self, columns: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> Table:
-        """Make a table whose first column is never cut: it holds what is copied from it."""
+        """Make a table whose first column is never cut: it holds what is copied from it.
+
+        The others may be narrowed, which rich does to columns that may wrap; their cells do not.
+        """
         table = Table(box=None, pad_edge=False, header_style="bold", show_edge=False)
         for number, column in enumerate(columns):
-            table.add_column(column, no_wrap=True, overflow="ellipsis" if number else "fold")
+            table.add_column(column, no_wrap=number == 0)
         for row in rows:
-            table.add_row(*(cell if isinstance(cell, Text) else Text(cell) for cell in row))
+            table.add_row(*(_cell(cell) for cell in row))
         return table
 
     def facts(self, facts: Iterable[tuple[str, str | Text]]) -> None:
@@ -82,6 +85,12 @@ class Terminal:
             if str(value):
                 table.add_row(name, value if isinstance(value, Text) else Text(value))
         self.console.print(table)
+
+
+def _cell(cell: str | Text) -> Text:
+    text = cell if isinstance(cell, Text) else Text(cell)
+    text.no_wrap, text.overflow = True, "ellipsis"
+    return text
 
 
 def state(name: str) -> Text:

@@ -37,10 +37,8 @@ class Retention:
 
     async def run_once(self) -> float | None:
         """Forget one piece; say when the next is due."""
-        if self._kept is None:
-            return None
-        if not self._is_leading():
-            return EVERY_SECONDS
+        if self._kept is None or not self._is_leading():
+            return None  # whoever is elected is woken
         piece = await self._store.prune(self._wanted(), self._since)
         self._since = BEGINNING if piece.is_done else piece
         return EVERY_SECONDS if piece.is_done else PAUSE_SECONDS
