@@ -69,6 +69,7 @@ from fairlane.store.views import (
     Query,
 )
 from fairlane.tasks import Call, Options, Task, as_call, check_size
+from fairlane.tracing import submitting
 from fairlane.transactions import execute, execute_now
 
 if TYPE_CHECKING:
@@ -116,7 +117,8 @@ class Client:
             submissions.extend(call.submission(self._reserve) for call in calls)
             check_size(submissions)
             own_ids = any(call.has_own_id for call in calls)
-            answers = await self.call(Submit(new_id(), submissions, own_ids))
+            with submitting(submissions):
+                answers = await self.call(Submit(new_id(), submissions, own_ids))
             admitted.update(answer["id"] for answer in answers)
         finally:
             self._release(job.id for job in submissions if job.id not in admitted)
@@ -172,7 +174,8 @@ class Client:
         submissions = [as_call(call).submission() for call in calls]
         check_size(submissions)
         command = Submit(new_id(), submissions, sent_before=True, binding=True)
-        body = msgspec.json.encode(command).decode()
+        with submitting(submissions):
+            body = msgspec.json.encode(command).decode()
         statement, values = insertion(command.key, body, self.clock.now())
         results = [call.task.definition.results for call in calls]
         jobs: list[Job[Any]] = [
@@ -223,7 +226,8 @@ class Client:
         if submission is None:
             raise NotFound(f"job {job} does not exist")
         submission.id = new_id()
-        answer = (await self.call(Submit(new_id(), [submission])))[0]
+        with submitting([submission]):
+            answer = (await self.call(Submit(new_id(), [submission])))[0]
         return Job(self, JobId(answer["id"]), merged=answer["merged"])  # type: ignore[arg-type]
 
     # jobs
@@ -341,7 +345,10 @@ class Client:
             query.cursor, query.limit = None, query.limit - len(found.items)
         past = await self._on_loop(self._store.history(query))
         following = None if past.next is None else f"ended:{past.next}"
-        return Page(found.items + past.items, following)
+        # A job may have ended since the live ones were read; what was read last is true.
+        ended_now = {view.id for view in past.items}
+        still_live = [view for view in found.items if view.id not in ended_now]
+        return Page(still_live + past.items, following)
 
     # queues and limits
 
@@ -659,7 +666,8 @@ class Client:
     async def fire(self, name: str) -> Job[Any] | None:
         """Fire a schedule by hand; None if its policy skipped it, which is recorded."""
         submission = fire(await self._schedule(name), None)
-        answers = await self.call(Submit(new_id(), [submission]))
+        with submitting([submission]):
+            answers = await self.call(Submit(new_id(), [submission]))
         return self.job(answers[0]["id"]) if answers and answers[0]["id"] else None
 
     async def _schedule(self, name: str) -> Schedule:

@@ -104,7 +104,7 @@ def asgi(
     application.state.guard = guard
     problems.install(application, _addresses())
     for router in ROUTERS:
-        application.include_router(router, prefix="/api")
+        application.include_router(router, prefix="/api", responses=problems.documented())
     application.include_router(health.router)
 
     @application.get("/api/openapi.json", include_in_schema=False)

@@ -8,7 +8,7 @@ from starlette.responses import Response
 from fairlane.api import models
 from fairlane.api.answers import answer
 from fairlane.api.asked import App
-from fairlane.api.models import Count, Name
+from fairlane.api.models import LARGEST, Name
 from fairlane.api.problems import documented
 from fairlane.store.views import instant
 
@@ -16,12 +16,12 @@ router = APIRouter(tags=["forecasts"])
 
 
 @router.get("/forecast", operation_id="forecast", response_model=models.Forecast,
-            responses=documented())  # fmt: skip
+            responses=documented(404))  # fmt: skip
 async def forecast(
     app: App,
     queue: Name | None = None,
     max_concurrent: Annotated[
-        Count | None, Query(description="What if the queue ran so many at a time?")
+        int | None, Query(ge=0, le=LARGEST, description="What if the queue ran so many at a time?")
     ] = None,
     limit: Annotated[int, Query(ge=1, le=10_000)] = 200,
 ) -> Response:

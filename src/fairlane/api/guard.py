@@ -7,6 +7,7 @@ must be this server's own. What has a body must be JSON, which no plain form can
 holds with a token and without; without one, only this machine itself gets in.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from http.cookies import CookieError, SimpleCookie
 from ipaddress import ip_address
@@ -25,6 +26,7 @@ LARGEST_BODY: Final = 8 * 1024 * 1024
 HERE: Final = ("localhost", "127.0.0.1", "::1")
 _OPEN: Final = ("/healthz", "/api/session")  # these tell nothing and change nothing
 _SAFE: Final = ("GET", "HEAD", "OPTIONS")
+_HOST: Final = re.compile(r"(\[(?P<address>[0-9a-fA-F:.]+)\]|(?P<name>[\w.*-]+))(:\d{1,5})?")
 _HEADERS: Final = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
@@ -188,10 +190,8 @@ def _path(scope: Scope) -> str:
 
 def _name(host: str) -> str:
     """Return the name in a Host header or an allowed host, without its port."""
-    try:
-        return urlsplit(f"//{host.strip()}").hostname or ""
-    except ValueError:
-        return ""
+    found = _HOST.fullmatch(host.strip())
+    return "" if found is None else (found["address"] or found["name"]).lower()
 
 
 def _is_address(name: str) -> bool:

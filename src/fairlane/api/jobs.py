@@ -1,17 +1,17 @@
 """Jobs: submit them, list them, look at one, steer it."""
 
 import hashlib
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import msgspec
 from fastapi import APIRouter, Body, Header, Path, Query, Request
-from pydantic import AwareDatetime, StringConstraints
+from pydantic import StringConstraints
 from starlette.responses import Response
 
-from fairlane.api import models
+from fairlane.api import links, models
 from fairlane.api.answers import answer, made
 from fairlane.api.asked import App
-from fairlane.api.models import Id, Key, Limit, Name, State
+from fairlane.api.models import Id, Instant, Key, Limit, Name, State
 from fairlane.api.problems import documented
 from fairlane.app import Fairlane
 from fairlane.core.lifecycle import Priority
@@ -20,6 +20,7 @@ from fairlane.tasks import Call
 
 router = APIRouter(tags=["jobs"])
 
+CURSOR: Final = r"^(live:[A-Za-z0-9_.:-]{0,100}|ended:[0-9]{0,18})$"
 JobId = Annotated[Id, Path(alias="id")]
 IdempotencyKey = Annotated[
     Annotated[str, StringConstraints(pattern=r"^[!-~]{1,200}$")] | None,
@@ -28,8 +29,13 @@ IdempotencyKey = Annotated[
         description="The same key with the same body gives the same job, however often it is sent",
     ),
 ]
+JobCursor = Annotated[
+    Annotated[str, StringConstraints(pattern=CURSOR)] | None,
+    Query(description="`next` of the page before; without it, the first page"),
+]
 UNDECIDED: Any = {202: {"model": models.Undecided, "description": "recorded, not yet decided"}}
-MERGED: Any = {200: {"model": models.Job, "description": "an equal job was already there"}}
+MADE: Any = {201: {"description": "it is on disk", **links.TO_JOB}}
+MERGED: Any = MADE | {200: {"model": models.Job, "description": "an equal job was already there"}}
 
 
 async def call_of(app: Fairlane, given: models.Submission) -> Call[Any]:
@@ -77,7 +83,7 @@ async def submit_batch(
 
 
 @router.get("/jobs", operation_id="list_jobs", response_model=models.JobPage,
-            responses=documented())  # fmt: skip
+            responses=documented(404))  # fmt: skip
 async def list_jobs(
     app: App,
     state: Annotated[list[State] | None, Query(max_length=11)] = None,
@@ -87,10 +93,10 @@ async def list_jobs(
     q: Annotated[
         Key | None, Query(description="Text in ids, tasks, lanes, parameters, meta or errors")
     ] = None,
-    since: Annotated[AwareDatetime | None, Query(description="Ended, or made if live")] = None,
-    until: Annotated[AwareDatetime | None, Query(description="Ended, or made if live")] = None,
+    since: Annotated[Instant | None, Query(description="Ended, or made if live")] = None,
+    until: Annotated[Instant | None, Query(description="Ended, or made if live")] = None,
     limit: Limit = 50,
-    cursor: models.Cursor = None,
+    cursor: JobCursor = None,
 ) -> Response:
     """List live jobs and then ended ones, the newest first."""
     return answer(

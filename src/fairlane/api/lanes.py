@@ -1,31 +1,34 @@
 """Lanes: what each runs, and how it stands. Its name may be a path, so it is no part of one."""
 
-from base64 import urlsafe_b64decode, urlsafe_b64encode
 from bisect import bisect_right
 from typing import Annotated, Any
+from urllib.parse import quote, unquote
 
-import msgspec
 from fastapi import APIRouter, Body, Path, Query, Request
+from pydantic import StringConstraints
 from starlette.responses import Response
 
-from fairlane.api import models
+from fairlane.api import links, models
 from fairlane.api.answers import answer, made
 from fairlane.api.asked import App
 from fairlane.api.jobs import MERGED, UNDECIDED
 from fairlane.api.models import Key, Limit, Name
 from fairlane.api.problems import documented
-from fairlane.errors import BadSetting
 
 router = APIRouter(tags=["lanes"])
 
 QueueName = Annotated[Name, Path(alias="queue")]
+LaneCursor = Annotated[
+    Annotated[str, StringConstraints(max_length=7_000)] | None,
+    Query(description="`next` of the page before; without it, the first page"),
+]
 LaneName = Annotated[Key, Query(alias="lane")]
 
 
 @router.get("/lanes", operation_id="list_lanes", response_model=models.LanePage,
             responses=documented())  # fmt: skip
 async def list_lanes(
-    app: App, queue: Name | None = None, limit: Limit = 100, cursor: models.Cursor = None
+    app: App, queue: Name | None = None, limit: Limit = 100, cursor: LaneCursor = None
 ) -> Response:
     """List lanes by queue and name: those with a job, a past or saved parameters."""
     views = await app.lanes(queue)
@@ -37,14 +40,12 @@ async def list_lanes(
 
 
 def _cursor(queue: str, lane: str) -> str:
-    return urlsafe_b64encode(msgspec.json.encode([queue, lane])).decode()
+    return f"{quote(queue, safe='')}/{quote(lane, safe='')}"
 
 
 def _place(cursor: str) -> tuple[str, str]:
-    try:
-        return msgspec.json.decode(urlsafe_b64decode(cursor), type=tuple[str, str])
-    except ValueError:
-        raise BadSetting(f'"{cursor}" is not a cursor; pass `next` of the page before') from None
+    queue, _, lane = cursor.partition("/")
+    return unquote(queue), unquote(lane)
 
 
 @router.get("/lanes/{queue}", operation_id="show_lane", response_model=models.Lane,
@@ -57,7 +58,7 @@ _CHANGE: Any = UNDECIDED | documented(404, 409, body=True)
 
 
 @router.put("/lanes/{queue}", operation_id="save_lane", response_model=models.Lane,
-            responses=_CHANGE)  # fmt: skip
+            responses={200: {"description": "saved", **links.TO_LANE}} | _CHANGE)  # fmt: skip
 async def save_lane(
     app: App, queue: QueueName, lane: LaneName, call: Annotated[models.Call, Body()]
 ) -> Response:

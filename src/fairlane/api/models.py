@@ -4,25 +4,57 @@ Requests are checked by these. Answers are written from our own structs and only
 tests hold what is sent against the description.
 """
 
+import re
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, SecretStr, StringConstraints
+from pydantic import (
+    AwareDatetime,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SecretStr,
+    StringConstraints,
+)
 
 # What every database can keep: not too long for an index, and without the character NUL.
 Name = Annotated[str, StringConstraints(min_length=1, max_length=250, pattern=r"^[^\x00]*$")]
+# What is to be a part of a path.
+PathName = Annotated[str, StringConstraints(min_length=1, max_length=250, pattern=r"^[^\x00/]*$")]
 Key = Annotated[str, StringConstraints(max_length=250, pattern=r"^[^\x00]*$")]
 Id = Annotated[
     str,
     StringConstraints(pattern=r"^[A-Za-z0-9_.:-]{1,100}$"),
     Field(examples=["0198f1a2-5c3e-7d41-9b6f-0a1b2c3d4e5f"]),
 ]
-Count = Annotated[int, Field(ge=0, le=2**63 - 1)]
-Seconds = Annotated[float, Field(gt=0, le=2**63 - 1, allow_inf_nan=False)]
+# Above this, JavaScript and its like no longer tell whole numbers apart.
+LARGEST: Final = 2**53 - 1
+
+
+def _whole(given: object) -> object:
+    """Take 3.0 as 3, as JSON does, but no other type for a number."""
+    if isinstance(given, float) and given.is_integer():
+        return int(given)
+    return given
+
+
+Count = Annotated[int, Field(ge=0, le=LARGEST, strict=True), BeforeValidator(_whole)]
+CountAboveZero = Annotated[int, Field(ge=1, le=LARGEST, strict=True), BeforeValidator(_whole)]
+Seconds = Annotated[float, Field(ge=0.001, le=LARGEST, strict=True)]
+Flag = Annotated[bool, Field(strict=True)]
 Limit = Annotated[int, Field(ge=1, le=1000, description="The most that one page holds")]
-Cursor = Annotated[
-    Key | None, Field(description="`next` of the page before; without it, the first page")
-]
+
+
+def _refuse_numbers(given: object) -> object:
+    """Refuse a time that is no text: pydantic would take a number for seconds since 1970."""
+    if not isinstance(given, str) or not _INSTANT.match(given):
+        raise ValueError("a time is written as 2030-01-31T12:00:00Z (RFC 3339)")
+    return given
+
+
+_INSTANT: Final = re.compile(r"\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}")
+Instant = Annotated[AwareDatetime, BeforeValidator(_refuse_numbers)]
 
 State = Literal[
     "created", "scheduled", "queued", "blocked", "running", "retrying", "interrupted",
@@ -64,9 +96,15 @@ class Problem(BaseModel):
     detail: str
     code: str
     hint: str
-    active_job: str | None = Field(default=None, description="The job in the way, where there is one")
-    legal: list[str] | None = Field(default=None, description="What can be done with the job as it is")
-    problems: list[dict[str, Any]] | None = Field(default=None, description="Each field that does not fit")
+    active_job: str | None = Field(
+        default=None, description="The job in the way, where there is one"
+    )
+    legal: list[str] | None = Field(
+        default=None, description="What can be done with the job as it is"
+    )
+    problems: list[dict[str, Any]] | None = Field(
+        default=None, description="Each field that does not fit"
+    )
 
 
 class Undecided(BaseModel):
@@ -170,10 +208,12 @@ class Submission(Call):
     lane: Key | None = None
     priority: Priority = "normal"
     kind: Literal["start", "continue"] = "start"
-    run_at: AwareDatetime | None = Field(default=None, description="Not before this time")
+    run_at: Instant | None = Field(default=None, description="Not before this time")
     dedupe: Key | None = Field(default=None, description="No other live job may have the same")
     depends_on: list[Id] = Field(default=[], max_length=1000)
-    run_anyway: bool = Field(default=False, description="Run though a job it depends on did not complete")
+    run_anyway: Flag = Field(
+        default=False, description="Run though a job it depends on did not complete"
+    )
     meta: dict[str, Any] = Field(default={}, description="Kept with the job, 64 KiB at most")
 
 
@@ -192,7 +232,7 @@ class BatchAnswer(BaseModel):
 
 class Cancel(Request):
     outputs: Outputs = Field(default="keep", description="What becomes of finished files")
-    force: bool = Field(default=False, description="Kill a process that does not stop")
+    force: Flag = Field(default=False, description="Kill a process that does not stop")
 
 
 class Retry(Request):
@@ -267,9 +307,9 @@ class QueueChanges(Request):
     max_concurrent: Count | None = None
     order: Literal["fifo", "strict", "round_robin"] | None = None
     on_conflict: Literal["queue", "reject", "merge", "reject_running"] | None = None
-    devices: bool | None = None
-    anti_starvation: bool | None = None
-    starvation_picks: Annotated[int, Field(ge=1, le=2**63 - 1)] | None = None
+    devices: Flag | None = None
+    anti_starvation: Flag | None = None
+    starvation_picks: CountAboveZero | None = None
     starvation_seconds: Seconds | None = None
 
 
@@ -372,11 +412,11 @@ class Forecast(BaseModel):
 
 class Rules(Request):
     cron: Annotated[str, StringConstraints(max_length=200)] | None = None
-    every_seconds: Annotated[float, Field(ge=1, le=316_224_000)] | None = None
-    at: AwareDatetime | None = None
+    every_seconds: Annotated[float, Field(ge=1, le=316_224_000, strict=True)] | None = None
+    at: Instant | None = None
     timezone: Annotated[str, StringConstraints(max_length=100)] = "UTC"
-    grace_seconds: Annotated[float, Field(ge=0, le=2**53)] = 300.0
-    coalesce: bool = True
+    grace_seconds: Annotated[float, Field(ge=0, le=LARGEST, strict=True)] = 300.0
+    coalesce: Flag = True
     overlap: Literal["skip", "queue", "cancel"] = "skip"
 
 
@@ -394,7 +434,7 @@ class NewSchedule(Rules):
         }
     )  # fmt: skip
 
-    name: Name
+    name: PathName
     task: Name
     params: dict[str, Any] = {}
     queue: Name | None = None
@@ -407,13 +447,13 @@ class ScheduleChanges(Request):
     """What is left out stays. Whoever changes `task` or `params` chooses queue and lane anew."""
 
     cron: Annotated[str, StringConstraints(max_length=200)] | None = None
-    every_seconds: Annotated[float, Field(ge=1, le=316_224_000)] | None = None
-    at: AwareDatetime | None = None
+    every_seconds: Annotated[float, Field(ge=1, le=316_224_000, strict=True)] | None = None
+    at: Instant | None = None
     timezone: Annotated[str, StringConstraints(max_length=100)] | None = None
-    grace_seconds: Annotated[float, Field(ge=0, le=2**53)] | None = None
-    coalesce: bool | None = None
+    grace_seconds: Annotated[float, Field(ge=0, le=LARGEST, strict=True)] | None = None
+    coalesce: Flag | None = None
     overlap: Literal["skip", "queue", "cancel"] | None = None
-    paused: bool | None = None
+    paused: Flag | None = None
     task: Name | None = None
     params: dict[str, Any] | None = None
     queue: Name | None = None

@@ -18,7 +18,7 @@ from fairlane import errors
 from fairlane.api.answers import undecided
 from fairlane.api.models import Problem
 from fairlane.core.lifecycle import VERBS, State
-from fairlane.errors import FairlaneError, Undecided, UnknownName
+from fairlane.errors import FairlaneError, Undecided
 
 log = logging.getLogger("fairlane.api")
 
@@ -29,6 +29,7 @@ _SAFE: Final = ("GET", "HEAD", "OPTIONS")
 # By the nearest class in the tree of errors.
 STATUSES: Final[Mapping[type[FairlaneError], int]] = {
     errors.UsageError: 422,
+    errors.UnknownName: 404,
     errors.TooLarge: 413,
     errors.NotStarted: 503,
     errors.Conflict: 409,
@@ -75,12 +76,9 @@ def problem(
 
 
 def problem_from(request: Request, error: FairlaneError) -> Response:
-    """Answer with an error; one that names what the address named says that it is not there."""
     if isinstance(error, Undecided) and request.method not in _SAFE:
         return undecided(request, error)
     status = _status(error)
-    if isinstance(error, UnknownName) and error.facts["name"] in request.path_params.values():
-        status = 404
     facts = error.facts
     state = facts.get("state")
     return problem(
@@ -104,7 +102,9 @@ def install(application: FastAPI, addresses: Iterable[tuple[str, set[str]]]) -> 
 
     `addresses` are the paths it serves with their methods, to tell what an address does take.
     """
-    patterns = [(compile_path(path)[0], methods) for path, methods in addresses]
+    # A path without parameters comes first: it is meant, though another could be read into it.
+    ordered = sorted(addresses, key=lambda address: "{" in address[0])
+    patterns = [(compile_path(path)[0], methods) for path, methods in ordered]
 
     async def ours(request: Request, error: Exception) -> Response:
         assert isinstance(error, FairlaneError)
@@ -148,7 +148,8 @@ def _of_framework(
     )
     if error.status_code == 405:
         path = request.scope["path"].removeprefix(request.scope.get("root_path", ""))
-        taken = [methods for pattern, methods in patterns if pattern.match(path)]
+        meant = next((pattern for pattern, _ in patterns if pattern.match(path)), None)
+        taken = [methods for pattern, methods in patterns if pattern == meant]
         headers["Allow"] = ", ".join(sorted(set().union(*taken)))
     return problem(error.status_code, code, str(error.detail), headers=headers)
 

@@ -1,14 +1,15 @@
 """Schedules: jobs that come by themselves."""
 
 from typing import Annotated, Any
+from urllib.parse import quote
 
 from fastapi import APIRouter, Body, Path, Request
 from starlette.responses import Response
 
-from fairlane.api import models
+from fairlane.api import links, models
 from fairlane.api.answers import answer, made
 from fairlane.api.asked import App
-from fairlane.api.jobs import UNDECIDED
+from fairlane.api.jobs import MADE, UNDECIDED
 from fairlane.api.models import Limit, Name
 from fairlane.api.problems import documented
 from fairlane.app import Fairlane
@@ -39,7 +40,8 @@ async def list_schedules(app: App) -> Response:
 
 
 @router.post("/schedules", operation_id="save_schedule", status_code=201,
-             response_model=models.Schedule, responses=_CHANGE)  # fmt: skip
+             response_model=models.Schedule,
+             responses={201: {"description": "saved", **links.TO_SCHEDULE}} | _CHANGE)  # fmt: skip
 async def save_schedule(
     app: App, request: Request, given: Annotated[models.NewSchedule, Body()]
 ) -> Response:
@@ -49,8 +51,8 @@ async def save_schedule(
     rules: Any = given.model_dump(include=_RULES)
     await app.save_schedule(given.name, task.options(**options).call(**given.params), **rules)
     prefix = request.scope.get("root_path", "")
-    place = request.app.url_path_for("show_schedule", id=given.name)
-    return answer(await _shown(app, given.name), status=201, Location=f"{prefix}{place}")
+    place = f"{prefix}/api/schedules/{quote(given.name, safe='')}"
+    return answer(await _shown(app, given.name), status=201, Location=place)
 
 
 @router.get("/schedules/{id}", operation_id="show_schedule", response_model=models.Schedule,
@@ -99,7 +101,7 @@ async def delete_schedule(app: App, id: ScheduleName) -> Response:
 
 
 @router.post("/schedules/{id}/fire", operation_id="fire_schedule", status_code=201,
-             response_model=models.Job, responses=_CHANGE)  # fmt: skip
+             response_model=models.Job, responses=MADE | _CHANGE)  # fmt: skip
 async def fire_schedule(app: App, request: Request, id: ScheduleName) -> Response:
     """Fire a schedule now; 409 if its policy skipped that, which is recorded."""
     job = await app.fire(id)

@@ -152,13 +152,12 @@ def _problems(error: pydantic.ValidationError, secrets: tuple[str, ...]) -> list
     for item in error.errors(include_url=False, include_context=False):
         where = ".".join(str(part) for part in item["loc"]) or "parameters"
         hidden = bool(item["loc"]) and item["loc"][0] in secrets
-        got = (
-            "a secret"
-            if hidden
-            else "nothing"
-            if item["type"] == "missing"
-            else repr(item["input"])
-        )
+        # What has no name here may be a secret whose name was misspelt.
+        hidden = hidden or (bool(secrets) and item["type"] == "extra_forbidden")
+        if item["type"] == "missing":
+            got = "nothing"
+        else:
+            got = "a secret" if hidden else repr(item["input"])
         problems.append({"where": where, "message": item["msg"], "got": got[:200]})
     return problems
 
