@@ -123,7 +123,11 @@ class Page(Struct):
 
 
 class Query(Struct, kw_only=True):
-    """Which ended jobs to list, newest end first. Empty fields do not narrow."""
+    """Which jobs to list, the newest first. Empty fields do not narrow.
+
+    `since` and `until` are about the end of a job, or about its submission while it is live.
+    `text` is looked for in ids, tasks, lanes, parameters, meta and errors, whatever its case.
+    """
 
     states: tuple[str, ...] = ()
     task: str | None = None
@@ -131,6 +135,7 @@ class Query(Struct, kw_only=True):
     lane: str | None = None
     since: float | None = None
     until: float | None = None
+    text: str | None = None
     limit: int = 50
     cursor: str | None = None
 

@@ -38,6 +38,7 @@ from fairlane.store.flattening import (
     live_jobs,
     rows_of,
 )
+from fairlane.store.sqlite.troubles import NOT_LEADING
 
 PIECE_BYTES: Final = 64 * 1024 * 1024  # SQLite takes 1e9; a commit needs a few times this in memory
 
@@ -115,7 +116,7 @@ FROM jsonb_each(NEW.completed) e CROSS JOIN job ON job.id = e.value ->> 0
 STATEMENTS: Final[tuple[tuple[str, str], ...]] = (
     (
         "epoch",
-        "SELECT RAISE(ABORT, 'not leading') "
+        f"SELECT RAISE(ABORT, '{NOT_LEADING}') "
         "WHERE NEW.epoch <> (SELECT value FROM meta WHERE name = 'epoch')",
     ),
     ("reports", _insert("report", "reports", ("job", "body"), verb="INSERT OR REPLACE")),
@@ -127,6 +128,12 @@ STATEMENTS: Final[tuple[tuple[str, str], ...]] = (
     ("new", _NEW_DETAILS),
     ("entered", _insert("job", "entered", JOB)),
     ("submitted", _insert("detail", "submitted", DETAIL)),
+    (
+        "revived",
+        "SELECT RAISE(ABORT, 'a job that is to run again was pruned meanwhile') "
+        "WHERE EXISTS (SELECT 1 FROM json_each(NEW.revived) "
+        "WHERE NOT EXISTS (SELECT 1 FROM ended WHERE ended.id = value))",
+    ),
     (
         "revived",
         "INSERT OR REPLACE INTO report (job, body) SELECT id, report FROM ended "

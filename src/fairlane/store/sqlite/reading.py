@@ -4,6 +4,7 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from itertools import chain
 from operator import attrgetter
 from typing import Any
 
@@ -25,8 +26,10 @@ from fairlane.store.viewing import (
     WorkerName,
     created_view,
     cursor_of,
+    escaped_text,
     job_view,
     lane_views,
+    lanes_of,
     medians,
     submissions_in,
     worker_names,
@@ -82,10 +85,56 @@ def history(connection: apsw.Connection, query: Query) -> Page:
     )
 
 
-def history_numbers(query: Query) -> tuple[str, list[Any]]:
-    """Return the SQL that finds the numbers of one page, and one more that tells of a next page."""
+def live(connection: apsw.Connection, query: Query) -> Page:
+    ids, values = live_ids(query)
+    rows = fetched(connection, Facts, statements.LISTED.format(ids=ids), *values)
+    workers = _workers(connection)
+    shown = rows[: query.limit]
+    return Page(
+        items=[job_view(facts, workers) for facts in shown],
+        next=shown[-1].id if shown and len(rows) > query.limit else None,
+    )
+
+
+def live_ids(query: Query) -> tuple[str, list[Any]]:
+    """Return the SQL that finds the ids of one page, and one more that tells of a next page."""
+    compared = {
+        "task =": query.task,
+        "queue =": query.queue,
+        "lane =": query.lane,
+        "created_at >=": query.since,
+        "created_at <": query.until,
+        "id <": query.cursor,
+    }
+    conditions, values = _narrowed(query, compared, statements.LIVE_HAS_TEXT)
+    if query.states:
+        conditions.append(_state_in(query))
+    values.append(query.limit + 1)
+    where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
+    return f"SELECT id FROM job {where} ORDER BY id DESC LIMIT ?{len(values)}", values
+
+
+def _narrowed(query: Query, compared: dict[str, Any], has_text: str) -> tuple[list[str], list[Any]]:
     conditions: list[str] = []
     values: list[Any] = []
+    if query.text is not None:
+        values += [query.text, escaped_text(query.text)]
+        conditions.append(has_text)
+    for comparison, value in compared.items():
+        if value is not None:
+            values.append(value)
+            conditions.append(f"{comparison} ?{len(values)}")
+    return conditions, values
+
+
+def _state_in(query: Query) -> str:
+    """Name the states; SQLite knows that an index fits only if a single one is named so."""
+    known = [repr(state.value) for state in State if state.value in query.states]
+    return f"state = {known[0]}" if len(known) == 1 else f"state IN ({', '.join(known)})"
+
+
+def history_numbers(query: Query) -> tuple[str, list[Any]]:
+    """Return the SQL that finds the numbers of one page, and one more that tells of a next page."""
     compared = {
         "task =": query.task,
         "queue =": query.queue,
@@ -94,10 +143,7 @@ def history_numbers(query: Query) -> tuple[str, list[Any]]:
         "ended_at <": query.until,
         "number <": cursor_of(query),
     }
-    for comparison, value in compared.items():
-        if value is not None:
-            values.append(value)
-            conditions.append(f"{comparison} ?{len(values)}")
+    conditions, values = _narrowed(query, compared, statements.ENDED_HAS_TEXT)
     values.append(query.limit + 1)
     end = f"ORDER BY number DESC LIMIT ?{len(values)}"
     known = [state for state in State if state.value in query.states]
@@ -110,7 +156,7 @@ def history_numbers(query: Query) -> tuple[str, list[Any]]:
         together = " UNION ALL ".join(walks or ["SELECT NULL AS number LIMIT 0"])
         return f"SELECT * FROM ({together}) {end}", values
     if query.states:
-        conditions.append(f"state IN ({', '.join(repr(state.value) for state in known)})")
+        conditions.append(_state_in(query))
     return _walk(conditions, end), values
 
 
@@ -126,28 +172,50 @@ def counts(connection: apsw.Connection) -> dict[str, dict[str, int]]:
     return by_queue
 
 
-def picture(connection: apsw.Connection, *, waiting: int, ended: int) -> Picture:
+def picture(connection: apsw.Connection, *, waiting: int, ended: int, lanes: int) -> Picture:
     kept = all_records(connection)
     workers = worker_names({name: body for (kind, name), body in kept.items() if kind == "worker"})
     by_queue = counts(connection)
-    running = fetched(connection, Facts, statements.RUNNING_JOBS)
+    running = [
+        job_view(facts, workers) for facts in fetched(connection, Facts, statements.RUNNING_JOBS)
+    ]
     first = {
-        queue: fetched(connection, Facts, statements.WAITING_JOBS, queue, waiting)
+        queue: [job_view(facts, workers) for facts in rows]
         for queue in by_queue
+        if (rows := fetched(connection, Facts, statements.WAITING_JOBS, queue, waiting))
     }
     return Picture(
         seq=last_seq(connection),
         counts=by_queue,
-        running=[job_view(facts, workers) for facts in running],
-        waiting={
-            queue: [job_view(facts, workers) for facts in rows]
-            for queue, rows in first.items()
-            if rows
-        },
+        running=running,
+        waiting=first,
         ended=history(connection, Query(limit=ended)).items,
-        lanes=lanes(connection, None),
+        lanes=_lanes_shown(connection, [*running, *chain(*first.values())], lanes),
         records=kept,
     )
+
+
+def _lanes_shown(connection: apsw.Connection, jobs: list[JobView], limit: int) -> list[LaneView]:
+    """Show lanes by what is known of their jobs already; only of the others all jobs are looked at.
+
+    The first job that is shown of a lane stands for it, unless one further back holds it.
+    """
+    known = fetched(connection, tuple[str, str], statements.LANE_NAMES, limit)
+    names = lanes_of(jobs, known, limit)
+    named = msgspec.json.encode(names).decode()
+    shown = {(job.queue, job.lane): job for job in reversed(jobs)}
+    held = fetched(connection, ActiveJob, statements.HOLDERS_NAMED, named)
+    active = {(job.queue, job.lane): job for job in held}
+    for key in names:
+        if key in shown and (key not in active or shown[key].state == State.RUNNING):
+            active[key] = ActiveJob(*key, shown[key].id, State(shown[key].state))
+    others = [key for key in names if key not in active]
+    if others:
+        rest = msgspec.json.encode(others).decode()
+        found = fetched(connection, ActiveJob, statements.ACTIVE_NAMED, rest)
+        active |= {(job.queue, job.lane): job for job in found}
+    stored = fetched(connection, LaneFacts, statements.LANES_NAMED, named)
+    return lane_views(stored, active.values())
 
 
 def lanes(connection: apsw.Connection, queue: str | None) -> list[LaneView]:

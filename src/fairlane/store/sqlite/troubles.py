@@ -3,10 +3,13 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 import apsw
 
 from fairlane.errors import DatabaseCorrupt, NotLeading, StoreUnavailable
+
+NOT_LEADING: Final = "not leading"
 
 
 @contextmanager
@@ -55,7 +58,7 @@ def translated(path: Path) -> Iterator[None]:
             path=str(path),
         ) from error
     except apsw.ConstraintError as error:
-        if getattr(error, "extendedresult", 0) == apsw.SQLITE_CONSTRAINT_TRIGGER:
+        if NOT_LEADING in str(error):
             raise NotLeading(
                 f"another process leads {path} now; load again before deciding anything"
             ) from error
