@@ -18,6 +18,7 @@ from fairlane.api import (
     lanes,
     limits,
     metrics,
+    models,
     problems,
     queues,
     schedules,
@@ -134,6 +135,7 @@ class _Application(FastAPI):
         """Describe the API: FastAPI's description, and how to show a token."""
         if self.openapi_schema is None:
             document = super().openapi()
+            document["components"]["schemas"]["Problem"] = models.Problem.model_json_schema()
             if self.state.guard.keys.are_set:
                 _secure(document)
             self.openapi_schema = document
