@@ -15,7 +15,7 @@ from tests.support.served import serving
 
 OPERATE: Final = "may-operate-1"
 READ: Final = "may-read-only-1"
-TOKENS: Final = {"token": OPERATE, "read_token": READ}
+TOKENS: Final[dict[str, Any]] = {"token": OPERATE, "read_token": READ}
 METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
 SAFE: Final = ("GET", "HEAD", "OPTIONS")
 OPEN: Final = ("/healthz", "/api/session")
@@ -283,13 +283,13 @@ def url() -> Iterator[str]:
 async def test_a_websocket_is_refused_as_a_request_is(
     url: str, headers: dict[str, str], status: int
 ) -> None:
-    address = url.replace("http:", "ws:") + "/api/ws"
-    host = headers.pop("Host", None)
+    host = headers.get("Host", "127.0.0.1")
+    port = int(url.rpartition(":")[2])
+    others = {name: value for name, value in headers.items() if name != "Host"}
     with pytest.raises(InvalidStatus) as caught:
+        # The name is in the address; where to knock is told apart.
         await connect(
-            address if host is None else address.replace("127.0.0.1", host),
-            additional_headers=headers,
-            **({} if host is None else {"host": "127.0.0.1", "port": int(url.rpartition(":")[2])}),
+            f"ws://{host}:{port}/api/ws", host="127.0.0.1", port=port, additional_headers=others
         )
     assert caught.value.response.status_code == status
 

@@ -169,7 +169,7 @@ async def test_a_batch_under_a_key_is_made_once_and_not_mixed_with_another(app: 
 
 async def test_a_refused_submission_leaves_its_key_free(app: Fairlane, doors: Doors) -> None:
     async with talking(app) as client:
-        body = {"task": "archive", "params": {"handle": "nasa"}}
+        body: Any = {"task": "archive", "params": {"handle": "nasa"}}
         active = await submitted(client, **body)
         assert said(await with_key(client, "k", **body), 409)["code"] == "lane_busy"
         doors.open("nasa")
@@ -371,14 +371,13 @@ async def test_a_secret_comes_back_in_no_answer_and_cannot_be_searched_for(
                 {"token": secret}, [secret], secret,
             )
         ]  # fmt: skip
-        lane = {"params": {"lane": "esa"}}
         saved = {"task": "archive", "params": {"handle": "esa", "token": secret}}
         answers += [
             await client.post("/api/jobs", json={**body, "queue": [secret]}),
             await client.post("/api/jobs", content=f'{{"task": "{secret}', headers=JSON),
-            await client.put("/api/lanes/archive", json=saved, **lane),
-            await client.get("/api/lanes/archive", **lane),
-            await client.post("/api/lanes/archive/start", **lane),
+            await client.put("/api/lanes/archive?lane=esa", json=saved),
+            await client.get("/api/lanes/archive?lane=esa"),
+            await client.post("/api/lanes/archive/start?lane=esa"),
             await client.post("/api/schedules", json={"name": "s", "cron": "@daily", **body}),
             await client.patch("/api/schedules/s", json={"priority": "low"}),
             await client.post("/api/session", json={"token": [secret]}),

@@ -196,6 +196,37 @@ async def test_the_active_job_of_a_waiting_lane_is_the_one_that_holds_it_else_th
     assert (await store.lanes())[0].active_job == "later"
 
 
+async def test_the_lanes_of_a_picture_are_the_same_however_many_jobs_it_shows(
+    store: Store,
+) -> None:
+    jobs = [a_job(f"j{n:02}", n, lane=f"lane {n % 5}") for n in range(20)]
+    free = [a_job(f"free{n}", 20 + n) for n in range(3)]
+    await store.commit(admitted(*jobs, *free), NOW)
+    await store.commit(started(jobs[1]), NOW)
+    jobs[17].state, jobs[17].holds_lane = State.RETRYING, True
+    changes = Changes(changed={jobs[17].id: jobs[17]})
+    names = [*(f"lane {n}" for n in range(5)), "over"]
+    changes.lanes = {("default", name): LaneChange(status="done") for name in names}
+    await store.commit(changes, NOW)
+    everything = await store.lanes()
+    assert [lane.active_job for lane in everything] == ["j00", "j01", "j17", "j03", "j04", None]
+    for waiting in (0, 1, 3, 100):
+        assert (await store.picture(waiting=waiting)).lanes == everything
+
+
+async def test_a_picture_shows_so_many_lanes_and_first_those_of_its_jobs(store: Store) -> None:
+    jobs = [a_job(name, number, lane=name) for number, name in enumerate("zyxw")]
+    await store.commit(admitted(*jobs), NOW)
+    changes = started(jobs[3])
+    changes.lanes = {("default", name): LaneChange(status="done") for name in "abc"}
+    await store.commit(changes, NOW)
+    shown = {
+        lanes: [lane.lane for lane in (await store.picture(waiting=2, lanes=lanes)).lanes]
+        for lanes in (0, 1, 3, 4)
+    }
+    assert shown == {0: [], 1: ["w"], 3: ["w", "y", "z"], 4: ["a", "w", "y", "z"]}
+
+
 async def test_the_next_in_a_lane_is_told_by_its_position_whatever_its_length(store: Store) -> None:
     first, between = a_job("zz", 1, lane="x"), a_job("aa", 1, lane="x")
     between.position += "V"

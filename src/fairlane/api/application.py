@@ -17,6 +17,8 @@ from fairlane.api import (
     jobs,
     lanes,
     limits,
+    metrics,
+    models,
     problems,
     queues,
     schedules,
@@ -106,6 +108,7 @@ def asgi(
     for router in ROUTERS:
         application.include_router(router, prefix="/api", responses=problems.documented())
     application.include_router(health.router)
+    application.include_router(metrics.router)
 
     @application.get("/api/openapi.json", include_in_schema=False)
     async def document() -> Response:
@@ -117,7 +120,8 @@ def asgi(
 def _addresses() -> list[tuple[str, set[str]]]:
     """Return every path that is served, and the methods it takes."""
     found: list[tuple[str, set[str]]] = []
-    for prefix, router in (*(("/api", router) for router in ROUTERS), ("", health.router)):
+    outside = (("", health.router), ("", metrics.router))
+    for prefix, router in (*(("/api", router) for router in ROUTERS), *outside):
         for route in router.routes:
             if isinstance(route, APIRoute):
                 # FastAPI asks the class of a response for its status, which not each can tell.
@@ -131,6 +135,7 @@ class _Application(FastAPI):
         """Describe the API: FastAPI's description, and how to show a token."""
         if self.openapi_schema is None:
             document = super().openapi()
+            document["components"]["schemas"]["Problem"] = models.Problem.model_json_schema()
             if self.state.guard.keys.are_set:
                 _secure(document)
             self.openapi_schema = document

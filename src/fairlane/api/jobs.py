@@ -11,6 +11,7 @@ from starlette.responses import Response
 from fairlane.api import links, models
 from fairlane.api.answers import answer, made
 from fairlane.api.asked import App
+from fairlane.api.bodies import StrictRoute
 from fairlane.api.models import Id, Instant, Key, Limit, Name, State
 from fairlane.api.problems import documented
 from fairlane.app import Fairlane
@@ -18,7 +19,7 @@ from fairlane.core.lifecycle import Priority
 from fairlane.jobs import Job
 from fairlane.tasks import Call
 
-router = APIRouter(tags=["jobs"])
+router = APIRouter(tags=["jobs"], route_class=StrictRoute)
 
 CURSOR: Final = r"^(live:[A-Za-z0-9_.:-]{0,100}|ended:[0-9]{0,18})$"
 JobId = Annotated[Id, Path(alias="id")]

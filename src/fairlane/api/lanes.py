@@ -11,11 +11,12 @@ from starlette.responses import Response
 from fairlane.api import links, models
 from fairlane.api.answers import answer, made
 from fairlane.api.asked import App
+from fairlane.api.bodies import StrictRoute
 from fairlane.api.jobs import MERGED, UNDECIDED
 from fairlane.api.models import Key, Limit, Name
 from fairlane.api.problems import documented
 
-router = APIRouter(tags=["lanes"])
+router = APIRouter(tags=["lanes"], route_class=StrictRoute)
 
 QueueName = Annotated[Name, Path(alias="queue")]
 LaneCursor = Annotated[

@@ -8,11 +8,12 @@ from starlette.responses import Response
 from fairlane.api import models
 from fairlane.api.answers import answer
 from fairlane.api.asked import App
+from fairlane.api.bodies import StrictRoute
 from fairlane.api.jobs import UNDECIDED
 from fairlane.api.models import Name
 from fairlane.api.problems import documented
 
-router = APIRouter(tags=["limits"])
+router = APIRouter(tags=["limits"], route_class=StrictRoute)
 
 
 @router.get("/limits", operation_id="list_limits", response_model=models.Limits,

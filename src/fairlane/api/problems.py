@@ -16,7 +16,6 @@ from starlette.routing import compile_path
 
 from fairlane import errors
 from fairlane.api.answers import undecided
-from fairlane.api.models import Problem
 from fairlane.core.lifecycle import VERBS, State
 from fairlane.errors import FairlaneError, Undecided
 
@@ -172,7 +171,7 @@ _OF_BODIES: Final = (400, 413, 415)
 def documented(*statuses: int, body: bool = False) -> dict[int | str, dict[str, Any]]:
     """Describe the problems that a route may answer with, for the OpenAPI document."""
     wanted = {*statuses, *_ALWAYS, *(_OF_BODIES if body else ())}
+    content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
     return {
-        status: {"model": Problem, "description": _MEANINGS[status], "content": {MEDIA_TYPE: {}}}
-        for status in sorted(wanted)
+        status: {"description": _MEANINGS[status], "content": content} for status in sorted(wanted)
     }

@@ -9,6 +9,7 @@ from starlette.responses import Response
 from fairlane.api import models
 from fairlane.api.answers import answer
 from fairlane.api.asked import App
+from fairlane.api.bodies import StrictRoute
 from fairlane.api.jobs import UNDECIDED
 from fairlane.api.models import Name
 from fairlane.api.problems import documented
@@ -16,7 +17,7 @@ from fairlane.app import Fairlane
 from fairlane.errors import UnknownName
 from fairlane.snapshots import QueueView
 
-router = APIRouter(tags=["queues"])
+router = APIRouter(tags=["queues"], route_class=StrictRoute)
 
 QueueName = Annotated[Name, Path(alias="queue")]
 

@@ -9,6 +9,7 @@ from starlette.responses import Response
 from fairlane.api import links, models
 from fairlane.api.answers import answer, made
 from fairlane.api.asked import App
+from fairlane.api.bodies import StrictRoute
 from fairlane.api.jobs import MADE, UNDECIDED
 from fairlane.api.models import Limit, Name
 from fairlane.api.problems import documented
@@ -17,7 +18,7 @@ from fairlane.errors import Conflict, UnknownName
 from fairlane.snapshots import ScheduleView
 from fairlane.tasks import Call
 
-router = APIRouter(tags=["schedules"])
+router = APIRouter(tags=["schedules"], route_class=StrictRoute)
 
 ScheduleName = Annotated[Name, Path(alias="id")]
 _CHANGE: Any = UNDECIDED | documented(404, 409, body=True)

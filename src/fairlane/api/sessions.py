@@ -6,11 +6,12 @@ from fastapi import APIRouter, Body, Request
 from starlette.responses import Response
 
 from fairlane.api.answers import answer
+from fairlane.api.bodies import StrictRoute
 from fairlane.api.guard import Guard
 from fairlane.api.models import Login, Session
 from fairlane.api.problems import documented, problem
 
-router = APIRouter(tags=["sessions"])
+router = APIRouter(tags=["sessions"], route_class=StrictRoute)
 
 
 def _guard(request: Request) -> Guard:

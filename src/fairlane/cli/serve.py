@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import logging
 import socket
 from collections.abc import Iterator
 from ipaddress import ip_address
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fairlane import logs
 from fairlane.app import Fairlane
 from fairlane.cli.finding import UNAVAILABLE, fail, find_app
 from fairlane.cli.stopping import Stopping
@@ -44,6 +44,9 @@ def serve(
         list[str] | None,
         typer.Option(help="A name by which clients may ask; may be repeated"),
     ] = None,
+    log_json: Annotated[
+        bool, typer.Option("--log-json", help="Log one JSON object per line")
+    ] = False,
 ) -> None:
     """Serve the HTTP API and run jobs until SIGTERM or Ctrl-C.
 
@@ -51,7 +54,7 @@ def serve(
     token on a command line can be seen by others on the machine: FAIRLANE_TOKEN cannot. Names in
     FAIRLANE_ALLOWED_HOSTS, with commas between them, are allowed as well.
     """
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s: %(message)s")
+    logs.configure(json=log_json)
     app = find_app(program)
     if not (token or read_token or _is_here(host)):
         fail(

@@ -13,7 +13,6 @@ from typing import Any
 import httpx
 from msgspec import to_builtins
 
-from fairlane.api.application import asgi
 from fairlane.app import Fairlane
 from fairlane.cli.endings import Misused
 from fairlane.cli.requests import Requests, asked
@@ -56,7 +55,7 @@ class Visitor(Fairlane):
         await super().__aenter__()
         token = secrets.token_urlsafe()  # whatever is set outside is for those who come in
         self.client = httpx.AsyncClient(
-            transport=httpx.ASGITransport(asgi(self, token=token), raise_app_exceptions=False),
+            transport=httpx.ASGITransport(self.asgi(token=token), raise_app_exceptions=False),
             base_url="http://localhost",
             headers={"Authorization": f"Bearer {token}"},
         )

@@ -1,11 +1,11 @@
 """`fairlane work module:app`: run a program's jobs in a process of its own."""
 
 import asyncio
-import logging
 from typing import Annotated
 
 import typer
 
+from fairlane import logs
 from fairlane.app import Fairlane
 from fairlane.cli.finding import UNAVAILABLE, fail, find_app
 from fairlane.cli.stopping import Stopping
@@ -27,6 +27,9 @@ def work(
     grace: Annotated[
         float | None, typer.Option(help="Seconds that running jobs have when it is stopped", min=0)
     ] = None,
+    log_json: Annotated[
+        bool, typer.Option("--log-json", help="Log one JSON object per line")
+    ] = False,
 ) -> None:
     """Run jobs until SIGTERM or Ctrl-C.
 
@@ -34,7 +37,7 @@ def work(
     to the queue. A second signal ends the grace. A thread that does not stop is waited for all the
     same, because nothing may run twice; a third signal ends the process, as a crash would.
     """
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s: %(message)s")
+    logs.configure(json=log_json)
     app = find_app(program)
     try:
         app._work_as(slots=slots, queues=queue, tags=tag, stop_grace_seconds=grace)

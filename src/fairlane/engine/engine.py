@@ -14,7 +14,7 @@ from typing import Any, Final, cast
 
 import msgspec
 
-from fairlane.core.decisions import Decisions, Stop
+from fairlane.core.decisions import Decisions, Stop, last_start
 from fairlane.core.inputs import (
     Ask,
     Command,
@@ -50,6 +50,7 @@ from fairlane.engine.waits import Waits
 from fairlane.engine.worker import Worker
 from fairlane.errors import FairlaneError
 from fairlane.ids import new_id
+from fairlane.logs import about
 from fairlane.store.protocol import Store
 from fairlane.store.shared import INBOX, NEWS, SharedStore
 from fairlane.store.views import Payload
@@ -438,4 +439,5 @@ def _log_failures(decisions: Decisions) -> None:
             log.warning(
                 "job %s of task %s failed in attempt %d: %s",
                 job, ended.job.task, ended.job.attempt, error.get("message", "no reason kept"),
+                extra=about(last_start(ended.job)),
             )  # fmt: skip
