@@ -130,3 +130,12 @@ async def test_an_ended_job_is_found_by_its_error(store: Store) -> None:
     error = {"code": "x", "message": "The Disk is full", "retryable": False}
     await store.commit(ended(job, state=State.FAILED, error=error), NOW)
     assert [view.id for view in (await store.history(Query(text="the disk"))).items] == ["one"]
+
+
+@pytest.mark.parametrize("text", [None, "one"])
+async def test_a_page_of_nothing_is_empty(store: Store, text: str | None) -> None:
+    live, gone = a_job("one"), a_job("one more")
+    await store.commit(admitted(live, gone), NOW)
+    await store.commit(ended(gone), NOW)
+    for look in (store.live, store.history):
+        assert (await look(Query(limit=0, text=text))).items == []

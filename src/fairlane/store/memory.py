@@ -120,7 +120,7 @@ class MemoryStore:
             shown, workers = jobs[: query.limit], self._workers()
             return Page(
                 items=[job_view(self._live(job), workers) for job in shown],
-                next=shown[-1].id if len(jobs) > query.limit else floor,
+                next=shown[-1].id if shown and len(jobs) > query.limit else floor,
             )
 
     async def seq(self) -> int:
@@ -404,7 +404,7 @@ class MemoryStore:
         workers = self._workers()
         return Page(
             items=[job_view(self._past(row), workers) for row in shown],
-            next=_text(shown[-1].number if len(rows) > query.limit else floor),
+            next=_text(shown[-1].number if shown and len(rows) > query.limit else floor),
         )
 
     def _has_text(self, job: Job, error: str | None, text: str | None) -> bool:

@@ -97,7 +97,7 @@ class Reading:
         shown = rows[: query.limit]
         return Page(
             items=[job_view(facts_in(row[1:]), workers) for row in map(tuple, shown)],
-            next=str(shown[-1][0]) if len(rows) > query.limit else floor and str(floor),
+            next=str(shown[-1][0]) if shown and len(rows) > query.limit else floor and str(floor),
         )
 
     async def live(self, query: Query) -> Page:
@@ -108,7 +108,7 @@ class Reading:
         shown = [facts_in(row) for row in rows[: query.limit]]
         return Page(
             items=[job_view(facts, workers) for facts in shown],
-            next=shown[-1].id if len(rows) > query.limit else floor,
+            next=shown[-1].id if shown and len(rows) > query.limit else floor,
         )
 
     async def _floor(self, window: tuple[str, list[Any]]) -> Any:

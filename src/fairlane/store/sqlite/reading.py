@@ -83,7 +83,7 @@ def history(connection: apsw.Connection, query: Query) -> Page:
     shown = rows[: query.limit]
     return Page(
         items=[job_view(facts, workers) for _, facts in shown],
-        next=str(shown[-1][0]) if len(rows) > query.limit else floor and str(floor),
+        next=str(shown[-1][0]) if shown and len(rows) > query.limit else floor and str(floor),
     )
 
 
@@ -95,7 +95,7 @@ def live(connection: apsw.Connection, query: Query) -> Page:
     shown = rows[: query.limit]
     return Page(
         items=[job_view(facts, workers) for facts in shown],
-        next=shown[-1].id if len(rows) > query.limit else floor,
+        next=shown[-1].id if shown and len(rows) > query.limit else floor,
     )
 
 
