@@ -37,6 +37,8 @@ _TARGETS = (
         beside=(
             ("nobody", "fairlane", ALONE, "per_second"),
             ("200", "fairlane", BESIDE, "per_second"),
+            ("processor µs per job: nobody", "fairlane", ALONE, "processor_us"),
+            ("200", "fairlane", BESIDE, "processor_us"),
             _per_client("events", BESIDE),
             _per_client("resyncs", BESIDE),
             _per_client("states", BESIDE),

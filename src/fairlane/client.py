@@ -300,8 +300,9 @@ class Client:
     ) -> Page:
         """List live jobs and then ended ones, the newest first; `next` is the next page's cursor.
 
-        `text` is looked for in ids, tasks, lanes, parameters, meta and errors. `since` and `until`
-        are about the end of a job, or about its submission while it is live.
+        `text` is looked for in ids, tasks, lanes, parameters, meta and errors, in 20,000 jobs at a
+        time: a page may be empty though there is a next one. `since` and `until` are about the end
+        of a job, or about its submission while it is live.
         """
         for state in states:
             if state not in set(State):

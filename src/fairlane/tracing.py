@@ -150,7 +150,7 @@ def attempting(start: Start, options: str) -> AttemptSpan | None:
 
 def go_on(carrier: Carrier | None) -> None:
     """Let what runs in this context from now on belong to a span of another process."""
-    if carrier and _tracer() is not None:
+    if carrier and "opentelemetry.trace" in sys.modules:
         from opentelemetry import context
 
         context.attach(_context_of(carrier))

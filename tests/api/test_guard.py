@@ -10,7 +10,7 @@ from websockets.exceptions import InvalidStatus
 
 from fairlane import Fairlane
 from fairlane.api.guard import LARGEST_BODY
-from tests.support.http import Client, said, talking, talking_to
+from tests.support.requests import Client, said, talking, talking_to
 from tests.support.served import serving
 
 OPERATE: Final = "may-operate-1"

@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from tests.support.eventually import eventually_sync
-from tests.support.http import said
+from tests.support.requests import said
 from tests.support.served import PROGRAM, ROOT, serving
 
 HELLO = {"task": "hello", "params": {"name": "ann"}}

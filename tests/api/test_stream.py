@@ -113,7 +113,7 @@ async def test_a_narrowed_stream_names_the_event_before_on_this_stream(app: Fair
 
 
 def last_of(events: list[Any], job: str) -> int:
-    return max(event.seq for event in events if event.job == job)
+    return max(int(event.seq) for event in events if event.job == job)
 
 
 @pytest.mark.parametrize("ahead", [1, 10**12])

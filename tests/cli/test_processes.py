@@ -225,3 +225,23 @@ def test_completion_knows_the_verbs() -> None:
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_verb_has_help(verb: str) -> None:
     assert "Usage" in CommandLine()(verb, "--help").out
+
+
+async def test_on_postgres_a_visit_steers_whoever_leads(postgres_dsn: str) -> None:
+    app = Fairlane(postgres_dsn)
+
+    @app.task(lane="{name}")
+    async def work(name: str) -> str:
+        return name
+
+    fairlane = CommandLine(FAIRLANE_DATABASE=postgres_dsn)
+    async with app:
+        waited = await asyncio.to_thread(fairlane, "submit", "work", "name=x", "--wait")
+        assert "x" in waited.lines
+        await asyncio.to_thread(fairlane, "pause", "default")
+        assert (await app.queues())["default"].paused == "paused"
+    # And with nobody there it is done all the same.
+    left = await asyncio.to_thread(fairlane, "submit", "work", "name=y")
+    await asyncio.to_thread(fairlane, "resume", "default")
+    async with app:
+        assert (await app.wait_for(left.out.strip())).result == "y"

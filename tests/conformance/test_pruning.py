@@ -132,7 +132,7 @@ async def test_a_retry_of_a_job_that_was_pruned_meanwhile_is_refused_whole(
     await pruned(store_with_past, Pruning())
     found.state = State.QUEUED
     changes = Changes(revived=[found.id], entered={found.id: found})
-    with pytest.raises((Clash, apsw.ConstraintError, asyncpg.RaiseError)):
+    with pytest.raises((Clash, apsw.ConstraintError, asyncpg.NotNullViolationError)):
         await store_with_past.commit(changes, NOW)
     assert (await store_with_past.image()).jobs == []
 

@@ -53,14 +53,16 @@ async def drain(request: Request, *, clients: int, silent: int = 0) -> Figures:
         await bench.app.pause("bench")
         await bench.submit(request.jobs)
         before, began = resident_megabytes(), time.perf_counter()
+        processor = time.process_time()
         await bench.app.resume("bench")
         await bench.begin(request.jobs)
         await bench.end()
-        seconds = time.perf_counter() - began
+        seconds, processor = time.perf_counter() - began, time.process_time() - processor
         after = resident_megabytes()
         heard = await asyncio.to_thread(beside.ask)
     return {
         "per_second": request.jobs / seconds,
+        "processor_us": 1e6 * processor / request.jobs,
         "grown_megabytes": after - before,
         **{f"heard_{name}": value for name, value in heard.items()},
     }

@@ -32,10 +32,11 @@ if TYPE_CHECKING:
 log = logging.getLogger("fairlane.api")
 
 ROUND: Final = 1_000  # events that are told together at most
-REST: Final = 8  # times what a round took
+REST: Final = 10  # times what a round took
 SHORTEST_PAUSE_SECONDS: Final = 0.02
 LONGEST_PAUSE_SECONDS: Final = 0.3
-OVERRUN_SECONDS: Final = 2.0
+LONGEST_REST_SECONDS: Final = 1.0  # where more happens than can be told: jobs come first
+OVERRUN_SECONDS: Final = 3.0
 LOOK_SECONDS: Final = 1.0
 
 
@@ -143,12 +144,13 @@ class Stream:
         if events[0].type == "resync":
             await self._skip(events[0].seq)
             return OVERRUN_SECONDS
-        seconds = await self._told(events)
-        pause = min(REST * seconds, LONGEST_PAUSE_SECONDS)
+        rest = REST * await self._told(events)
         if len(events) < ROUND:
-            return max(pause, SHORTEST_PAUSE_SECONDS)
-        self._is_overrun = await self._app.newest_event() - self.window.last > MOST_EVENTS
-        return OVERRUN_SECONDS if self._is_overrun else pause
+            return min(max(rest, SHORTEST_PAUSE_SECONDS), LONGEST_PAUSE_SECONDS)
+        rest = min(rest, LONGEST_REST_SECONDS)
+        left = await self._app.newest_event() - self.window.last
+        self._is_overrun = left > MOST_EVENTS or left / ROUND * rest > OVERRUN_SECONDS
+        return OVERRUN_SECONDS if self._is_overrun else rest
 
     async def _told(self, events: list[EventView]) -> float:
         """Let every follower take it, and return the seconds that this took the loop."""

@@ -32,12 +32,11 @@ async def looks(
             happened.clear()
             try:
                 now = await look()
-            except (Unreachable, StoreError) as error:
+            except (Unreachable, StoreError):
                 lost_at = loop.time() if lost_at is None else lost_at
                 if seen is None or loop.time() - lost_at > PATIENCE_SECONDS:
                     raise
                 now = seen
-                del error
             else:
                 lost_at = None
             if now != seen:

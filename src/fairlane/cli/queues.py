@@ -1,6 +1,7 @@
 """`fairlane queues`, `pause`, `resume` and `stop-after-current`."""
 
 from typing import Annotated, Any
+from urllib.parse import quote
 
 import typer
 from rich.text import Text
@@ -51,7 +52,7 @@ async def stop_after_current(steering: Steering, terminal: Terminal, queue: Queu
 
 
 async def _step(steering: Steering, terminal: Terminal, queue: str, step: str, said: str) -> None:
-    answer = await steering.post(f"/api/queues/{_quoted(queue)}/{step}")
+    answer = await steering.post(f"/api/queues/{quote(queue, safe='')}/{step}")
     if terminal.as_json:
         terminal.value(answer)
         return
@@ -59,9 +60,3 @@ async def _step(steering: Steering, terminal: Terminal, queue: str, step: str, s
     waiting = sum(answer["counts"].values()) - running
     mark = state("paused") if answer["paused"] else Text("open", style="green")
     terminal.say(f"{answer['name']} is ", mark, f": {said}; {running} running, {waiting} waiting")
-
-
-def _quoted(name: str) -> str:
-    from urllib.parse import quote
-
-    return quote(name, safe="")

@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.live import Live
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn
 from rich.progress_bar import ProgressBar
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from fairlane.cli.endings import JOB_FAILED
@@ -111,12 +111,13 @@ def _waits_for(view: dict[str, Any]) -> str:
 
 async def _as_bars(views: Any, terminal: Terminal) -> dict[str, Any]:
     """Draw a bar for the job and one for each stage, again and again."""
+    rest = Column(ratio=1, no_wrap=True, overflow="ellipsis")
     bars = Progress(
         SpinnerColumn(finished_text=" "),
         TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=24),
         TaskProgressColumn(show_speed=False),
-        TextColumn("{task.fields[message]}", markup=False, table_column=_rest()),
+        TextColumn("{task.fields[message]}", markup=False, table_column=rest),
         console=terminal.console,
         transient=True,
     )
@@ -147,12 +148,6 @@ async def _as_bars(views: Any, terminal: Terminal) -> dict[str, Any]:
                     )
                     draw(f"  {stage['name']}", stage["percent"], said, done=done)
     return view
-
-
-def _rest() -> Any:
-    from rich.table import Column
-
-    return Column(ratio=1, no_wrap=True, overflow="ellipsis")
 
 
 def _ending(view: dict[str, Any]) -> Text:

@@ -108,18 +108,19 @@ class MemoryStore:
 
     async def live(self, query: Query) -> Page:
         with self._database.turn:
-            found = (
+            fitting = (
                 job
                 for _, job in sorted(self._database.jobs.items(), reverse=True)
                 if (query.cursor is None or job.id < query.cursor)
                 and _fits(job, job.created_at, query)
-                and self._has_text(job, None, query.text)
             )
-            jobs = list(islice(found, query.limit + 1))
+            seen = list(fitting if query.text is None else islice(fitting, query.look_through))
+            floor = None if len(seen) < query.look_through or not query.text else seen[-1].id
+            jobs = [job for job in seen if self._has_text(job, None, query.text)]
             shown, workers = jobs[: query.limit], self._workers()
             return Page(
                 items=[job_view(self._live(job), workers) for job in shown],
-                next=shown[-1].id if shown and len(jobs) > query.limit else None,
+                next=shown[-1].id if shown and len(jobs) > query.limit else floor,
             )
 
     async def seq(self) -> int:
@@ -391,16 +392,19 @@ class MemoryStore:
         fitting = (
             row
             for row in self._newest()
-            if (cursor is None or row.number < cursor)
-            and _fits(row.job, row.ended_at, query)
-            and self._has_text(row.job, row.error, query.text)
+            if (cursor is None or row.number < cursor) and _fits(row.job, row.ended_at, query)
         )
+        floor = None
+        if query.text is not None:
+            seen = list(islice(fitting, query.look_through))
+            floor = None if len(seen) < query.look_through else seen[-1].number
+            fitting = (row for row in seen if self._has_text(row.job, row.error, query.text))
         rows = list(islice(fitting, query.limit + 1))
         shown = rows[: query.limit]
         workers = self._workers()
         return Page(
             items=[job_view(self._past(row), workers) for row in shown],
-            next=str(shown[-1].number) if shown and len(rows) > query.limit else None,
+            next=_text(shown[-1].number if shown and len(rows) > query.limit else floor),
         )
 
     def _has_text(self, job: Job, error: str | None, text: str | None) -> bool:
@@ -477,6 +481,10 @@ def _fits(job: Job, at: float, query: Query) -> bool:
         and (query.since is None or at >= query.since)
         and (query.until is None or at < query.until)
     )
+
+
+def _text(number: int | None) -> str | None:
+    return None if number is None else str(number)
 
 
 def _reason_text(reason: Reason | None) -> str | None:

@@ -246,6 +246,11 @@ def cursor_of(query: Query) -> int | None:
         ) from None
 
 
+def window_of(query: Query) -> Query:
+    """Ask for what is looked through for a text, and no further."""
+    return msgspec.structs.replace(query, text=None, limit=query.look_through - 1)
+
+
 def escaped_text(text: str) -> str:
     """Return a text as it stands inside of a stored JSON text."""
     return msgspec.json.encode(text).decode()[1:-1]

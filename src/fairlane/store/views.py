@@ -126,7 +126,9 @@ class Query(Struct, kw_only=True):
     """Which jobs to list, the newest first. Empty fields do not narrow.
 
     `since` and `until` are about the end of a job, or about its submission while it is live.
-    `text` is looked for in ids, tasks, lanes, parameters, meta and errors, whatever its case.
+    `text` is looked for in ids, tasks, lanes, parameters, meta and errors, whatever its case. That
+    takes time, so a page is made of so many jobs at most (`look_through`), and may be short or
+    empty though there is a next one.
     """
 
     states: tuple[str, ...] = ()
@@ -136,6 +138,7 @@ class Query(Struct, kw_only=True):
     since: float | None = None
     until: float | None = None
     text: str | None = None
+    look_through: int = 20_000
     limit: int = 50
     cursor: str | None = None
 

@@ -235,15 +235,6 @@ ON CONFLICT (queue, lane) DO UPDATE SET status = excluded.status, last_job = exc
     checkpoint = excluded.checkpoint, params = excluded.params
 """
 
-_REVIVED: Final = _delete("ended", "id", "revived")
-# What somebody pruned meanwhile cannot run again.
-_ALL_REVIVED: Final = """
-GET DIAGNOSTICS touched = ROW_COUNT;
-IF touched <> jsonb_array_length(given_revived) THEN
-    RAISE EXCEPTION 'a job that is to run again was pruned meanwhile';
-END IF;
-"""
-
 # Each argument of the function with the statements that read it, in the order they run.
 STATEMENTS: Final[tuple[tuple[str, str], ...]] = (
     ("reports", _replace("report", "reports", ("job", "body"), key=1)),
@@ -262,7 +253,12 @@ STATEMENTS: Final[tuple[tuple[str, str], ...]] = (
         f"WHERE ended.id = ANY (ARRAY(SELECT e.value FROM {_texts('revived')})) "
         "AND ended.report IS NOT NULL ON CONFLICT (job) DO UPDATE SET body = excluded.body",
     ),
-    ("revived", _REVIVED),
+    ("revived", _delete("ended", "id", "revived")),
+    (  # one that was pruned meanwhile breaks the commit: NULL is no body
+        "revived",
+        f"INSERT INTO fairlane.report (job, body) SELECT e.value, NULL FROM {_texts('revived')} "
+        "WHERE (SELECT id FROM fairlane.detail WHERE detail.id = e.value) IS NULL",
+    ),
     ("forgotten", _delete_rows("kept", ("job", "name"), "forgotten")),
     ("kept", _replace("kept", "kept", ("job", "name", "body"), key=2)),
     ("ended", _ENDED),
@@ -308,8 +304,7 @@ FIXED: Final = {
 
 _ARGUMENTS: Final = ", ".join(f"given_{name} {FIXED.get(name, 'jsonb')}" for name in COLUMNS)
 _STEPS: Final = "\n".join(
-    f"IF given_{column} IS NOT NULL THEN {sql.replace(':' + column, 'given_' + column)}; "
-    f"{_ALL_REVIVED if sql is _REVIVED else ''}END IF;"
+    f"IF given_{column} IS NOT NULL THEN {sql.replace(':' + column, 'given_' + column)}; END IF;"
     for column, sql in STATEMENTS
 )
 
@@ -318,7 +313,6 @@ _STEPS: Final = "\n".join(
 _BODY: Final = f"""
 DECLARE
     newest bigint;
-    touched bigint;
 BEGIN
 PERFORM FROM fairlane.leadership WHERE epoch = given_epoch FOR SHARE;
 IF NOT FOUND THEN

@@ -35,6 +35,7 @@ from fairlane.store.viewing import (
     lanes_of,
     medians,
     submissions_in,
+    window_of,
     worker_names,
 )
 from fairlane.store.views import (
@@ -89,23 +90,32 @@ class Reading:
         return worker_names(await self.records("worker"))
 
     async def history(self, query: Query) -> Page:
-        numbers, values = history_numbers(query)
+        floor = None if query.text is None else await self._floor(history_numbers(window_of(query)))
+        numbers, values = history_numbers(query, floor)
         rows = await self._rows(statements.HISTORY.format(numbers=numbers), *values)
         workers = await self._workers()
         shown = rows[: query.limit]
         return Page(
             items=[job_view(facts_in(row[1:]), workers) for row in map(tuple, shown)],
-            next=str(shown[-1][0]) if shown and len(rows) > query.limit else None,
+            next=str(shown[-1][0]) if shown and len(rows) > query.limit else floor and str(floor),
         )
 
     async def live(self, query: Query) -> Page:
-        ids, values = live_ids(query)
+        floor = None if query.text is None else await self._floor(live_ids(window_of(query)))
+        ids, values = live_ids(query, floor)
         rows = await self._rows(statements.LISTED.format(ids=ids), *values)
         workers = await self._workers()
         shown = [facts_in(row) for row in rows[: query.limit]]
         return Page(
             items=[job_view(facts, workers) for facts in shown],
-            next=shown[-1].id if shown and len(rows) > query.limit else None,
+            next=shown[-1].id if shown and len(rows) > query.limit else floor,
+        )
+
+    async def _floor(self, window: tuple[str, list[Any]]) -> Any:
+        """Return the last of a window that is full; None if nothing comes after it."""
+        sql, values = window
+        return await self._value(
+            f"SELECT * FROM ({sql}) seen LIMIT 1 OFFSET ${len(values)} - 1", *values
         )
 
     async def counts(self) -> dict[str, dict[str, int]]:
@@ -263,7 +273,7 @@ def _lane_views(stored: Sequence[Any], active: Sequence[Any]) -> list[LaneView]:
     )
 
 
-def live_ids(query: Query) -> tuple[str, list[Any]]:
+def live_ids(query: Query, floor: str | None = None) -> tuple[str, list[Any]]:
     """Return the SQL that finds the ids of one page, and one more that tells of a next page."""
     compared = {
         "task =": query.task,
@@ -272,6 +282,7 @@ def live_ids(query: Query) -> tuple[str, list[Any]]:
         "created_at >=": query.since,
         "created_at <": query.until,
         "id <": query.cursor,
+        "id >=": floor,
     }
     conditions, values = _narrowed(query, compared, statements.LIVE_HAS_TEXT)
     if query.states:
@@ -299,7 +310,7 @@ def _state_in(query: Query) -> str:
     return f"state IN ({', '.join(known)})"
 
 
-def history_numbers(query: Query) -> tuple[str, list[Any]]:
+def history_numbers(query: Query, floor: int | None = None) -> tuple[str, list[Any]]:
     """Return the SQL that finds the numbers of one page, and one more that tells of a next page."""
     compared = {
         "task =": query.task,
@@ -308,6 +319,7 @@ def history_numbers(query: Query) -> tuple[str, list[Any]]:
         "ended_at >=": query.since,
         "ended_at <": query.until,
         "number <": cursor_of(query),
+        "number >=": floor,
     }
     conditions, values = _narrowed(query, compared, statements.ENDED_HAS_TEXT)
     values.append(query.limit + 1)

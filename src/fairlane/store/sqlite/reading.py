@@ -32,6 +32,7 @@ from fairlane.store.viewing import (
     lanes_of,
     medians,
     submissions_in,
+    window_of,
     worker_names,
 )
 from fairlane.store.views import (
@@ -74,29 +75,37 @@ def jobs(connection: apsw.Connection, ids: Sequence[JobId]) -> dict[JobId, JobVi
 
 
 def history(connection: apsw.Connection, query: Query) -> Page:
-    numbers, values = history_numbers(query)
+    floor = None if query.text is None else _floor(connection, *history_numbers(window_of(query)))
+    numbers, values = history_numbers(query, floor)
     sql = statements.HISTORY.format(numbers=numbers)
     rows = fetched(connection, tuple[int, Facts], sql, *values)
     workers = _workers(connection)
     shown = rows[: query.limit]
     return Page(
         items=[job_view(facts, workers) for _, facts in shown],
-        next=str(shown[-1][0]) if shown and len(rows) > query.limit else None,
+        next=str(shown[-1][0]) if shown and len(rows) > query.limit else floor and str(floor),
     )
 
 
 def live(connection: apsw.Connection, query: Query) -> Page:
-    ids, values = live_ids(query)
+    floor = None if query.text is None else _floor(connection, *live_ids(window_of(query)))
+    ids, values = live_ids(query, floor)
     rows = fetched(connection, Facts, statements.LISTED.format(ids=ids), *values)
     workers = _workers(connection)
     shown = rows[: query.limit]
     return Page(
         items=[job_view(facts, workers) for facts in shown],
-        next=shown[-1].id if shown and len(rows) > query.limit else None,
+        next=shown[-1].id if shown and len(rows) > query.limit else floor,
     )
 
 
-def live_ids(query: Query) -> tuple[str, list[Any]]:
+def _floor(connection: apsw.Connection, window: str, values: list[Any]) -> Any:
+    """Return the last of a window that is full; None if nothing comes after it."""
+    last = f"SELECT * FROM ({window}) LIMIT 1 OFFSET ?{len(values)} - 1"
+    return connection.execute(last, values).get
+
+
+def live_ids(query: Query, floor: str | None = None) -> tuple[str, list[Any]]:
     """Return the SQL that finds the ids of one page, and one more that tells of a next page."""
     compared = {
         "task =": query.task,
@@ -105,6 +114,7 @@ def live_ids(query: Query) -> tuple[str, list[Any]]:
         "created_at >=": query.since,
         "created_at <": query.until,
         "id <": query.cursor,
+        "id >=": floor,
     }
     conditions, values = _narrowed(query, compared, statements.LIVE_HAS_TEXT)
     if query.states:
@@ -133,7 +143,7 @@ def _state_in(query: Query) -> str:
     return f"state = {known[0]}" if len(known) == 1 else f"state IN ({', '.join(known)})"
 
 
-def history_numbers(query: Query) -> tuple[str, list[Any]]:
+def history_numbers(query: Query, floor: int | None = None) -> tuple[str, list[Any]]:
     """Return the SQL that finds the numbers of one page, and one more that tells of a next page."""
     compared = {
         "task =": query.task,
@@ -142,6 +152,7 @@ def history_numbers(query: Query) -> tuple[str, list[Any]]:
         "ended_at >=": query.since,
         "ended_at <": query.until,
         "number <": cursor_of(query),
+        "number >=": floor,
     }
     conditions, values = _narrowed(query, compared, statements.ENDED_HAS_TEXT)
     values.append(query.limit + 1)

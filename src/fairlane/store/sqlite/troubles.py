@@ -3,13 +3,10 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
 
 import apsw
 
 from fairlane.errors import DatabaseCorrupt, NotLeading, StoreUnavailable
-
-NOT_LEADING: Final = "not leading"
 
 
 @contextmanager
@@ -58,7 +55,7 @@ def translated(path: Path) -> Iterator[None]:
             path=str(path),
         ) from error
     except apsw.ConstraintError as error:
-        if NOT_LEADING in str(error):
+        if getattr(error, "extendedresult", 0) == apsw.SQLITE_CONSTRAINT_TRIGGER:
             raise NotLeading(
                 f"another process leads {path} now; load again before deciding anything"
             ) from error
