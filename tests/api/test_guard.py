@@ -10,8 +10,8 @@ from websockets.exceptions import InvalidStatus
 
 from fairlane import Fairlane
 from fairlane.api.guard import LARGEST_BODY
-from tests.support.requests import Client, said, talking, talking_to
 from tests.support.served import serving
+from tests.support.talking import Client, said, talking, talking_to
 
 OPERATE: Final = "may-operate-1"
 READ: Final = "may-read-only-1"

@@ -8,7 +8,7 @@ from pydantic import SecretStr
 
 from fairlane import Fairlane
 from tests.support.apps import Doors
-from tests.support.requests import Client, reaches, said, submitted, talking
+from tests.support.talking import Client, reaches, said, submitted, talking
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import pytest
 
 from fairlane import Context, Fairlane
 from tests.support.apps import Doors
-from tests.support.requests import reaches, said, submitted, talking
+from tests.support.talking import reaches, said, submitted, talking
 
 PLACE = "accounts/nasa & co?"
 

@@ -2,7 +2,7 @@
 
 from fairlane import Fairlane
 from tests.support.apps import Doors
-from tests.support.requests import reaches, said, submitted, talking
+from tests.support.talking import reaches, said, submitted, talking
 
 
 def program(doors: Doors) -> Fairlane:

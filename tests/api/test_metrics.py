@@ -17,8 +17,8 @@ from fairlane.errors import StoreUnavailable
 from fairlane.testing import FakeClock, World, running
 from tests.support.apps import Doors
 from tests.support.eventually import eventually
-from tests.support.requests import Client, reaches, submitted, talking_to
 from tests.support.served import serving
+from tests.support.talking import Client, reaches, submitted, talking_to
 
 
 class Scrape:

@@ -6,7 +6,7 @@ from starlette.applications import Starlette
 from starlette.routing import Mount
 
 from fairlane import Fairlane
-from tests.support.requests import Client, reaches, said
+from tests.support.talking import Client, reaches, said
 
 
 def program() -> Fairlane:

@@ -7,7 +7,7 @@ import pytest
 
 from fairlane import Fairlane
 from fairlane.errors import FairlaneError
-from tests.support.requests import said, submitted, talking, talking_to
+from tests.support.talking import said, submitted, talking, talking_to
 
 
 @pytest.fixture

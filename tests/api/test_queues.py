@@ -6,7 +6,7 @@ import pytest
 
 from fairlane import Fairlane
 from tests.support.apps import Doors
-from tests.support.requests import reaches, said, submitted, talking
+from tests.support.talking import reaches, said, submitted, talking
 
 
 @pytest.fixture

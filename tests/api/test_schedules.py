@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from fairlane import Fairlane
-from tests.support.requests import reaches, said, talking
+from tests.support.talking import reaches, said, talking
 
 
 @pytest.fixture

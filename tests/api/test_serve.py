@@ -12,8 +12,8 @@ import httpx
 import pytest
 
 from tests.support.eventually import eventually_sync
-from tests.support.requests import said
 from tests.support.served import PROGRAM, ROOT, serving
+from tests.support.talking import said
 
 HELLO = {"task": "hello", "params": {"name": "ann"}}
 

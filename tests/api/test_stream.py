@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from fairlane import Fairlane
+from fairlane import EventView, Fairlane
 from fairlane.api import follower, stream, window
 from fairlane.api.batch import Portion
 from fairlane.api.follower import Follower
@@ -112,8 +112,8 @@ async def test_a_narrowed_stream_names_the_event_before_on_this_stream(app: Fair
         assert [event["prev"] for event in events] == [begin, *seqs[:-1]]
 
 
-def last_of(events: list[Any], job: str) -> int:
-    return max(int(event.seq) for event in events if event.job == job)
+def last_of(events: list[EventView], job: str) -> int:
+    return max(event.seq for event in events if event.job == job)
 
 
 @pytest.mark.parametrize("ahead", [1, 10**12])

@@ -165,7 +165,7 @@ async def rerun_job(app: App, request: Request, id: JobId) -> Response:
              responses=_CHANGE)  # fmt: skip
 async def move_job(app: App, id: JobId, where: Annotated[models.Move, Body()]) -> Response:
     """Put a waiting job elsewhere: to an end of its band, or beside another job."""
-    await app.job(id).move(to=where.to, before=where.before, after=where.after)
+    await app.job(id).move(**where.model_dump())
     return answer(await app.show(id))
 
 

@@ -239,16 +239,21 @@ class Retry(Request):
     place: Literal["head", "tail"] = "head"
 
 
-class Move(Request):
-    """Exactly one of these; `{"to": "head"}` is "start now"."""
+class MoveTo(Request):
+    """To an end of its band; `head` is "start now"."""
 
-    model_config = ConfigDict(
-        json_schema_extra={"minProperties": 1, "maxProperties": 1, "examples": [{"to": "head"}]}
-    )
+    to: Literal["head", "tail"]
 
-    to: Literal["head", "tail"] | None = None
-    before: Id | None = None
-    after: Id | None = None
+
+class MoveBefore(Request):
+    before: Id
+
+
+class MoveAfter(Request):
+    after: Id
+
+
+Move = MoveTo | MoveBefore | MoveAfter
 
 
 class Prioritize(Request):

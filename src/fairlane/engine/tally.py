@@ -59,8 +59,8 @@ class Spreads:
         self._spreads: dict[Of, Spread] = {}
 
     def add(self, task: str, queue: str, value: float) -> None:
-        spread = self._spreads.get((task, queue))
-        (spread or self._new((task, queue))).add(value)
+        of = (task, queue)
+        (self._spreads.get(of) or self._new(of)).add(value)
 
     def _new(self, of: Of) -> Spread:
         of = of if len(self._spreads) < _MOST_KEYS else OTHERS
@@ -117,14 +117,14 @@ class Tally:
         live = len(changes.entered) + len(changes.changed)
         self.commit_jobs.add(live + len(changes.ended))
         self._follow(changes)
-        for start in starts:
-            if start.first:
-                self._waited(changes, start)
+        if starts:
+            self._count_waits(changes, starts)
         for ended in changes.ended.values():
             job = ended.job
             self.ended.add((job.task, job.queue, job.state))
-            if self._ready:
-                self._ready.pop(job.id, None)
+        if self._ready:
+            for id in changes.ended:
+                self._ready.pop(id, None)
 
     def _follow(self, changes: Changes) -> None:
         for event in changes.events:
@@ -149,11 +149,13 @@ class Tally:
             if job is not None:
                 counts.add((job.task, job.queue))
 
-    def _waited(self, changes: Changes, start: Start) -> None:
-        job = changes.changed.get(start.job) or changes.entered.get(start.job)
-        if job is not None and job.started_at is not None:
-            since = self._ready.pop(job.id, job.created_at) if self._ready else job.created_at
-            self.waits.add(job.task, job.queue, max(0.0, job.started_at - since))
+    def _count_waits(self, changes: Changes, starts: list[Start]) -> None:
+        ready, changed, add = self._ready, changes.changed, self.waits.add
+        for start in starts:
+            job = changed.get(start.job) or changes.entered.get(start.job)
+            if start.first and job is not None and job.started_at is not None:
+                since = ready.pop(job.id, job.created_at) if ready else job.created_at
+                add(job.task, job.queue, max(0.0, job.started_at - since))
 
     def ran(self, start: Start, result: str, seconds: float) -> None:
         """Count an attempt that has ended here."""
