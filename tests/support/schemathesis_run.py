@@ -20,7 +20,7 @@ def ask_everything(examples: int, *options: str, timeout_seconds: float | None =
                 "--config-file", str(ROOT / "tests/api/schemathesis.toml"),
                 "run", f"{server.url}/api/openapi.json",
                 "--header", f"Authorization: Bearer {TOKEN}",
-                "--checks", "all", "--max-examples", str(examples), "--workers", "2",
+                "--checks", "all", "--max-examples", str(examples),
                 "--continue-on-failure", "--no-color", *options,
             ],
             cwd=folder,
