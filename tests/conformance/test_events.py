@@ -26,6 +26,16 @@ async def test_only_what_came_after_is_given_and_not_more_than_asked(store: Stor
     assert await store.events(5, 10) == []
 
 
+async def test_many_events_of_one_commit_are_read_piece_by_piece(store: Store) -> None:
+    await store.commit(Changes(events=events(1, 2)), NOW)
+    await store.commit(Changes(events=events(*range(3, 1301))), NOW)
+    read: list[int] = []
+    while piece := await store.events(read[-1] if read else 1, 333):
+        assert len(piece) <= 333
+        read += [event.seq for event in piece]
+    assert read == list(range(2, 1301))
+
+
 async def test_the_future_is_refused(store: Store) -> None:
     assert await store.events(0, 10) == []
     assert await store.events(1, 10) is None

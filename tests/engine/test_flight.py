@@ -23,6 +23,7 @@ from fairlane.core.inputs import (
 from fairlane.core.job import JobId, WorkerId
 from fairlane.core.lifecycle import Priority
 from fairlane.engine.company import Written
+from fairlane.engine.flight import Batch, Carry, Flight
 from fairlane.engine.inbox import Inbox
 from fairlane.engine.leader import Leader
 from fairlane.engine.rhythm import Rhythm
@@ -253,3 +254,27 @@ async def test_the_database_is_asked_about_a_job_after_the_commit_that_ends_it()
         await until(lambda: "again" in reign.hall.answers)
         assert not isinstance(reign.hall.answers["again"], FairlaneError)
         await until(lambda: reign.hall.started == ["a", "a"])
+
+
+async def test_who_is_told_to_end_does_not_wait_for_what_is_on_its_way() -> None:
+    never = asyncio.Event()
+
+    async def carry() -> None:
+        await never.wait()
+
+    async def decide(_: Batch) -> Carry:
+        return carry
+
+    async def decide_for_ever(_: Batch) -> Carry:
+        await never.wait()
+        return carry
+
+    flight = Flight(landed=lambda: None)
+    await flight.begin(Batch([]), decide)
+    next_one = asyncio.create_task(flight.begin(Batch([]), decide_for_ever))
+    await asyncio.sleep(0)
+    next_one.cancel()
+    await asyncio.wait([next_one], timeout=5)
+    assert next_one.cancelled()
+    flight.give_up()
+    assert not flight

@@ -47,7 +47,7 @@ class Flight:
         self._unsettled.append(batch)
         try:
             carry = await decide(batch)
-        except BaseException:
+        except Exception:  # but who is told to end does not wait
             await self.land()
             raise
         await self.land()

@@ -81,9 +81,8 @@ def live_jobs(changes: Changes) -> tuple[list[Job], list[Job]]:
     """Return the jobs that changed and stay, those that wait and those that run."""
     left = set(changes.left)
     jobs = [job for id, job in changes.changed.items() if id not in left]
-    running = [job for job in jobs if job.state is State.RUNNING]
-    waiting = [job for job in jobs if job.state is not State.RUNNING] if running != jobs else []
-    return waiting, running
+    waiting = [job for job in jobs if job.state is not State.RUNNING]
+    return waiting, [job for job in jobs if job.state is State.RUNNING]
 
 
 def rows_of(changes: Changes, waiting: list[Job], at: float) -> dict[str, list[Any]]:
