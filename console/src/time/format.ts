@@ -1,0 +1,60 @@
+// Times and spans in few characters. Spans are written with the units that all languages of the
+// console understand; what is said around them comes from the words.
+
+/** Write a span: 8s, 3m 20s, 2h 05m, 4d 3h. */
+export function span(milliseconds: number): string {
+  const seconds = Math.max(0, Math.round(milliseconds / 1000));
+  if (seconds < 60) return `${seconds}s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes}m ${two(seconds % 60)}s`;
+  const hours = Math.floor(minutes / 60);
+  if (hours < 24) return `${hours}h ${two(minutes % 60)}m`;
+  return `${Math.floor(hours / 24)}d ${hours % 24}h`;
+}
+
+/** Write a span that is only guessed, with one unit: 8s, 3m, 2h, 4d. */
+export function roughSpan(milliseconds: number): string {
+  const seconds = Math.max(0, Math.round(milliseconds / 1000));
+  if (seconds < 60) return `${seconds}s`;
+  if (seconds < 3600) return `${Math.round(seconds / 60)}m`;
+  if (seconds < 86_400) return `${Math.round(seconds / 3600)}h`;
+  return `${Math.round(seconds / 86_400)}d`;
+}
+
+const two = (number: number): string => String(number).padStart(2, "0");
+
+/** Write an instant as a time of day, with its date where that is another than today's. */
+export function clockTime(instant: number, now: number, language: string): string {
+  const date = new Date(instant);
+  const sameDay = date.toDateString() === new Date(now).toDateString();
+  return formatter(language, sameDay ? "time" : "day").format(date);
+}
+
+/** Write an instant in full. */
+export function fullTime(instant: string | number, language: string): string {
+  return formatter(language, "full").format(new Date(instant));
+}
+
+/** Write an instant as a time of day with its seconds. */
+export function exactTime(instant: string | number, language: string): string {
+  return formatter(language, "exact").format(new Date(instant));
+}
+
+const FORMATS = {
+  time: { hour: "2-digit", minute: "2-digit", hour12: false },
+  day: { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", hour12: false },
+  full: { dateStyle: "medium", timeStyle: "medium", hour12: false },
+  exact: { hour: "2-digit", minute: "2-digit", second: "2-digit", hour12: false },
+} as const satisfies Record<string, Intl.DateTimeFormatOptions>;
+
+const formatters = new Map<string, Intl.DateTimeFormat>();
+
+function formatter(language: string, kind: keyof typeof FORMATS): Intl.DateTimeFormat {
+  const key = `${language} ${kind}`;
+  let found = formatters.get(key);
+  if (!found) {
+    found = new Intl.DateTimeFormat(language, FORMATS[kind]);
+    formatters.set(key, found);
+  }
+  return found;
+}
