@@ -60,12 +60,14 @@ from fairlane.snapshots import (
 )
 from fairlane.store.opening import store_at
 from fairlane.store.views import (
+    FRONT,
     EventView,
     FiringView,
     JobView,
     LaneView,
     LogLine,
     Page,
+    Place,
     Query,
 )
 from fairlane.tasks import Call, Options, Task, as_call, check_size
@@ -350,6 +352,22 @@ class Client:
         ended_now = {view.id for view in past.items}
         still_live = [view for view in found.items if view.id not in ended_now]
         return Page(still_live + past.items, following)
+
+    async def line(self, queue: str, *, limit: int = 50, cursor: str | None = None) -> Page:
+        """List the jobs that stand in a queue's order, the next one first.
+
+        A job that waits for others to end stands in no order yet.
+        """
+        await self._check_queue(queue)
+        after = FRONT if cursor is None else Place.read(cursor)
+        if after is None:
+            raise BadSetting(
+                f'"{cursor}" is not a cursor; pass what `next` of the page before said'
+            )
+        limit = max(1, min(limit, 1000))
+        found = await self._on_loop(self._store.line(queue, after=after, limit=limit + 1))
+        page = found[:limit]
+        return Page(page, str(Place.of(page[-1])) if len(found) > limit else None)
 
     # queues and limits
 

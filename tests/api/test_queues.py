@@ -45,6 +45,29 @@ async def test_a_queue_shows_all_of_its_settings_and_how_much_is_in_it(
         }  # fmt: skip
 
 
+async def test_the_line_of_a_queue_is_read_page_by_page_in_its_order(
+    app: Fairlane, doors: Doors
+) -> None:
+    async with talking(app) as client:
+        jobs = [await submitted(client, "step", params={"name": name}) for name in "abcdef"]
+        await doors.reached("a")
+        last = jobs[-1]["id"]
+        said(await client.post(f"/api/jobs/{last}/priority", json={"priority": "high"}), 200)
+        found: list[str] = []
+        cursor: str | None = None
+        while True:
+            wanted = {"limit": "2", **({} if cursor is None else {"cursor": cursor})}
+            page = said(await client.get("/api/queues/line/line", params=wanted), 200)
+            found += [job["id"] for job in page["items"]]
+            if (cursor := page["next"]) is None:
+                break
+            assert len(page["items"]) == 2
+        assert found == [last, *(job["id"] for job in jobs[1:-1])]
+        for wrong in ("x", "1.", "high.8"):
+            said(await client.get("/api/queues/line/line", params={"cursor": wrong}), 422)
+        said(await client.get("/api/queues/lien/line"), 404)
+
+
 async def test_a_paused_queue_starts_nothing_until_it_is_resumed(
     app: Fairlane, doors: Doors
 ) -> None:

@@ -98,12 +98,13 @@ def test_no_hot_question_reads_a_table_from_end_to_end(
     assert scans(plan_of(connection, getattr(statements, name))) == []
 
 
+@pytest.mark.parametrize("name", ["WAITING_JOBS", "LINE"])
 def test_the_waiting_jobs_of_a_queue_are_found_in_order_by_their_index(
-    connection: apsw.Connection,
+    connection: apsw.Connection, name: str
 ) -> None:
-    plan = plan_of(connection, statements.WAITING_JOBS)
+    plan = plan_of(connection, getattr(statements, name))
     assert scans(plan) == []
-    assert any("COVERING INDEX job_waiting (queue=?)" in step for step in plan)
+    assert any("COVERING INDEX job_waiting (queue=?" in step for step in plan)
     sorts = [step for step in plan if "TEMP B-TREE" in step and "json_group_array" not in step]
     assert sorts == []
 

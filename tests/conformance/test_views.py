@@ -10,6 +10,7 @@ from fairlane.core.inputs import WorkerJoined
 from fairlane.core.job import JobId, Reason, WorkerId
 from fairlane.core.lifecycle import Priority, State
 from fairlane.store.protocol import Store
+from fairlane.store.views import FRONT, Place
 from tests.conformance.conftest import OpenStore
 from tests.support.stores import NOW, a_job, admitted, ended, events, started, submission_of
 
@@ -127,6 +128,9 @@ async def test_a_picture_has_the_first_of_each_queue_in_order(store: Store) -> N
     assert picture.records == {("queue", "mail"): "{}"}
     shorter = await store.picture(waiting=2)
     assert [job.id for job in shorter.waiting["default"]] == order[:2]
+    first = await store.line("default", after=FRONT, limit=2)
+    rest = await store.line("default", after=Place.of(first[-1]), limit=9)
+    assert [job.id for job in first + rest] == order[:-1]  # one stands in no order
 
 
 async def test_a_picture_has_the_newest_ended_jobs_first(store: Store) -> None:

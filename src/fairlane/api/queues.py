@@ -3,7 +3,8 @@
 from typing import Annotated, Any
 
 import msgspec
-from fastapi import APIRouter, Body, Path
+from fastapi import APIRouter, Body, Path, Query
+from pydantic import StringConstraints
 from starlette.responses import Response
 
 from fairlane.api import models
@@ -11,7 +12,7 @@ from fairlane.api.answers import answer
 from fairlane.api.asked import App
 from fairlane.api.bodies import StrictRoute
 from fairlane.api.jobs import UNDECIDED
-from fairlane.api.models import Name
+from fairlane.api.models import Limit, Name
 from fairlane.api.problems import documented
 from fairlane.app import Fairlane
 from fairlane.errors import UnknownName
@@ -53,6 +54,24 @@ async def list_queues(app: App) -> Response:
             responses=documented(404))  # fmt: skip
 async def show_queue(app: App, queue: QueueName) -> Response:
     return await _answer(app, queue)
+
+
+LineCursor = Annotated[
+    Annotated[str, StringConstraints(pattern=r"^[0-9]\.[0-9a-f]{1,1000}$")] | None,
+    Query(description="`next` of the page before; without it, the first page"),
+]
+
+
+@router.get("/queues/{queue}/line", operation_id="list_line", response_model=models.JobPage,
+            responses=documented(404))  # fmt: skip
+async def list_line(
+    app: App, queue: QueueName, limit: Limit = 50, cursor: LineCursor = None
+) -> Response:
+    """List the jobs that stand in a queue's order, the next one first.
+
+    A job that waits for others to end stands in no order yet: `GET /api/jobs?state=blocked`.
+    """
+    return answer(await app.line(queue, limit=limit, cursor=cursor))
 
 
 _CHANGE: Any = UNDECIDED | documented(404, body=True)

@@ -103,6 +103,7 @@ def _server(application: "FastAPI") -> "uvicorn.Server":
             server_header=False,
             timeout_graceful_shutdown=_FAREWELL_SECONDS,
             ws_max_size=64 * 1024,  # clients of a stream have little to say
+            ws_per_message_deflate=False,  # small messages, at every follower again
         )
     )
 

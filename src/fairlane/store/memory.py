@@ -46,6 +46,7 @@ from fairlane.store.views import (
     Page,
     Payload,
     Picture,
+    Place,
     Query,
 )
 
@@ -129,6 +130,20 @@ class MemoryStore:
 
     async def counts(self) -> dict[str, dict[str, int]]:
         return (await self.picture(waiting=0, ended=0)).counts
+
+    async def line(self, queue: str, *, after: Place, limit: int) -> list[JobView]:
+        with self._database.turn:
+            workers = self._workers()
+            behind = [
+                job
+                for job in self._database.jobs.values()
+                if job.queue == queue
+                and job.state is not State.RUNNING
+                and job.position
+                and (job.band, job.position) > (after.band, after.position)
+            ]
+            first = sorted(behind, key=_order)[:limit]
+            return [job_view(self._live(job), workers) for job in first]
 
     async def picture(self, *, waiting: int = 200, ended: int = 50, lanes: int = 200) -> Picture:
         with self._database.turn:

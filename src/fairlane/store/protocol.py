@@ -28,6 +28,7 @@ from fairlane.store.views import (
     Page,
     Payload,
     Picture,
+    Place,
     Query,
 )
 
@@ -104,6 +105,10 @@ class Store(Protocol):
 
     async def picture(self, *, waiting: int = 200, ended: int = 50, lanes: int = 200) -> Picture:
         """Show the present; of the lanes first those of the jobs that run or are shown to wait."""
+
+    async def line(self, queue: str, *, after: Place, limit: int) -> list[JobView]:
+        """Show the jobs that stand in a queue's order behind a place."""
+        ...
 
     async def lanes(self, queue: str | None = None) -> list[LaneView]: ...
 

@@ -1,11 +1,13 @@
 """What a reader sees of what is stored."""
 
+import re
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 
 from msgspec import Struct, field
 
 from fairlane.core.job import JobId, Reason
+from fairlane.core.lifecycle import Priority
 
 
 def instant(seconds: float | None) -> datetime | None:
@@ -120,6 +122,29 @@ class FiringView(Struct):
 class Page(Struct):
     items: list[JobView]
     next: str | None
+
+
+class Place(Struct, frozen=True):
+    """Where a job stands in the order of its queue."""
+
+    band: int
+    position: str
+
+    @classmethod
+    def of(cls, job: JobView) -> "Place":
+        return cls(Priority[job.priority.upper()], job.position or "")
+
+    @classmethod
+    def read(cls, text: str) -> "Place | None":
+        """Return the place that a text tells, as `str` wrote it; None if it tells none."""
+        found = re.fullmatch(r"(?P<band>[0-9])\.(?P<position>[0-9a-f]{1,1000})", text)
+        return found and cls(int(found["band"]), found["position"])
+
+    def __str__(self) -> str:
+        return f"{self.band}.{self.position}"
+
+
+FRONT: Final = Place(-1, "")  # before everybody
 
 
 class Query(Struct, kw_only=True):

@@ -47,6 +47,7 @@ from fairlane.store.views import (
     Page,
     Payload,
     Picture,
+    Place,
     Query,
 )
 
@@ -146,6 +147,11 @@ class Reading:
             lanes=await self._lanes_shown([*running, *chain(*first.values())], lanes),
             records=kept,
         )
+
+    async def line(self, queue: str, *, after: Place, limit: int) -> list[JobView]:
+        workers = await self._workers()
+        rows = await self._rows(statements.LINE, queue, after.band, after.position, limit)
+        return [job_view(facts_in(row), workers) for row in rows]
 
     async def _lanes_shown(self, jobs: list[JobView], limit: int) -> list[LaneView]:
         known = [(queue, lane) for queue, lane in await self._rows(statements.LANE_NAMES, limit)]

@@ -67,6 +67,14 @@ SELECT {_LIVE} FROM (
 ) first JOIN fairlane.live ON live.id = first.id {_WITH_DETAIL}
 ORDER BY live.position = '', live.band, live.position, live.id
 """
+LINE: Final = f"""
+SELECT {_LIVE} FROM (
+    SELECT id FROM fairlane.job
+    WHERE queue = $1 AND position > '' AND (band, position) > ($2, $3) AND {_IS_WAITING}
+    ORDER BY queue, band, position LIMIT $4
+) line JOIN fairlane.live ON live.id = line.id {_WITH_DETAIL}
+ORDER BY live.band, live.position
+"""
 COUNTS: Final = """
 SELECT queue, state, count(*) AS amount FROM fairlane.live GROUP BY queue, state
 """

@@ -52,6 +52,7 @@ from fairlane.store.views import (
     Page,
     Payload,
     Picture,
+    Place,
     Query,
 )
 
@@ -215,6 +216,9 @@ class PostgresStore:
         return await self._view(
             lambda reading: reading.picture(waiting=waiting, ended=ended, lanes=lanes)
         )
+
+    async def line(self, queue: str, *, after: Place, limit: int) -> list[JobView]:
+        return await self._view(lambda reading: reading.line(queue, after=after, limit=limit))
 
     async def lanes(self, queue: str | None = None) -> list[LaneView]:
         return await self._view(lambda reading: reading.lanes(queue))

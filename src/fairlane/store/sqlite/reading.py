@@ -44,6 +44,7 @@ from fairlane.store.views import (
     Page,
     Payload,
     Picture,
+    Place,
     Query,
 )
 
@@ -206,6 +207,12 @@ def picture(connection: apsw.Connection, *, waiting: int, ended: int, lanes: int
         lanes=_lanes_shown(connection, [*running, *chain(*first.values())], lanes),
         records=kept,
     )
+
+
+def line(connection: apsw.Connection, *, queue: str, after: Place, limit: int) -> list[JobView]:
+    workers = _workers(connection)
+    rows = fetched(connection, Facts, statements.LINE, queue, after.band, after.position, limit)
+    return [job_view(facts, workers) for facts in rows]
 
 
 def _lanes_shown(connection: apsw.Connection, jobs: list[JobView], limit: int) -> list[LaneView]:

@@ -64,6 +64,13 @@ SELECT json_group_array({_LIVE} ORDER BY job.position = '', job.band, job.positi
     LIMIT ?2
 ) first CROSS JOIN job ON job.id = first.id {_WITH_DETAIL}
 """
+LINE: Final = f"""
+SELECT json_group_array({_LIVE} ORDER BY job.band, job.position) FROM (
+    SELECT id FROM job
+    WHERE queue = ?1 AND state <> 'running' AND position > '' AND (band, position) > (?2, ?3)
+    ORDER BY band, position LIMIT ?4
+) line CROSS JOIN job ON job.id = line.id {_WITH_DETAIL}
+"""
 # Most jobs are queued, and to count them apart takes no sorting: the index has them by queue.
 COUNTS: Final = """
 SELECT json_group_array(json_array(queue, state, amount)) FROM (

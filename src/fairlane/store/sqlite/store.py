@@ -36,6 +36,7 @@ from fairlane.store.views import (
     Page,
     Payload,
     Picture,
+    Place,
     Query,
 )
 
@@ -185,6 +186,9 @@ class SQLiteStore:
     async def picture(self, *, waiting: int = 200, ended: int = 50, lanes: int = 200) -> Picture:
         look = partial(reading.picture, waiting=waiting, ended=ended, lanes=lanes)
         return await self._view(look)
+
+    async def line(self, queue: str, *, after: Place, limit: int) -> list[JobView]:
+        return await self._view(partial(reading.line, queue=queue, after=after, limit=limit))
 
     async def lanes(self, queue: str | None = None) -> list[LaneView]:
         return await self._view(partial(reading.lanes, queue=queue))
