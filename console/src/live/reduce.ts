@@ -86,8 +86,9 @@ function changeState(draft: Draft, wanted: Wishes, event: LiveEvent): void {
     wanted.jobs.set(id, state);
     return;
   }
-  // A job that comes back to the queue may stand elsewhere, which the event does not tell.
-  if (data.retried || data.recovered) wanted.jobs.set(id, state);
+  // A job that comes back to the queue may stand elsewhere, and one that is blocked has a reason with
+  // a code; events do not tell these.
+  if (data.retried || data.recovered || state === "blocked") wanted.jobs.set(id, state);
   draft.put({ ...known, ...changed(known, state, event) });
 }
 
