@@ -28,6 +28,8 @@ class Feed {
   connection: Connection = $state("connecting");
   /** The first state has come. */
   isReady = $state(false);
+  /** How often the state was taken. What a page keeps beside it may be old after each time. */
+  takes = $state(0);
 
   #stream: Stream | undefined;
   #gathered: LiveEvent[] = [];
@@ -78,6 +80,7 @@ class Feed {
       this.#asking.forget();
       this.live = withKnownTails(next, this.live);
       this.isReady = true;
+      this.takes += 1;
       this.#failures = 0;
       this.#stream ??= this.#open(next.seq);
     } catch (error) {
