@@ -10,7 +10,6 @@ export const en = {
     "What waits starts as soon as a program with these tasks runs, such as fairlane serve.",
   "workers.accepting": "Takes jobs",
   "workers.stopping": "Stopping: takes no more jobs",
-  "workers.host": "Host",
   "workers.pid": "Process",
   "workers.slots": "Slots",
   "workers.slots.of": "{used} of {total} slots",
@@ -23,8 +22,6 @@ export const en = {
   "workers.runs.more": "and {n} more",
   "workers.filter": "Filter by name, host, task or tag",
   "workers.none.match": "No worker matches",
-  "workers.free": "Free",
-  "workers.busy": "Busy",
 };
 
 export const zh: Record<keyof typeof en, string> = {
@@ -36,7 +33,6 @@ export const zh: Record<keyof typeof en, string> = {
   "workers.none.text": "包含这些任务的程序（例如 fairlane serve）一运行，等待的任务就会开始。",
   "workers.accepting": "接受任务",
   "workers.stopping": "正在停止：不再接受任务",
-  "workers.host": "主机",
   "workers.pid": "进程号",
   "workers.slots": "槽位",
   "workers.slots.of": "{used} / {total} 个槽位",
@@ -49,6 +45,4 @@ export const zh: Record<keyof typeof en, string> = {
   "workers.runs.more": "还有 {n} 个",
   "workers.filter": "按名称、主机、任务或标签筛选",
   "workers.none.match": "没有匹配的工作进程",
-  "workers.free": "空闲",
-  "workers.busy": "忙碌",
 };
