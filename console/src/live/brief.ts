@@ -52,7 +52,7 @@ export function summaryOf(params: Readonly<Record<string, unknown>>): string {
   let line = "";
   for (const [name, value] of Object.entries(params)) {
     if (value === null || value === "" || value === undefined) continue;
-    line += `${line && " · "}${name} ${valueOf(value)}`;
+    line += `${line && " · "}${name}: ${valueOf(value)}`;
     if (line.length > SUMMARY_LENGTH) break;
   }
   return cut(line, SUMMARY_LENGTH);

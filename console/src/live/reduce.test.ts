@@ -140,6 +140,6 @@ describe("the stream", () => {
 it("keeps a line of a job's parameters, not the parameters", () => {
   const kept = brief({ id: "a", params: { to: "ann", text: "x".repeat(10_000), tags: [1, 2] } });
   expect(kept.summary.length).toBeLessThanOrEqual(160);
-  expect(kept.summary).toMatch(/^to ann · text x+/);
+  expect(kept.summary).toMatch(/^to: ann · text: x+/);
   expect("params" in kept).toBe(false);
 });

@@ -78,7 +78,7 @@ describe("a step", () => {
 
 it("a filter looks at task, lane, parameters and id, whatever the case", () => {
   const job = brief({ id: "0198f1", task: "archive", lane: "NASA", params: { page: 7 } });
-  for (const text of ["ARCH", "nasa", "page 7", "98f"]) expect(matcher(text)?.(job)).toBe(true);
+  for (const text of ["ARCH", "nasa", "page: 7", "98f"]) expect(matcher(text)?.(job)).toBe(true);
   expect(matcher("esa")?.(job)).toBe(false);
   expect(matcher("  ")).toBeNull();
 });
