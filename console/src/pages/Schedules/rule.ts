@@ -1,15 +1,16 @@
 // When a schedule fires, in words.
 
 import type { Schedule } from "../../api/types";
-import { fullTime, span } from "../../time/format";
+import { fullTime } from "../../time/format";
 import { t, words } from "../../words/index.svelte";
+import { UNITS, unitOf } from "./changes";
 import { read, type Rhythm } from "./cron";
 
 type Rule = Pick<Schedule, "cron" | "every_seconds" | "at">;
 
 /** Say a rule; a cron expression that is not simple is its own best description. */
 export function ruleText({ cron, every_seconds, at }: Rule): string {
-  if (every_seconds !== null) return t("schedules.every", { span: shortSpan(every_seconds) });
+  if (every_seconds !== null) return everyText(every_seconds);
   if (at !== null) return t("schedules.once", { time: fullTime(at, words.locale) });
   const rhythm = read(cron ?? "");
   return rhythm ? rhythmText(rhythm) : (cron ?? "");
@@ -19,7 +20,7 @@ export function ruleText({ cron, every_seconds, at }: Rule): string {
 export const isPlain = ({ cron }: Rule): boolean => cron !== null && read(cron) !== null;
 
 function rhythmText(rhythm: Rhythm): string {
-  if (rhythm.kind === "minutes") return t("schedules.minutes", { n: rhythm.n });
+  if (rhythm.kind === "minutes") return t("schedules.every.minutes", { n: rhythm.n });
   if (rhythm.kind === "hourly") return t("schedules.hourly", { minute: two(rhythm.n) });
   if (rhythm.kind === "hours")
     return t("schedules.hours", { n: rhythm.n, minute: two(rhythm.minute) });
@@ -36,10 +37,9 @@ function rhythmText(rhythm: Rhythm): string {
   }
 }
 
-/** Write a span that somebody chose, without the units that are zero. */
-export function shortSpan(seconds: number): string {
-  if (seconds < 1 || !Number.isInteger(seconds)) return `${seconds}s`;
-  return span(seconds * 1000).replace(/ 0+[smh]$/, "");
+function everyText(seconds: number): string {
+  const unit = unitOf(seconds);
+  return t(`schedules.every.${unit}`, { n: seconds / UNITS[unit] });
 }
 
 const two = (number: number): string => String(number).padStart(2, "0");
