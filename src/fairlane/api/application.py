@@ -11,6 +11,7 @@ from starlette.middleware import Middleware
 from starlette.responses import Response
 
 from fairlane.api import (
+    console,
     events,
     forecasts,
     health,
@@ -74,7 +75,7 @@ def asgi(
     hosts: Iterable[str] = (),
     largest_body: int = LARGEST_BODY,
 ) -> FastAPI:
-    """Return the API of an app, to be served or mounted; see `Fairlane.asgi`."""
+    """Return the API and the console of an app, to be served or mounted; see `Fairlane.asgi`."""
     allowed = [*hosts, *os.environ.get("FAIRLANE_ALLOWED_HOSTS", "").split(",")]
     keys = Keys(
         token=token or os.environ.get("FAIRLANE_TOKEN"),
@@ -109,6 +110,7 @@ def asgi(
         application.include_router(router, prefix="/api", responses=problems.documented())
     application.include_router(health.router)
     application.include_router(metrics.router)
+    application.include_router(console.router)
 
     @application.get("/api/openapi.json", include_in_schema=False)
     async def document() -> Response:
@@ -120,7 +122,7 @@ def asgi(
 def _addresses() -> list[tuple[str, set[str]]]:
     """Return every path that is served, and the methods it takes."""
     found: list[tuple[str, set[str]]] = []
-    outside = (("", health.router), ("", metrics.router))
+    outside = (("", health.router), ("", metrics.router), ("", console.router))
     for prefix, router in (*(("/api", router) for router in ROUTERS), *outside):
         for route in router.routes:
             if isinstance(route, APIRoute):
