@@ -51,7 +51,7 @@ export function briefOf(job: Job): Brief {
 export function summaryOf(params: Readonly<Record<string, unknown>>): string {
   let line = "";
   for (const [name, value] of Object.entries(params)) {
-    if (value === null || value === "" || value === undefined) continue;
+    if (value === null || value === "" || value === undefined || value === false) continue;
     line += `${line && " · "}${name}: ${valueOf(value)}`;
     if (line.length > SUMMARY_LENGTH) break;
   }

@@ -1,24 +1,46 @@
-// Times and spans in few characters. Spans are written with the units that all languages of the
-// console understand; what is said around them comes from the words.
+// Times and spans in few characters, in the units of whichever language is spoken.
+
+interface Units {
+  readonly second: string;
+  readonly minute: string;
+  readonly hour: string;
+  readonly day: string;
+}
+
+const UNITS: Record<string, Units> = {
+  en: { second: "s", minute: "m", hour: "h", day: "d" },
+  zh: { second: "秒", minute: "分", hour: "小时", day: "天" },
+};
+
+let language = (): string => "en";
+
+/** Have spans written in a language, which is asked for each time. */
+export function speak(asked: () => string): void {
+  language = asked;
+}
+
+const units = (): Units => UNITS[language()] ?? UNITS.en!;
 
 /** Write a span: 8s, 3m 20s, 2h 05m, 4d 3h. */
 export function span(milliseconds: number): string {
+  const { second, minute, hour, day } = units();
   const seconds = Math.max(0, Math.round(milliseconds / 1000));
-  if (seconds < 60) return `${seconds}s`;
+  if (seconds < 60) return `${seconds}${second}`;
   const minutes = Math.floor(seconds / 60);
-  if (minutes < 60) return `${minutes}m ${two(seconds % 60)}s`;
+  if (minutes < 60) return `${minutes}${minute} ${two(seconds % 60)}${second}`;
   const hours = Math.floor(minutes / 60);
-  if (hours < 24) return `${hours}h ${two(minutes % 60)}m`;
-  return `${Math.floor(hours / 24)}d ${hours % 24}h`;
+  if (hours < 24) return `${hours}${hour} ${two(minutes % 60)}${minute}`;
+  return `${Math.floor(hours / 24)}${day} ${hours % 24}${hour}`;
 }
 
 /** Write a span that is only guessed, with one unit: 8s, 3m, 2h, 4d. */
 export function roughSpan(milliseconds: number): string {
+  const { second, minute, hour, day } = units();
   const seconds = Math.max(0, Math.round(milliseconds / 1000));
-  if (seconds < 60) return `${seconds}s`;
-  if (seconds < 3600) return `${Math.round(seconds / 60)}m`;
-  if (seconds < 86_400) return `${Math.round(seconds / 3600)}h`;
-  return `${Math.round(seconds / 86_400)}d`;
+  if (seconds < 60) return `${seconds}${second}`;
+  if (seconds < 3600) return `${Math.round(seconds / 60)}${minute}`;
+  if (seconds < 86_400) return `${Math.round(seconds / 3600)}${hour}`;
+  return `${Math.round(seconds / 86_400)}${day}`;
 }
 
 const two = (number: number): string => String(number).padStart(2, "0");

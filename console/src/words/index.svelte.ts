@@ -3,6 +3,7 @@
 // Each file holds the words of one page in every language; that a translation is complete is
 // checked by the types.
 
+import { speak } from "../time/format";
 import * as history from "./history";
 import * as insights from "./insights";
 import * as job from "./job";
@@ -63,6 +64,7 @@ class Words {
 }
 
 export const words = new Words();
+speak(() => words.language);
 
 /** Say a word; read where it is shown, it changes with the language. */
 export function t(word: Word, facts?: Facts): string {
