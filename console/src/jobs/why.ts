@@ -18,7 +18,12 @@ export function busyLanes(live: Pick<Live, "running">): ReadonlySet<string> {
   return busy;
 }
 
-export function whyOf(job: Brief, live: Live, busy: ReadonlySet<string>): Why {
+/** Say why a job waits, by the queues there are, how much is in them, and the busy lanes. */
+export function whyOf(
+  job: Brief,
+  live: Pick<Live, "queues" | "counts">,
+  busy: ReadonlySet<string>,
+): Why {
   const said = job.waiting_for[0];
   if (job.state === "retrying") return { code: "retry", message: job.error?.message ?? "" };
   if (job.state === "scheduled") return { code: "due", message: "" };

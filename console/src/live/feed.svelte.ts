@@ -18,6 +18,7 @@ import { readLine, withKnownTails, withLine } from "./whole";
 export type Connection = "connecting" | "live" | "reconnecting" | "signed_out";
 type Listener = (events: readonly LiveEvent[]) => void;
 
+const PAUSE_MS = 50; // nobody sees more than twenty changes a second
 const MOST_GATHERED = 10_000;
 const LONGEST_WAIT_MS = 10_000;
 const HIDDEN_MS = 30_000; // after that a page out of sight gives its connection back
@@ -34,7 +35,8 @@ class Feed {
   #stream: Stream | undefined;
   #gathered: LiveEvent[] = [];
   #listeners = new Set<Listener>();
-  #frame = 0;
+  #isScheduled = false;
+  #appliedAt = 0;
   #taking = false;
   #takeAgain = false;
   #failures = 0;
@@ -178,13 +180,18 @@ class Feed {
   }
 
   #schedule(): void {
-    if (this.#frame || this.#taking || this.#gathered.length === 0) return;
+    if (this.#isScheduled || this.#taking || this.#gathered.length === 0) return;
+    this.#isScheduled = true;
     const apply = () => {
-      this.#frame = 0;
+      this.#isScheduled = false;
+      this.#appliedAt = performance.now();
       if (!this.#taking) this.#apply();
     };
+    const wait = this.#appliedAt + PAUSE_MS - performance.now();
     // A page out of sight is given no frames.
-    this.#frame = document.hidden ? window.setTimeout(apply, 500) : requestAnimationFrame(apply);
+    if (document.hidden) setTimeout(apply, 500);
+    else if (wait > 0) setTimeout(() => requestAnimationFrame(apply), wait);
+    else requestAnimationFrame(apply);
   }
 
   #apply(): void {

@@ -76,7 +76,9 @@ export function tOr(word: string, otherwise: string, facts?: Facts): string {
   return word in en ? t(word as Word, facts) : otherwise;
 }
 
+const numbers: Record<string, Intl.NumberFormat> = {};
+
 /** Write a number as the language does. */
 export function number(value: number): string {
-  return value.toLocaleString(words.locale);
+  return (numbers[words.locale] ??= new Intl.NumberFormat(words.locale)).format(value);
 }
