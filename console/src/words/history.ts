@@ -44,7 +44,6 @@ export const en = {
   "history.rerun_many": "Run {n} again",
   "history.done.retried": "{n} job will run once more|{n} jobs will run once more",
   "history.done.rerun": "{n} job submitted again|{n} jobs submitted again",
-  "history.running": "now",
 };
 
 export const zh: Record<keyof typeof en, string> = {
@@ -91,5 +90,4 @@ export const zh: Record<keyof typeof en, string> = {
   "history.rerun_many": "再次运行 {n} 个",
   "history.done.retried": "{n} 个任务将再运行一次",
   "history.done.rerun": "已再次提交 {n} 个任务",
-  "history.running": "现在",
 };
