@@ -1,10 +1,13 @@
 """Language and theme: as the browser asks for, or as somebody chose."""
 
+import re
+
 import pytest
 from playwright.async_api import Browser, Page, expect
 
 from tests.support.browser import visiting, without_complaints
 from tests.support.console_site import Site
+from tests.support.eventually import eventually
 
 
 async def choose(page: Page, button: str, choice: str) -> None:
@@ -12,10 +15,10 @@ async def choose(page: Page, button: str, choice: str) -> None:
     await page.get_by_role("menuitemradio", name=choice, exact=True).click()
 
 
-async def background(page: Page) -> int:
-    """Return how bright the page is, from 0 to 255."""
-    colour = "getComputedStyle(document.body).backgroundColor.match(/[\\d.]+/g).map(Number)"
-    return int(sum((await page.evaluate(colour))[:3]) / 3)
+async def is_light(page: Page, wanted: bool) -> bool:
+    colour = "getComputedStyle(document.documentElement).backgroundColor"
+    numbers = re.findall(r"[\d.]+", await page.evaluate(colour))
+    return (sum(map(float, numbers[:3])) > 3 * 128) == wanted
 
 
 async def test_it_speaks_the_browsers_language_and_another_one_if_asked(
@@ -43,12 +46,12 @@ async def test_it_is_light_or_dark_as_the_browser_is_or_as_chosen(
         with without_complaints(page):
             await page.goto("./")
             await expect(page.get_by_role("heading", level=1)).to_be_visible()
-            assert (await background(page) > 128) == (scheme == "light")
+            await eventually(lambda: is_light(page, scheme == "light"), what=scheme)
             other = "Dark" if scheme == "light" else "Light"
             await choose(page, "Preferences", other)
-            assert (await background(page) > 128) == (other == "Light")
+            await eventually(lambda: is_light(page, other == "Light"), what=other)
             await page.reload()
             await expect(page.get_by_role("heading", level=1)).to_be_visible()
-            assert (await background(page) > 128) == (other == "Light")
+            await eventually(lambda: is_light(page, other == "Light"), what=other)
             await choose(page, "Preferences", "As the system")
-            assert (await background(page) > 128) == (scheme == "light")
+            await eventually(lambda: is_light(page, scheme == "light"), what=scheme)

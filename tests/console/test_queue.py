@@ -58,8 +58,7 @@ async def test_dragging_moves_a_job_on_the_server(page: Page, site: Site) -> Non
 
 async def drag(page: Page, id: str, *, onto: str) -> None:
     """Take a job by its handle and drop it on the upper half of another's row."""
-    handle = job(page, id).get_by_role("button", name="Drag")
-    await handle.hover()
+    await job(page, id).get_by_title("Drag").hover()
     await page.mouse.down()
     target = await box(page, onto)
     x = target["x"] + 60
