@@ -48,7 +48,7 @@ export const en = {
   "lanes.dialog.name.hint": "For example an account, a device or a path",
   "lanes.dialog.exists": "There is such a lane already, with parameters of its own",
   "lanes.dialog.from_last": "Nothing is saved here; these are the parameters of its last job.",
-  "params.secrets": "Secrets are never shown. Enter again what should stay: {names}",
+  "params.secrets": "Secrets are never shown. Whatever stood here has to be entered again: {names}",
 };
 
 export const zh: Record<keyof typeof en, string> = {
@@ -99,5 +99,5 @@ export const zh: Record<keyof typeof en, string> = {
   "lanes.dialog.name.hint": "例如账号、设备或路径",
   "lanes.dialog.exists": "已有同名通道，并保存了自己的参数",
   "lanes.dialog.from_last": "这里没有保存参数；以下是上一个任务的参数。",
-  "params.secrets": "机密值不会显示。请重新输入需要保留的：{names}",
+  "params.secrets": "机密值不会显示。原有的值需要重新输入：{names}",
 };
