@@ -56,4 +56,5 @@ async def test_no_page_has_a_violation(
                 await page.get_by_role("main").get_by_role("heading").first.wait_for()
                 await expect(page.get_by_text("Loading", exact=True)).to_have_count(0)
                 found[name] = await violations(page)
-    assert not any(found.values()), {name: each for name, each in found.items() if each}
+    told = [f"{name}: {one}" for name, each in found.items() for one in each]
+    assert not told, "\n".join(told)
