@@ -45,6 +45,12 @@ export interface Wanted {
 }
 export const listJobs = (wanted: Wanted, signal?: AbortSignal) =>
   request<JobPage>("/api/jobs", { query: { ...wanted }, ...(signal ? { signal } : {}) });
+/** The jobs that stand in a queue's order, the next one first. */
+export const listLine = (
+  queue: string,
+  query: { limit: number; cursor?: string | undefined },
+  signal: AbortSignal,
+) => request<JobPage>(path`/api/queues/${queue}/line`, { query, signal });
 export const showJob = (id: string) => request<Job>(path`/api/jobs/${id}`);
 export const readLog = (id: string, limit = 1000) =>
   request<Log>(path`/api/jobs/${id}/log`, { query: { limit } });

@@ -45,6 +45,7 @@ class Feed {
   #hiddenAt = 0;
   #whole = new Map<string, { touched: Set<string>; stop: AbortController }>();
   #wantWhole = new Set<string>();
+  #tooLong = new Set<string>();
   #asking = new Asking({
     learn: (jobs) => this.#learn(jobs),
     giveUp: () => void this.take(),
@@ -102,13 +103,14 @@ class Feed {
   /** See to it that every waiting job of a queue is here. */
   wantWhole(queue: string): void {
     this.#wantWhole.add(queue);
-    if (this.live.waiting[queue]?.isWhole !== false || this.#whole.has(queue)) return;
-    void this.#readWhole(queue);
+    if (this.live.waiting[queue]?.isWhole !== false) return;
+    if (!this.#whole.has(queue) && !this.#tooLong.has(queue)) void this.#readWhole(queue);
   }
 
   /** The long line of a queue is no longer looked at. */
   releaseWhole(queue: string): void {
     this.#wantWhole.delete(queue);
+    this.#tooLong.delete(queue);
     this.#whole.get(queue)?.stop.abort();
   }
 
@@ -267,8 +269,13 @@ class Feed {
     const reading = { touched: new Set<string>(), stop: new AbortController() };
     this.#whole.set(queue, reading);
     try {
-      const jobs = await readLine(queue, reading.stop.signal);
-      if (jobs) this.live = withLine(this.live, queue, jobs, reading.touched);
+      for await (const part of readLine(queue, reading.stop.signal)) {
+        // In a strict queue the pages are not in the order in which it is shown.
+        const strict = this.live.queues[queue]?.settings.order === "strict";
+        if (part.isLast || !strict)
+          this.live = withLine(this.live, queue, part, reading.touched);
+      }
+      if (!this.live.waiting[queue]?.isWhole) this.#tooLong.add(queue);
     } catch {
       // Whoever scrolls on asks again.
     } finally {
