@@ -18,6 +18,15 @@ export function carry(call: LaneCall, from: Address, to: Address): LaneCall {
   return { task: call.task, params };
 }
 
+/** Leave out what says nothing to whoever reads the parameters of a lane: its name, and stars. */
+export function telling(
+  params: Readonly<Record<string, unknown>>,
+  lane: string | null,
+): Record<string, unknown> {
+  const says = ([, value]: [string, unknown]) => value !== HIDDEN && value !== lane;
+  return Object.fromEntries(Object.entries(params).filter(says));
+}
+
 /** Name the parameters whose values are not shown. */
 export function secretsIn(params: Readonly<Record<string, unknown>>): string[] {
   return Object.keys(params).filter((name) => params[name] === HIDDEN);

@@ -1,7 +1,7 @@
 // The lanes of a queue, read anew whenever something happened that may concern one of them.
 //
 // Events do not tell in which lane a job is, and the server reads all lanes to show one; so the list
-// is read as a whole, at most so often that it costs a tenth of the time.
+// is read as a whole, at most so often that it costs a small part of the time.
 
 import type { Lane, LiveEvent } from "../../api/types";
 import { listLanes } from "./calls";
@@ -10,7 +10,8 @@ const PAGE = 1000;
 export const MOST = 3000;
 const SOON_MS = 120;
 const SHORTEST_MS = 600;
-const COSTS = 9; // times what it took
+const LONGEST_MS = 3000;
+const COSTS = 5; // times what it took
 
 export class Lanes {
   items: readonly Lane[] = $state.raw([]);
@@ -71,7 +72,7 @@ export class Lanes {
     } finally {
       this.#isReading = false;
       const took = performance.now() - began;
-      this.#restUntil = performance.now() + Math.max(SHORTEST_MS, COSTS * took);
+      this.#restUntil = performance.now() + Math.min(LONGEST_MS, Math.max(SHORTEST_MS, COSTS * took));
       if (this.#again) {
         this.#again = false;
         this.refresh();

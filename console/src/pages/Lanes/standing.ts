@@ -19,17 +19,29 @@ export interface Standing {
 
 export const keyOf = ({ queue, lane }: Address): string => `${encodeURIComponent(queue)}/${lane}`;
 
+/** The first job of each lane among these. */
+export function activeIn(jobs: Iterable<Brief>): Map<string, Brief> {
+  const found = new Map<string, Brief>();
+  for (const job of jobs) {
+    if (job.lane === null) continue;
+    const key = keyOf({ queue: job.queue, lane: job.lane });
+    if (!found.has(key)) found.set(key, job);
+  }
+  return found;
+}
+
+/** Say how a lane stands; `known` is a live job of it that events have told of. */
 export function standingOf(
   lane: Lane,
-  running: Brief | undefined,
+  known: Brief | undefined,
   find: (id: string) => Brief | undefined,
 ): Standing {
   const past = lane.last_job === null ? null : { id: lane.last_job, job: find(lane.last_job) };
-  if (running) return { active: { id: running.id, job: running }, last: past };
+  if (known) return { active: { id: known.id, job: known }, last: past };
   if (lane.active_job === null) return { active: null, last: past };
-  const known: Known = { id: lane.active_job, job: find(lane.active_job) };
-  const hasEnded = known.job !== undefined && isFinal(known.job.state);
-  return hasEnded ? { active: null, last: known } : { active: known, last: past };
+  const listed: Known = { id: lane.active_job, job: find(lane.active_job) };
+  const hasEnded = listed.job !== undefined && isFinal(listed.job.state);
+  return hasEnded ? { active: null, last: listed } : { active: listed, last: past };
 }
 
 /** Tell whether a lane fits a filter: its name, its task or what is in its parameters. */
