@@ -164,7 +164,11 @@ def refuse_what_is_gone(url: str) -> None:
         raise Permanent(f"404: {url} is no longer there")
 
 
-@app.task(queue="compress", outputs=[lambda params: str(FOLDER / f"{params['title'][:40]}.mp4")])
+@app.task(
+    queue="compress",
+    outputs=[lambda params: str(FOLDER / f"{params['title'][:40]}.mp4")],
+    on_output="overwrite",
+)
 async def compress(
     ctx: Context,
     title: Annotated[str, Field(pattern=r"^[^/]+$")],

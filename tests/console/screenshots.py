@@ -22,13 +22,19 @@ from tests.support.browser import PHONE, chromium, visiting
 ROOT: Final = Path(__file__).resolve().parent.parent.parent
 SCREENSHOTS: Final = ROOT / "screenshots"
 KEPT: Final = ROOT / "docs" / "images"
-KEPT_NAMES: Final = ("queue-light", "queue-dark", "lanes-light", "insights-dark")
+KEPT_NAMES: Final = ("downloads-light", "downloads-dark", "lanes-light", "insights-dark")
 DESKTOP: Final = {"width": 1280, "height": 800}
+SHAPES: Final = (
+    ("light", "", DESKTOP),
+    ("dark", "", DESKTOP),
+    ("light", "-phone", PHONE),
+    ("dark", "-zh", DESKTOP),
+)
 LIVELY_SECONDS: Final = 12.0
 
 PAGES: Final = {
     "queue": "#/queue",
-    "compress": "#/queue?queue=compress",
+    "downloads": "#/queue?queue=downloads",
     "lanes": "#/lanes",
     "new": "#/new?task=compress",
     "schedules": "#/schedules",
@@ -60,11 +66,11 @@ async def demo() -> AsyncIterator[str]:
 
 
 async def jobs_to_show(url: str) -> dict[str, str]:
-    """Choose a job that runs in its stages, one that failed and one that waits."""
+    """Choose a job that will run for a while, one that failed and one that waits."""
     async with httpx.AsyncClient(base_url=url) as client:
         state: Any = (await client.get("/api/state")).json()
-    running = [job for job in state["running"] if job["task"] in ("archive", "download")]
-    running.sort(key=lambda job: job["progress"]["percent"] or 0)
+    running = [job for job in state["running"] if job["task"] == "archive"]
+    running.sort(key=lambda job: job["params"]["posts"] * (100 - (job["progress"]["percent"] or 0)))
     failed = [job for job in state["ended"] if job["state"] == "failed"]
     waiting = [job for jobs in state["waiting"].values() for job in jobs if job["waiting_for"]]
     chosen = {"running": running[-1:], "failed": failed[:1], "waiting": waiting[:1]}
@@ -73,16 +79,11 @@ async def jobs_to_show(url: str) -> dict[str, str]:
 
 async def take(browser: Browser, url: str, *, keep: bool) -> list[Path]:
     taken = []
-    places = PAGES | await jobs_to_show(url)
-    shapes = [("light", "", DESKTOP, places), ("dark", "", DESKTOP, places)]
-    phone = {name: places[name] for name in ("queue", "lanes", "new", "insights")}
-    shapes.append(("light", "-phone", PHONE, phone))
-    shapes.append(("dark", "-zh", DESKTOP, {"queue": places["queue"]}))
-    for theme, suffix, viewport, chosen in shapes:
+    for theme, suffix, viewport in SHAPES:
         options = {"locale": "zh-CN" if suffix == "-zh" else "en-GB", "viewport": viewport}
         async with visiting(browser, base_url=f"{url}/", color_scheme=theme, **options) as context:
             page = await context.new_page()
-            for name, place in chosen.items():
+            for name, place in (await jobs_to_show(url) | PAGES).items():
                 path = SCREENSHOTS / f"{name}-{theme}{suffix}.png"
                 await picture(page, place, path)
                 taken.append(path)
@@ -96,6 +97,9 @@ async def picture(page: Page, place: str, path: Path) -> None:
     await page.reload()  # an address that differs in its last part loads nothing by itself
     await page.get_by_role("main").wait_for()
     await page.wait_for_load_state("load")
+    if "insights" in place:
+        for _ in range(3):
+            await page.get_by_role("slider").press("ArrowRight")
     await page.wait_for_timeout(1_500)  # for forecasts, plots and a few events
     await page.screenshot(path=path)
 
