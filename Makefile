@@ -3,12 +3,13 @@
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test check format setup simulate chaos mutations bench clean
+.PHONY: help run test check format setup simulate chaos mutations schemathesis bench clean
 
 VENV ?= .venv
 PYTHON ?=
 ARGS ?=
 SEEDS ?= 500
+EXAMPLES ?= 500
 
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
@@ -23,6 +24,7 @@ help: ## Show what can be made
 	@echo "make simulate   worlds full of trouble: 2 minutes (SEEDS=5000 for more)"
 	@echo "make chaos      real kills, bad disks, power cuts, many processes: half an hour"
 	@echo "make mutations  take out guards; somebody must notice each: 8 minutes"
+	@echo "make schemathesis  ask the HTTP API everything its document allows: 15 minutes"
 	@echo "make bench      races on SQLite and PostgreSQL: half an hour (ARGS=postgres for one)"
 	@echo "make setup      only create $(VENV) and install into it"
 	@echo "make clean      remove $(VENV), the tour's database and everything tools have made"
@@ -55,6 +57,9 @@ chaos: $(STAMP)
 
 mutations: $(STAMP)
 	@$(BIN)/python -m mutations $(ARGS)
+
+schemathesis: $(STAMP)
+	@$(BIN)/python -m tests.support.schemathesis_run $(EXAMPLES) $(ARGS)
 
 setup: $(STAMP)
 	@echo "$(VENV) is ready"

@@ -1,4 +1,4 @@
-"""Run the races: Fairlane and its peers, on SQLite and on PostgreSQL, in interleaved rounds."""
+"""Run the races: Fairlane and its peers, on SQLite and on PostgreSQL, and with followers."""
 
 import argparse
 import subprocess
@@ -20,7 +20,11 @@ from benchmarks.rounds import ROOT, Failed, Race
 from tests.support.postgres import running_postgres
 
 HERE = Path(__file__).parent
-RESULTS = {"sqlite": HERE / "results", "postgres": HERE / "results" / "postgres"}
+RESULTS = {
+    "sqlite": HERE / "results",
+    "postgres": HERE / "results" / "postgres",
+    "followers": HERE / "results" / "followers",
+}
 PLOT = "race.svg"
 FSYNCS = Measurement(contestant="raw", scenario="fsyncs", jobs=500)
 
@@ -33,7 +37,10 @@ def main() -> None:
     arguments = parsed()
     console = Console()
     if arguments.redraw is not None:
-        keep(read(arguments.redraw), arguments.redraw, peers.prepare(arguments.peers, console))
+        results = read(arguments.redraw)
+        has_plot = bool(COURSES[results.course].peers)
+        python = peers.prepare(arguments.peers, console) if has_plot else None
+        keep(results, arguments.redraw, python)
         return
     have_failed = [run(COURSES[name], arguments, console) for name in arguments.courses or COURSES]
     if any(have_failed):
@@ -75,18 +82,18 @@ def run(course: Course, arguments: argparse.Namespace, console: Console) -> bool
     report.show(results, console, part=part)
     if part:
         console.print("A part of the race is shown and not kept; the whole of it would be.")
-    elif python is not None:
+    elif python is not None or not course.peers:
         path = RESULTS[course.name] / f"{results.at[:16].replace(':', '')}.json"
         results.save(path)
         keep(results, path, python)
-        console.print(f"Kept in {path.parent.relative_to(ROOT)}: {path.name}, README.md, {PLOT}")
+        console.print(f"Kept in {path.parent.relative_to(ROOT)}: {path.name} and README.md")
     return bool(results.failures)
 
 
 @contextmanager
 def places(course: Course, folder: Path) -> Iterator[tuple[Places, dict[str, str]]]:
     """Prepare where a course is run, and tell what its figures depend on there."""
-    if course.name == "sqlite":
+    if course.name != "postgres":
         yield Folders(folder), {"file system": machine.file_system(folder)}
         return
     with running_postgres(durable=True, settings=SERVER) as server:
@@ -137,11 +144,14 @@ def introduce(results: Results, console: Console) -> None:
         console.print("Other programs are at work on this machine: figures will be low and noisy")
 
 
-def keep(results: Results, path: Path, python: Path) -> None:
-    """Write the report and have the plot drawn, by the interpreter that has matplotlib."""
+def keep(results: Results, path: Path, python: Path | None) -> None:
+    """Write the report and have the plot drawn, by the interpreter that has matplotlib, if any."""
     folder = RESULTS[results.course]
     up = "../" * (len(folder.relative_to(HERE).parts))
-    report.write(results, folder / "README.md", plot=PLOT, data=path.name, readme=f"{up}README.md")
+    plot = PLOT if python is not None else None
+    report.write(results, folder / "README.md", plot=plot, data=path.name, readme=f"{up}README.md")
+    if python is None:
+        return
     command = [str(python), "-m", "benchmarks.plot", str(path.resolve()), str(folder / PLOT)]
     subprocess.run(command, cwd=ROOT, check=True)  # noqa: S603 - our own words
 

@@ -68,7 +68,7 @@ def _course(results: Results) -> Course:
     return COURSES[results.course]
 
 
-NAMES = {"sqlite": "SQLite", "postgres": "PostgreSQL"}
+NAMES = {"sqlite": "SQLite", "postgres": "PostgreSQL", "followers": "SQLite, with followers"}
 WORDS = {True: "reached", False: "not reached", None: "not measured"}
 
 
@@ -227,8 +227,8 @@ def show(results: Results, console: Console, *, part: bool) -> None:
         console.print(f"failed: {failure}", style="red", markup=False)
 
 
-def write(results: Results, path: Path, *, plot: str, data: str, readme: str) -> None:
-    """Write the report, with the plot beside it."""
+def write(results: Results, path: Path, *, plot: str | None, data: str, readme: str) -> None:
+    """Write the report, with the plot beside it if there is one."""
     where = ", ".join(f"{name} {value}" for name, value in results.machine.items())
     failed = [f"- failed: {failure}" for failure in results.failures]
     text = "\n\n".join(
@@ -237,7 +237,7 @@ def write(results: Results, path: Path, *, plot: str, data: str, readme: str) ->
             f"Made by `make bench` on {results.at}: medians of {results.rounds} interleaved "
             f"rounds, in brackets the lowest and the highest. Ratios are taken round by round. "
             f"Figures: [{data}]({data}). How it is measured: [benchmarks]({readme}).",
-            f"![What each contestant reached, round by round]({plot})",
+            *([f"![What each contestant reached, round by round]({plot})"] if plot else []),
             *(sheet.markdown() for sheet in sheets(results)),
             *(["\n".join(failed)] if failed else []),
             f"## Machine\n\n{where}",

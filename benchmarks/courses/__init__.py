@@ -1,5 +1,5 @@
 """The courses by their names, in the order they are run."""
 
-from benchmarks.courses import postgres, sqlite
+from benchmarks.courses import followers, postgres, sqlite
 
-COURSES = {one.name: one for one in (sqlite.COURSE, postgres.COURSE)}
+COURSES = {one.name: one for one in (sqlite.COURSE, postgres.COURSE, followers.COURSE)}

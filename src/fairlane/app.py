@@ -6,6 +6,7 @@ import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import (
+    TYPE_CHECKING,
     Any,
     Concatenate,
     Final,
@@ -23,12 +24,14 @@ from fairlane.core.inputs import Input, Record, Setting
 from fairlane.core.queues import QueueOptions, settings_from
 from fairlane.core.retry import Retry
 from fairlane.core.settings import check_amounts, check_name
+from fairlane.descriptions import describe
 from fairlane.engine.clock import Clock, SystemClock
 from fairlane.engine.context import Context, SyncContext
 from fairlane.engine.declared import check_known
 from fairlane.engine.definition import GRACE_SECONDS, Definition, Isolation, Precondition, Template
 from fairlane.engine.engine import Engine
 from fairlane.engine.hooks import Hook
+from fairlane.engine.retention import Kept, check_kept
 from fairlane.engine.schedules import Rules, Schedule, ruled, schedule_from
 from fairlane.engine.worker import RECHECK_SECONDS
 from fairlane.errors import BadSetting, UnknownName, UsageError
@@ -38,6 +41,9 @@ from fairlane.store.opening import store_at
 from fairlane.store.protocol import Store
 from fairlane.sync import Sync
 from fairlane.tasks import Call, Policies, Task, as_call
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -57,7 +63,8 @@ class Fairlane(Client):
     `database` is `sqlite:///work.db` or `memory://`; without it FAIRLANE_DATABASE counts, else
     `fairlane.db` in the working folder. `slots` is how many jobs this process runs at a time,
     `queues` narrows whose jobs those are, and `tags` say what this place has for tasks that
-    `require` it; a process with `work=False` only submits and steers.
+    `require` it; a process with `work=False` only submits and steers. `keep_history` says how much
+    is kept of what has ended: a timedelta such as timedelta(days=30), or a number of jobs.
     """
 
     def __init__(
@@ -71,7 +78,9 @@ class Fairlane(Client):
         work: bool = True,
         queues: Sequence[str] | None = None,
         tags: Sequence[str] = (),
+        keep_history: Kept = None,
     ) -> None:
+        check_kept(keep_history)
         if slots < 1:
             raise BadSetting(f"slots is {slots}; a process needs at least 1 to run anything")
         self.database = database or os.environ.get("FAIRLANE_DATABASE") or DEFAULT_DATABASE
@@ -81,6 +90,7 @@ class Fairlane(Client):
         self._slots = slots
         self._work = work
         self._queues = None if queues is None else tuple(queues)
+        self._keep_history = keep_history
         self._tags = tuple(tags)
         for tag in self._tags:
             check_name("tag", tag)
@@ -300,6 +310,7 @@ class Fairlane(Client):
             work=self._work,
             queues=self._queues,
             tags=self._tags,
+            keep_history=self._keep_history,
             **more,
         )
 
@@ -329,9 +340,34 @@ class Fairlane(Client):
             after = schedule.declared_after(before)
             inputs.append(Record("", "schedule", name, after.text()))
         for task in self.tasks.values():
-            body = msgspec.json.encode(task.definition.parameters.schema).decode()
+            body = msgspec.json.encode(describe(task)).decode()
             inputs.append(Record("", "task", task.name, body))
         return inputs
+
+    def asgi(
+        self,
+        *,
+        token: str | None = None,
+        read_token: str | None = None,
+        hosts: Sequence[str] = (),
+        largest_body: int = 8 * 1024 * 1024,
+    ) -> "FastAPI":
+        """Return the HTTP API as an ASGI application, to be served or mounted under any prefix.
+
+        Served by itself it starts the engine; mounted, the program around it does (`async with
+        app`). Without a token it answers only this machine. `hosts` are further names it may be
+        asked by. FAIRLANE_TOKEN, FAIRLANE_READ_TOKEN and FAIRLANE_ALLOWED_HOSTS count as well.
+        """
+        try:
+            from fairlane.api.application import asgi
+        except ModuleNotFoundError as error:
+            raise UsageError(
+                f"the HTTP API needs {error.name}, which is not installed; install the extra: "
+                'pip install "fairlane[server]"'
+            ) from None
+        return asgi(
+            self, token=token, read_token=read_token, hosts=hosts, largest_body=largest_body
+        )
 
     async def submit_many(self, calls: Sequence[Call[Any]]) -> list[Job[Any]]:
         """Submit calls in this order, all or none: one conflict refuses all and names it."""

@@ -6,7 +6,8 @@
     │   ├── BadSetting        └── NotStarted
     ├── Conflict              the state of things forbids it
     │   ├── LaneBusy          ├── Duplicate         ├── LaneLocked
-    │   ├── IllegalTransition ├── OutputTaken       └── NotFound
+    │   ├── IllegalTransition ├── OutputTaken       ├── NotFound
+    │   └── KeyReused
     ├── StoreError            the database cannot take it now
     │   ├── StoreUnavailable  ├── SchemaTooNew      ├── DatabaseCorrupt
     │   ├── NotLeading        └── Undecided
@@ -176,6 +177,25 @@ class IllegalTransition(Conflict):
             state=state,
             wanted=wanted,
             legal=legal,
+        )
+
+    @classmethod
+    def of_verb(cls, job: str, state: str, why: str) -> "IllegalTransition":
+        """Say why something cannot be done with a job that changes no state of it."""
+        error = cls.__new__(cls)
+        FairlaneError.__init__(error, f"job {job} is {state}: {why}", job=job, state=state)
+        return error
+
+
+class KeyReused(Conflict):
+    code = "key_reused"
+
+    def __init__(self, key: str, job: str) -> None:
+        super().__init__(
+            f'the key "{key}" was used for another submission, which made job {job}; '
+            "take a new key for a new submission",
+            key=key,
+            job=job,
         )
 
 

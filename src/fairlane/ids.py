@@ -43,6 +43,12 @@ def firing_id(schedule: str, fire_at: float) -> JobId:
     )
 
 
+def keyed_id(key: str, number: int) -> JobId:
+    """Return the one id that a job submitted under a caller's own key can have (UUIDv8)."""
+    text = hashlib.sha256(f"{number}\n{key}".encode()).hexdigest()
+    return JobId(f"{text[:8]}-{text[8:12]}-8{text[12:15]}-8{text[15:18]}-{text[18:30]}")
+
+
 def _build(ms: int, counter: int, bits: int) -> JobId:
     time = f"{ms & (1 << 48) - 1:012x}"
     rest = f"{0b10 << 62 | bits & (1 << 62) - 1:016x}"

@@ -1,5 +1,6 @@
 """The present as one value: what a page or a terminal shows before it follows the events."""
 
+from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -8,7 +9,7 @@ from msgspec import Struct
 from fairlane.core.queues import QueueSettings, settings_from
 from fairlane.engine.schedules import Schedule
 from fairlane.store.viewing import MASK, without_secrets
-from fairlane.store.views import JobView, LaneView, Picture
+from fairlane.store.views import JobView, LaneView, Picture, instant
 
 
 class QueueView(Struct):
@@ -16,6 +17,52 @@ class QueueView(Struct):
     settings: QueueSettings
     paused: str | None  # "paused" or "after_current"
     changed_by_operator: list[str]
+
+
+class LimitView(Struct, kw_only=True):
+    """A rate (`starts` in every `per_seconds`) or a resource (`amount`) by its name."""
+
+    key: str
+    kind: str  # "rate" or "resource"
+    starts: int | None = None
+    per_seconds: float | None = None
+    amount: int | None = None
+    changed_by_operator: list[str]
+
+
+class WorkerView(Struct, kw_only=True):
+    """A place where jobs run; None for `tasks` or `queues` means all of them."""
+
+    id: str
+    name: str
+    slots: int
+    tasks: list[str] | None = None
+    queues: list[str] | None = None
+    labels: list[str] = []
+    device: bool = False
+    accepting: bool = True
+    host: str = ""
+    pid: int = 0
+
+
+class ScheduleView(Struct, kw_only=True):
+    name: str
+    task: str
+    params: dict[str, Any]
+    queue: str
+    lane: str | None
+    priority: str
+    cron: str | None
+    every_seconds: float | None
+    at: datetime | None
+    timezone: str
+    grace_seconds: float
+    coalesce: bool
+    overlap: str
+    paused: bool
+    declared: bool  # by the code
+    changed: bool  # by somebody, since
+    next_at: datetime | None  # None: it is paused, or will not fire again
 
 
 class Snapshot(Struct, kw_only=True):
@@ -28,8 +75,8 @@ class Snapshot(Struct, kw_only=True):
     waiting: dict[str, list[JobView]]
     ended: list[JobView]
     lanes: list[LaneView]
-    workers: list[dict[str, Any]]
-    schedules: list[dict[str, Any]]
+    workers: list[WorkerView]
+    schedules: list[ScheduleView]
 
 
 def lane_without_secrets(lane: LaneView) -> LaneView:
@@ -50,20 +97,51 @@ def schedule_without_secrets(schedule: Schedule) -> Schedule:
     )
 
 
-def snapshot_from(picture: Picture) -> Snapshot:
+def schedule_view(schedule: Schedule, now: float) -> ScheduleView:
+    """Show a schedule without its secrets, and when it fires next."""
+    submission, trigger = schedule.submission, schedule.trigger
+    after = max(now, schedule.since or 0.0)
+    return ScheduleView(
+        name=schedule.name, task=submission.task,
+        params=without_secrets(msgspec.json.decode(submission.params), submission.options),
+        queue=submission.queue, lane=submission.lane, priority=submission.priority.name.lower(),
+        cron=trigger.cron, every_seconds=trigger.every_seconds, at=instant(trigger.at),
+        timezone=trigger.timezone, grace_seconds=schedule.grace_seconds,
+        coalesce=schedule.coalesce, overlap=schedule.overlap, paused=schedule.paused,
+        declared=schedule.declared, changed=schedule.changed,
+        next_at=None if schedule.paused else instant(trigger.next_after(after)),
+    )  # fmt: skip
+
+
+def queue_view(name: str, body: str) -> QueueView:
+    stored = msgspec.json.decode(body)
+    settings = settings_from(name, {**stored["code"], **stored["operator"]})
+    return QueueView(name, settings, stored["paused"], sorted(stored["operator"]))
+
+
+def limit_view(kind: str, key: str, body: str) -> LimitView:
+    stored = msgspec.json.decode(body)
+    values = {**stored["code"], **stored["operator"]}
+    return LimitView(key=key, kind=kind, **values, changed_by_operator=sorted(stored["operator"]))
+
+
+def worker_view(body: str) -> WorkerView:
+    return msgspec.json.decode(body, type=WorkerView)
+
+
+def snapshot_from(picture: Picture, now: float) -> Snapshot:
     queues: dict[str, QueueView] = {}
-    workers, schedules = [], []
+    workers: list[WorkerView] = []
+    schedules: list[ScheduleView] = []
     for (kind, name), body in picture.records.items():
         if kind == "queue":
-            stored = msgspec.json.decode(body)
-            settings = settings_from(name, {**stored["code"], **stored["operator"]})
-            queues[name] = QueueView(name, settings, stored["paused"], sorted(stored["operator"]))
+            queues[name] = queue_view(name, body)
         elif kind == "worker":
-            workers.append(msgspec.json.decode(body))
+            workers.append(worker_view(body))
         elif kind == "schedule":
             schedule = msgspec.json.decode(body, type=Schedule)
             if not schedule.deleted:
-                schedules.append(msgspec.to_builtins(schedule_without_secrets(schedule)))
+                schedules.append(schedule_view(schedule, now))
     for name in picture.counts:
         queues.setdefault(name, QueueView(name, QueueSettings(), None, []))
     return Snapshot(

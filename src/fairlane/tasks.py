@@ -1,5 +1,6 @@
 """Tasks and calls: a function of yours, and one use of it with its parameters."""
 
+import copy
 import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -142,6 +143,14 @@ class Call(Generic[R]):
         self.params = task.definition.parameters.encode(values)
         self._values = values
         self._options = options
+        self._request: str | None = None
+
+    def known_as(self, id: JobId, request: str) -> "Call[R]":
+        """Return this call under an id; `request` is kept, to tell it from another one's."""
+        named = copy.copy(self)
+        named._options = msgspec.structs.replace(self._options, id=id)
+        named._request = request
+        return named
 
     @property
     def has_own_id(self) -> bool:
@@ -222,6 +231,8 @@ class Call(Generic[R]):
             options["outputs"] = outputs
         if self.task.definition.parameters.secrets:
             options["secrets"] = self.task.definition.parameters.secrets
+        if self._request is not None:
+            options["request"] = self._request
         return msgspec.json.encode(options).decode() if options else "{}"
 
 

@@ -97,6 +97,7 @@ READERS: dict[str, tuple[object, ...]] = {
     "SUBMISSION": ("e1",),
     "DURATIONS": (2000,),
     "WAITING_JOBS": ("q1", 200),
+    "LINE": ("q1", 1, "8", 200),
     "RUNNING_JOBS": (),
     "RENEW": ("w1",),
     "APPEND": (["k"], ["{}"], [1.0]),
@@ -167,6 +168,9 @@ async def test_no_hot_question_reads_a_large_table_from_end_to_end(postgres_dsn:
     waiting = await plan(statements.WAITING_JOBS, *READERS["WAITING_JOBS"])
     assert any("job_waiting" in step for step in waiting)
     assert len(_sorts(waiting)) == 1  # of the page, not of the queue
+    line = await plan(statements.LINE, *READERS["LINE"])
+    assert any("job_waiting" in step for step in line)
+    assert len(_sorts(line)) == 1
     await reader.close()
     await leader.close()
 

@@ -15,7 +15,7 @@ from fairlane.store.flattening import pieces
 from fairlane.store.sqlite import statements
 from fairlane.store.sqlite.committing import COLUMNS, STATEMENTS, Commits, sqlite_rows
 from fairlane.store.sqlite.migrating import APPLICATION_ID, migrate, migrations
-from fairlane.store.sqlite.reading import history_numbers
+from fairlane.store.sqlite.reading import history_numbers, live_ids
 from fairlane.store.views import Query
 from tests.support.stores import NOW, a_job, admitted, ended, events
 
@@ -98,12 +98,13 @@ def test_no_hot_question_reads_a_table_from_end_to_end(
     assert scans(plan_of(connection, getattr(statements, name))) == []
 
 
+@pytest.mark.parametrize("name", ["WAITING_JOBS", "LINE"])
 def test_the_waiting_jobs_of_a_queue_are_found_in_order_by_their_index(
-    connection: apsw.Connection,
+    connection: apsw.Connection, name: str
 ) -> None:
-    plan = plan_of(connection, statements.WAITING_JOBS)
+    plan = plan_of(connection, getattr(statements, name))
     assert scans(plan) == []
-    assert any("COVERING INDEX job_waiting (queue=?)" in step for step in plan)
+    assert any("COVERING INDEX job_waiting (queue=?" in step for step in plan)
     sorts = [step for step in plan if "TEMP B-TREE" in step and "json_group_array" not in step]
     assert sorts == []
 
@@ -132,6 +133,22 @@ def test_a_page_of_history_walks_down_the_order_of_ending(connection: apsw.Conne
     numbers, _ = history_numbers(Query(cursor="5", task="noop"))
     plan = plan_of(connection, statements.HISTORY.format(numbers=numbers))
     assert scans(plan) == []
+
+
+@pytest.mark.parametrize(
+    ("query", "index"),
+    [
+        (Query(cursor="5"), "PRIMARY KEY (id<?)"),
+        (Query(cursor="5", states=("queued", "blocked"), task="noop"), "PRIMARY KEY (id<?)"),
+        (Query(states=("running",)), "job_running"),
+    ],
+)
+def test_a_page_of_live_jobs_walks_down_an_index(
+    connection: apsw.Connection, query: Query, index: str
+) -> None:
+    ids, _ = live_ids(query)
+    plan = plan_of(connection, statements.LISTED.format(ids=ids))
+    assert any(index in step for step in plan), plan
 
 
 def test_the_rows_of_a_commit_come_in_the_order_of_the_statements() -> None:

@@ -10,6 +10,7 @@ from fairlane.core.inputs import WorkerJoined
 from fairlane.core.job import JobId, Reason, WorkerId
 from fairlane.core.lifecycle import Priority, State
 from fairlane.store.protocol import Store
+from fairlane.store.views import FRONT, Place
 from tests.conformance.conftest import OpenStore
 from tests.support.stores import NOW, a_job, admitted, ended, events, started, submission_of
 
@@ -127,6 +128,9 @@ async def test_a_picture_has_the_first_of_each_queue_in_order(store: Store) -> N
     assert picture.records == {("queue", "mail"): "{}"}
     shorter = await store.picture(waiting=2)
     assert [job.id for job in shorter.waiting["default"]] == order[:2]
+    first = await store.line("default", after=FRONT, limit=2)
+    rest = await store.line("default", after=Place.of(first[-1]), limit=9)
+    assert [job.id for job in first + rest] == order[:-1]  # one stands in no order
 
 
 async def test_a_picture_has_the_newest_ended_jobs_first(store: Store) -> None:
@@ -194,6 +198,37 @@ async def test_the_active_job_of_a_waiting_lane_is_the_one_that_holds_it_else_th
     jobs[0].state, jobs[0].holds_lane = State.RETRYING, True
     await store.commit(Changes(changed={jobs[0].id: jobs[0]}), NOW)
     assert (await store.lanes())[0].active_job == "later"
+
+
+async def test_the_lanes_of_a_picture_are_the_same_however_many_jobs_it_shows(
+    store: Store,
+) -> None:
+    jobs = [a_job(f"j{n:02}", n, lane=f"lane {n % 5}") for n in range(20)]
+    free = [a_job(f"free{n}", 20 + n) for n in range(3)]
+    await store.commit(admitted(*jobs, *free), NOW)
+    await store.commit(started(jobs[1]), NOW)
+    jobs[17].state, jobs[17].holds_lane = State.RETRYING, True
+    changes = Changes(changed={jobs[17].id: jobs[17]})
+    names = [*(f"lane {n}" for n in range(5)), "over"]
+    changes.lanes = {("default", name): LaneChange(status="done") for name in names}
+    await store.commit(changes, NOW)
+    everything = await store.lanes()
+    assert [lane.active_job for lane in everything] == ["j00", "j01", "j17", "j03", "j04", None]
+    for waiting in (0, 1, 3, 100):
+        assert (await store.picture(waiting=waiting)).lanes == everything
+
+
+async def test_a_picture_shows_so_many_lanes_and_first_those_of_its_jobs(store: Store) -> None:
+    jobs = [a_job(name, number, lane=name) for number, name in enumerate("zyxw")]
+    await store.commit(admitted(*jobs), NOW)
+    changes = started(jobs[3])
+    changes.lanes = {("default", name): LaneChange(status="done") for name in "abc"}
+    await store.commit(changes, NOW)
+    shown = {
+        lanes: [lane.lane for lane in (await store.picture(waiting=2, lanes=lanes)).lanes]
+        for lanes in (0, 1, 3, 4)
+    }
+    assert shown == {0: [], 1: ["w"], 3: ["w", "y", "z"], 4: ["a", "w", "y", "z"]}
 
 
 async def test_the_next_in_a_lane_is_told_by_its_position_whatever_its_length(store: Store) -> None:

@@ -127,7 +127,7 @@ class Model(Order):
     def rerun(self, id: str, *, fresh: str) -> str | None:
         job = self.jobs.get(id)
         if job is None or job.is_live:
-            return "not_found" if job is None else "conflict"
+            return "not_found" if job is None else "illegal_transition"
         again = replace(job.wish, id=fresh, priority="normal", wait_seconds=None, depends_on=())
         return self.submit(again)
 
@@ -139,7 +139,7 @@ class Model(Order):
             return "not_found" if job is None else "illegal_transition"
         line = self.lines[job.wish.queue]
         if job.state not in UNSTARTED or job not in line:
-            return "conflict"
+            return "illegal_transition"
         if to is not None:
             line.remove(job)
             line.insert(0 if to == "head" else len(line), job)
@@ -161,7 +161,7 @@ class Model(Order):
         if job is None or not job.is_live:
             return "not_found" if job is None else "illegal_transition"
         if job.state not in UNSTARTED:
-            return "conflict"
+            return "illegal_transition"
         job.band = band
         self._forget_band(job)
         return None

@@ -1,16 +1,14 @@
 """`fairlane work module:app`: run a program's jobs in a process of its own."""
 
 import asyncio
-import logging
-import os
-import signal
 from typing import Annotated
 
 import typer
 
+from fairlane import logs
 from fairlane.app import Fairlane
 from fairlane.cli.finding import UNAVAILABLE, fail, find_app
-from fairlane.engine.engine import Engine
+from fairlane.cli.stopping import Stopping
 from fairlane.errors import FairlaneError, StoreError
 
 
@@ -29,6 +27,9 @@ def work(
     grace: Annotated[
         float | None, typer.Option(help="Seconds that running jobs have when it is stopped", min=0)
     ] = None,
+    log_json: Annotated[
+        bool, typer.Option("--log-json", help="Log one JSON object per line")
+    ] = False,
 ) -> None:
     """Run jobs until SIGTERM or Ctrl-C.
 
@@ -36,7 +37,7 @@ def work(
     to the queue. A second signal ends the grace. A thread that does not stop is waited for all the
     same, because nothing may run twice; a third signal ends the process, as a crash would.
     """
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s: %(message)s")
+    logs.configure(json=log_json)
     app = find_app(program)
     try:
         app._work_as(slots=slots, queues=queue, tags=tag, stop_grace_seconds=grace)
@@ -48,31 +49,10 @@ def work(
 
 
 async def _work(app: Fairlane) -> None:
-    loop, itself = asyncio.get_running_loop(), asyncio.current_task()
-    assert itself is not None
-    engine: Engine | None = None
-    stopping = asyncio.Event()
-
-    def stop(number: int) -> None:
-        if engine is None:
-            if not stopping.is_set():
-                itself.cancel()
-        elif engine.worker.hurried.is_set():
-            os._exit(128 + number)
-        elif stopping.is_set():
-            engine.worker.hurried.set()
-            typer.echo("what runs is handed back now; one more signal ends the process at once")
-        stopping.set()
-
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop, number)
-    try:
-        async with app:
-            engine = app._engine
-            typer.echo(f"working on {engine.store.address} with {engine.worker.slots} slots")
-            await stopping.wait()
-            typer.echo("stopping: nothing new begins, what runs may finish")
-    except asyncio.CancelledError:
+    stopping = Stopping()
+    async with stopping.running(app) as engine:
         if engine is not None:
-            raise
+            typer.echo(f"working on {engine.store.address} with {engine.worker.slots} slots")
+            await stopping.asked.wait()
+            typer.echo("stopping: nothing new begins, what runs may finish")
     typer.echo("stopped")

@@ -126,7 +126,9 @@ def _revive(changes: Changes, job: Job) -> None:
 def move(board: Board, command: Move, ended: dict[JobId, Job]) -> dict[str, Any]:
     job = live(board, command.job, ended, State.QUEUED)
     if job.state not in _UNSTARTED or not job.position:
-        raise Conflict(f"job {job.id} is {job.state} and stands in no order, so it cannot be moved")
+        raise IllegalTransition.of_verb(
+            job.id, job.state.value, "it stands in no order, so it cannot be moved"
+        )
     if [command.to, command.before, command.after].count(None) != 2:
         raise BadSetting("say exactly one of: to head or tail, before a job, after a job")
     queue = board.queue(job.queue)
@@ -164,7 +166,9 @@ def _beside(board: Board, queue: Queue, job: Job, target: Job, *, before: bool) 
 def prioritize(board: Board, command: Prioritize, ended: dict[JobId, Job]) -> dict[str, Any]:
     job = live(board, command.job, ended, State.QUEUED)
     if job.state not in _UNSTARTED:
-        raise Conflict(f"job {job.id} is {job.state}: only a waiting job has a priority to change")
+        raise IllegalTransition.of_verb(
+            job.id, job.state.value, "only a waiting job has a priority to change"
+        )
     _stand_at(board, job, command.priority, job.position)
     return {"state": job.state.value, "priority": job.band.name.lower()}
 

@@ -64,6 +64,21 @@ TRANSITIONS: Final[Mapping[State, frozenset[State]]] = {
     State.SKIPPED: frozenset(),
 }
 
+# What people can do with a job in each state, by the names of the commands.
+VERBS: Final[Mapping[State, tuple[str, ...]]] = {
+    State.CREATED: (),
+    State.SCHEDULED: ("cancel", "move", "priority", "skip"),
+    State.QUEUED: ("cancel", "move", "priority", "skip"),
+    State.BLOCKED: ("cancel", "priority", "skip"),
+    State.RUNNING: ("cancel",),
+    State.RETRYING: ("cancel", "move", "priority", "skip"),
+    State.INTERRUPTED: ("cancel",),
+    State.COMPLETED: ("rerun",),
+    State.FAILED: ("retry", "rerun"),
+    State.CANCELLED: ("retry", "rerun"),
+    State.SKIPPED: ("rerun",),
+}
+
 FINAL: Final = frozenset({State.COMPLETED, State.FAILED, State.CANCELLED, State.SKIPPED})
 LIVE: Final = frozenset(State) - FINAL
 

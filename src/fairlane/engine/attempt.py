@@ -12,6 +12,8 @@ The rules that are easy to get wrong:
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
+from contextvars import copy_context
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -25,7 +27,10 @@ from fairlane.engine.context import Body, Context, JobFacts, SyncContext
 from fairlane.engine.definition import Definition
 from fairlane.engine.threads import in_thread
 from fairlane.errors import TimedOut
+from fairlane.logs import Subject, speak_of
+from fairlane.masks import Mask, mask_of
 from fairlane.store.views import Payload, ReportBody
+from fairlane.tracing import AttemptSpan, attempting
 
 if TYPE_CHECKING:
     from fairlane.engine.worker import Worker
@@ -52,6 +57,8 @@ class Attempt:
         self._time = asyncio.get_running_loop().time
         self.reported_at = self._time()
         self.report_sent: str | None = None
+        self.span: AttemptSpan | None = None
+        self._mask: Mask | None = None
         self._began = False
         self._ending = False  # the outcome stands; what is left to do is ours and is not cancelled
         self._overdue_told = False
@@ -70,14 +77,19 @@ class Attempt:
         self._task = asyncio.get_running_loop().create_task(self._run())
 
     async def _run(self) -> None:
+        began_at = self._time()
         try:
+            self._introduce()
             outcome = await self._attempt()
         except BaseException as error:  # noqa: BLE001 - user code; the leader hears of it
             outcome = self._ended_by(error)
         self._ending = True
         for timer in self._timers:
             timer.cancel()
+        self.worker.tally.ran(self.start, outcome.result, self._time() - began_at)
         try:
+            if self.span is not None:
+                self.span.end(outcome.result, outcome.failure)
             if self.delete_outputs and outcome.result == "cancelled":
                 await in_thread(publishing.remove_finished, self.kept)
             if self.kept:
@@ -86,6 +98,20 @@ class Attempt:
             log.exception("job %s could not be tidied up after", self.start.job)
         self.worker.outputs.release(self.start.job)
         self.worker.finished(self, outcome)
+
+    def _introduce(self) -> None:
+        """Let whatever this task logs and traces from now on be about this attempt."""
+        start, span = self.start, attempting(self.start, self.payload.options)
+        self.span, self._mask = (
+            span,
+            mask_of(self.definition.parameters.secrets, self.payload.params),
+        )
+        speak_of(
+            Subject(
+                start.job, start.task, start.queue, start.lane, start.attempt, self._mask,
+                None if span is None else span.trace_id, None if span is None else span.span_id,
+            )
+        )  # fmt: skip
 
     def _ended_by(self, error: BaseException) -> Outcome:
         try:
@@ -143,7 +169,8 @@ class Attempt:
         if definition.is_async:
             value = await definition.call(context, values)
         else:
-            value = await in_thread(definition.call, context, values, threads=self.worker.threads)
+            call = partial(copy_context().run, definition.call, context, values)
+            value = await in_thread(call, threads=self.worker.threads)
         return definition.results.encode(value)
 
     def _make_context(
@@ -267,7 +294,7 @@ class Attempt:
 
     def log(self, level: str, message: str) -> None:
         self.reported_at = self._time()
-        self.worker.logged(self, level, message)
+        self.worker.logged(self, level, self._mask.hide(message) if self._mask else message)
 
     async def enter_stage(self, limits: tuple[str, ...], uses: tuple[tuple[str, int], ...]) -> str:
         start = self.start

@@ -11,6 +11,8 @@ import runpy
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,7 +26,10 @@ from fairlane.engine.definition import Definition
 from fairlane.engine.outputs import OutputRegistry
 from fairlane.engine.threads import in_thread
 from fairlane.errors import FairlaneError
+from fairlane.logs import Chosen, Subject, chosen, configure, speak_of
+from fairlane.masks import Mask, mask_of
 from fairlane.store.views import Payload, ReportBody
+from fairlane.tracing import go_on
 
 IN_CHILD: Final = "FAIRLANE_CHILD"
 _REPORT_SECONDS: Final = 0.2
@@ -150,11 +155,16 @@ class Runner:
 
     async def _call(self, message: dict[str, Any]) -> str:
         sys.path[:] = message["path"]
+        wanted = msgspec.convert(message["logs"], Chosen | None)
+        if wanted is not None and wanted != chosen():
+            configure(json=wanted.json, level=wanted.level)
         # In a thread without a loop, so that a program without a main guard gets a clear error.
         definition = await in_thread(find_definition, *message["location"])
         self._is_async = definition.is_async
         payload = msgspec.convert(message["payload"], Payload)
         facts = msgspec.convert(message["facts"], JobFacts)
+        _introduce(facts, mask_of(definition.parameters.secrets, payload.params))
+        go_on(message["trace"])
         values = definition.parameters.decode(payload.params)
         context, _ = build_context(
             definition, facts, payload, message["kept"], self._link, outputs=self._outputs,
@@ -167,10 +177,16 @@ class Runner:
             if definition.is_async:
                 value = await definition.call(context, values)
             else:
-                value = await in_thread(definition.call, context, values, threads=self._thread)
+                call = partial(copy_context().run, definition.call, context, values)
+                value = await in_thread(call, threads=self._thread)
         finally:
             self._outputs.release(facts.id)
         return definition.results.encode(value)
+
+
+def _introduce(job: JobFacts, mask: Mask | None) -> None:
+    """Let whatever is logged in this context be about the attempt."""
+    speak_of(Subject(job.id, job.task, job.queue, job.lane, job.attempt, mask))
 
 
 async def main() -> None:

@@ -14,6 +14,7 @@ from fairlane.core.inputs import Failure
 from fairlane.engine.children import Child, ChildPool
 from fairlane.engine.groups import Leash
 from fairlane.errors import FairlaneError, TaskError
+from fairlane.logs import chosen
 from fairlane.store.views import ReportBody
 
 if TYPE_CHECKING:
@@ -55,6 +56,8 @@ class ChildWork:
                     "payload": attempt.payload,
                     "kept": attempt.kept,
                     "declared": declared,
+                    "trace": None if attempt.span is None else attempt.span.carrier,
+                    "logs": chosen(),
                 }
             )
             asking: set[asyncio.Task[None]] = set()

@@ -13,6 +13,7 @@ from typing import Final
 from fairlane.core.inputs import Failure
 from fairlane.engine.texts import storable
 from fairlane.errors import FairlaneError, JobEnded, TaskError, UsageError
+from fairlane.logs import hide
 
 _LONGEST_MESSAGE: Final = 2_000
 _LONGEST_TRACEBACK: Final = 16_000
@@ -32,17 +33,19 @@ _PASSING_NAMES: Final = (
 
 
 def classify(error: BaseException) -> Failure:
+    """Say what kind of trouble this is; secrets of the attempt that this is about are hidden."""
     told = getattr(error, "failure", None)
     if isinstance(told, Failure):
         return told  # classed in a child process, where the traceback was
     code, retryable = _kind(error)
     names = tuple(cls.__name__ for cls in type(error).__mro__[:-2])
+    trace = hide("".join(traceback.format_exception(error)))
     return Failure(
         code=storable(code)[:_LONGEST_CODE],
-        message=storable(_message(error)[:_LONGEST_MESSAGE]),
+        message=storable(hide(_message(error))[:_LONGEST_MESSAGE]),
         retryable=retryable,
         names=names,
-        traceback=storable("".join(traceback.format_exception(error))[-_LONGEST_TRACEBACK:]),
+        traceback=storable(trace[-_LONGEST_TRACEBACK:]),
         after_seconds=_after_seconds(error),
     )
 

@@ -14,7 +14,7 @@ from typing import Any, Final, cast
 
 import msgspec
 
-from fairlane.core.decisions import Decisions, Stop
+from fairlane.core.decisions import Decisions, Stop, last_start
 from fairlane.core.inputs import (
     Ask,
     Command,
@@ -37,16 +37,20 @@ from fairlane.engine.heartbeat import USUAL as LEASE
 from fairlane.engine.heartbeat import Heartbeat, Terms
 from fairlane.engine.hooks import Hook, Hooks
 from fairlane.engine.inbox import Inbox
+from fairlane.engine.lag import watch
 from fairlane.engine.leader import Leader
 from fairlane.engine.publishing import clean_up, elsewhere, remove_finished
+from fairlane.engine.retention import Kept, Retention
 from fairlane.engine.rhythm import HINTED, USUAL, Rhythm
 from fairlane.engine.services import Service
 from fairlane.engine.sharing import Sharing
+from fairlane.engine.tally import Tally
 from fairlane.engine.threads import in_thread, to_its_end
 from fairlane.engine.waits import Waits
 from fairlane.engine.worker import Worker
 from fairlane.errors import FairlaneError
 from fairlane.ids import new_id
+from fairlane.logs import about
 from fairlane.store.protocol import Store
 from fairlane.store.shared import INBOX, NEWS, SharedStore
 from fairlane.store.views import Payload
@@ -71,6 +75,8 @@ class Engine:
         work: bool,
         queues: tuple[str, ...] | None = None,
         tags: tuple[str, ...] = (),
+        keep_history: Kept = None,
+        leads: bool = True,
         inbox: Inbox | None = None,
         rhythm: Rhythm | None = None,
         terms: Terms = LEASE,
@@ -83,12 +89,14 @@ class Engine:
         self.calls = Calls(store, self.inbox, clock, rhythm)
         self.feed = Feed(store)
         self.waits = Waits(store)
+        self.tally = Tally()
         self.worker = Worker(
             self.say,
             definitions,
             clock,
             slots=slots,
             recheck_seconds=recheck_seconds,
+            tally=self.tally,
         )
         self.sharing: Sharing | None = None
         company: Company = Alone()
@@ -97,10 +105,11 @@ class Engine:
             self.sharing = Sharing(self, many, clock, rhythm, terms)
             flock = Flock(terms.lease_seconds + terms.margin_seconds, lambda: self.now())
             company = Many(many, flock, self.is_own)
-        self.leader = Leader(store, self.inbox, clock, self, rhythm, company)
+        self.leader = Leader(store, self.inbox, clock, self, rhythm, company, self.tally)
         self._declare = declare
         self._definitions = definitions
         self.works = work
+        self._leads = leads
         self._queues = queues
         self._tags = tags
         self._rhythm = rhythm
@@ -111,6 +120,10 @@ class Engine:
         self._tasks: list[asyncio.Task[None]] = []
         self._hooks = Hooks(store, hooks, self.calls.call)
         self._hook_service = Service("hooks", self._call_hooks)
+        self._retention = Retention(
+            store, clock, keep_history, is_leading=lambda: self.calls.leading
+        )
+        self._retention_service = Service("history", self._retention.run_once)
         self._feed_service = Service("feed", self._pump)
         self._seen = -1
         self._ended: set[JobId] = set()
@@ -122,6 +135,7 @@ class Engine:
         services = [
             Service("reports", self.worker.flush_reports),
             Service("preconditions", self.worker.recheck_blocked),
+            self._retention_service,
             self._hook_service,
             self._feed_service,
             self._wait_service,
@@ -129,11 +143,13 @@ class Engine:
             *(self.sharing.services if self.sharing is not None else ()),
         ]
         self._tasks = [asyncio.create_task(service.run()) for service in services]
+        self._tasks.append(asyncio.create_task(watch(self.tally.program_lag)))
         try:
             if self.sharing is not None:
                 await self.sharing.begin()
-            self.begin_to_lead()
-            await self._elected.wait()
+            if self._leads:
+                self.begin_to_lead()
+                await self._elected.wait()
             if not self.calls.leading:
                 self._tasks.append(asyncio.create_task(self._declare_beside()))
         except BaseException:
@@ -186,11 +202,18 @@ class Engine:
 
     def _lead(self) -> None:
         try:
-            asyncio.run(self.leader.run())
+            asyncio.run(self._lead_here())
         except asyncio.CancelledError:
             log.warning("the leader ended in the middle of a call: the database does not answer")
         except Exception:
             log.exception("the leader ended with an error that it should have handled")
+
+    async def _lead_here(self) -> None:
+        watching = asyncio.ensure_future(watch(self.tally.leader_lag))
+        try:
+            await self.leader.run()
+        finally:
+            watching.cancel()
 
     async def stop(self, grace_seconds: float) -> None:
         """Hand back what runs, have it recorded, and end."""
@@ -341,6 +364,7 @@ class Engine:
         self._elected.set()
         self._wait_service.wake()
         self._hook_service.wake()
+        self._retention_service.wake()
 
     def _reloaded_here(self, stops: list[Stop]) -> None:
         for stop in stops:
@@ -415,4 +439,5 @@ def _log_failures(decisions: Decisions) -> None:
             log.warning(
                 "job %s of task %s failed in attempt %d: %s",
                 job, ended.job.task, ended.job.attempt, error.get("message", "no reason kept"),
+                extra=about(last_start(ended.job)),
             )  # fmt: skip

@@ -47,6 +47,7 @@ from fairlane.engine.letters import as_text, pieces, read, readable
 from fairlane.engine.removals import Removals
 from fairlane.engine.rhythm import USUAL, Rhythm
 from fairlane.engine.schedules import Schedules, stamp
+from fairlane.engine.tally import Tally
 from fairlane.engine.texts import storable
 from fairlane.errors import (
     InternalError,
@@ -78,8 +79,10 @@ class Leader:
         hall: Hall,
         rhythm: Rhythm = USUAL,
         company: Company | None = None,
+        tally: Tally | None = None,
     ) -> None:
         self._store = store
+        self._tally = tally or Tally()
         self._company = company or Alone()
         self._inbox = inbox
         self._clock = clock
@@ -156,6 +159,7 @@ class Leader:
             await self._inbox.stand_by(self._rhythm.standby_seconds * random.uniform(0.8, 1.2))
             return
         self._company.led(epoch)
+        self._tally.elected(epoch)
         try:
             await self._reign()
         except asyncio.CancelledError:
@@ -404,8 +408,11 @@ class Leader:
     ) -> None:
         changes = decisions.changes
         if writing is not None:
+            began_at = asyncio.get_running_loop().time()
             await writing
             self.commits += 1
+            seconds = asyncio.get_running_loop().time() - began_at
+            self._tally.committed(changes, decisions.starts, seconds)
         self._taken.difference_update(changes.consumed)
         self._fresh.add(changes.submitted)
         self._fresh.forget(changes.ended)

@@ -117,7 +117,20 @@ class Parameters:
 
     @cached_property
     def schema(self) -> dict[str, Any]:
-        return self._adapter.json_schema()
+        """Describe the parameters as a JSON Schema; a default that is secret is left out."""
+        schema = self._adapter.json_schema()
+        for name, default in self._defaults.items():
+            shape = schema["properties"][name]
+            if name not in self.secrets or default is None:
+                try:
+                    adapter: TypeAdapter[Any] = TypeAdapter(self._types[name])
+                    plain = adapter.dump_python(default, mode="json", warnings=False)
+                    _refuse_nan(pydantic_core.to_json(plain, inf_nan_mode="constants"))
+                    shape["default"] = plain
+                except (pydantic_core.PydanticSerializationError, ValueError, TypeError):
+                    pass  # what cannot be written is known to the program alone
+        required = [name for name in schema.get("required", ()) if name not in self._defaults]
+        return {**schema, "required": required}
 
 
 def _is_secret(type: Any) -> bool:
@@ -139,13 +152,12 @@ def _problems(error: pydantic.ValidationError, secrets: tuple[str, ...]) -> list
     for item in error.errors(include_url=False, include_context=False):
         where = ".".join(str(part) for part in item["loc"]) or "parameters"
         hidden = bool(item["loc"]) and item["loc"][0] in secrets
-        got = (
-            "a secret"
-            if hidden
-            else "nothing"
-            if item["type"] == "missing"
-            else repr(item["input"])
-        )
+        # What has no name here may be a secret whose name was misspelt.
+        hidden = hidden or (bool(secrets) and item["type"] == "extra_forbidden")
+        if item["type"] == "missing":
+            got = "nothing"
+        else:
+            got = "a secret" if hidden else repr(item["input"])
         problems.append({"where": where, "message": item["msg"], "got": got[:200]})
     return problems
 

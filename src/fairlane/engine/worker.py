@@ -24,10 +24,12 @@ from fairlane.engine.definition import Definition
 from fairlane.engine.groups import Leash
 from fairlane.engine.outputs import OutputRegistry
 from fairlane.engine.publishing import remove
+from fairlane.engine.tally import Tally
 from fairlane.engine.texts import storable, storable_name
 from fairlane.engine.threads import beside
 from fairlane.errors import Conflict, FairlaneError
 from fairlane.ids import new_id
+from fairlane.logs import about
 from fairlane.store.views import Payload, ReportBody
 
 log = logging.getLogger("fairlane.worker")
@@ -46,7 +48,9 @@ class Worker:
         *,
         slots: int,
         recheck_seconds: float = RECHECK_SECONDS,
+        tally: Tally | None = None,
     ) -> None:
+        self.tally = tally or Tally()
         self.id = WorkerId(new_id())
         self.outputs = OutputRegistry()
         self.leash = Leash()
@@ -103,7 +107,8 @@ class Worker:
             if start.job in self._attempts or token_of(start) in self._unsettled:
                 continue  # told twice: it runs, or has ended and that is not recorded yet
             if start.job not in payloads:
-                log.error("what job %s needs cannot be found; it goes back", start.job)
+                problem = "what job %s needs cannot be found; it goes back"
+                log.error(problem, start.job, extra=about(start))
                 self._unsettled[token_of(start)] = refused = refusal(start)
                 self._put(refused)
                 continue
@@ -222,7 +227,8 @@ class Worker:
             try:
                 body = msgspec.json.encode(snapshot()).decode()
             except (TypeError, ValueError, RecursionError):
-                log.warning("what job %s reports cannot be written as JSON", start.job)
+                problem = "what job %s reports cannot be written as JSON"
+                log.warning(problem, start.job, extra=about(start))
             else:
                 self._put(Report(start.job, start.worker, start.fence, body, stage))
 
@@ -234,7 +240,8 @@ class Worker:
                 values = definition.parameters.decode(attempt.payload.params)
                 found = await check(job, attempt.payload, definition, values, self.outputs)
             except Exception:
-                log.exception("a precondition of job %s could not be checked; it may start", job)
+                problem = "a precondition of job %s could not be checked; it may start"
+                log.exception(problem, job, extra=about(attempt.start))
                 found = []
             self.outputs.release(job)
             if not isinstance(found, Obstacle) or found.is_final:

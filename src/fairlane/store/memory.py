@@ -9,7 +9,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, Final
 
 import msgspec
@@ -21,6 +21,7 @@ from fairlane.core.lifecycle import Priority, State
 from fairlane.errors import NotLeading
 from fairlane.store.memory_database import EndedRow, MemoryDatabase
 from fairlane.store.protocol import Image, InboxRow, Writing
+from fairlane.store.pruning import PIECE, Pruned, Pruning
 from fairlane.store.viewing import (
     LATELY,
     ActiveJob,
@@ -28,8 +29,10 @@ from fairlane.store.viewing import (
     WorkerName,
     created_view,
     cursor_of,
+    escaped_text,
     job_view,
     lane_views,
+    lanes_of,
     medians,
     submissions_in,
     worker_names,
@@ -43,6 +46,7 @@ from fairlane.store.views import (
     Page,
     Payload,
     Picture,
+    Place,
     Query,
 )
 
@@ -103,6 +107,23 @@ class MemoryStore:
         with self._database.turn:
             return self._history(query)
 
+    async def live(self, query: Query) -> Page:
+        with self._database.turn:
+            fitting = (
+                job
+                for _, job in sorted(self._database.jobs.items(), reverse=True)
+                if (query.cursor is None or job.id < query.cursor)
+                and _fits(job, job.created_at, query)
+            )
+            seen = list(fitting if query.text is None else islice(fitting, query.look_through))
+            floor = None if len(seen) < query.look_through or not query.text else seen[-1].id
+            jobs = [job for job in seen if self._has_text(job, None, query.text)]
+            shown, workers = jobs[: query.limit], self._workers()
+            return Page(
+                items=[job_view(self._live(job), workers) for job in shown],
+                next=shown[-1].id if shown and len(jobs) > query.limit else floor,
+            )
+
     async def seq(self) -> int:
         with self._database.turn:
             return self._seq()
@@ -110,7 +131,21 @@ class MemoryStore:
     async def counts(self) -> dict[str, dict[str, int]]:
         return (await self.picture(waiting=0, ended=0)).counts
 
-    async def picture(self, *, waiting: int = 200, ended: int = 50) -> Picture:
+    async def line(self, queue: str, *, after: Place, limit: int) -> list[JobView]:
+        with self._database.turn:
+            workers = self._workers()
+            behind = [
+                job
+                for job in self._database.jobs.values()
+                if job.queue == queue
+                and job.state is not State.RUNNING
+                and job.position
+                and (job.band, job.position) > (after.band, after.position)
+            ]
+            first = sorted(behind, key=_order)[:limit]
+            return [job_view(self._live(job), workers) for job in first]
+
+    async def picture(self, *, waiting: int = 200, ended: int = 50, lanes: int = 200) -> Picture:
         with self._database.turn:
             database, workers = self._database, self._workers()
             running: list[Job] = []
@@ -124,19 +159,22 @@ class MemoryStore:
                 else:
                     lines.setdefault(job.queue, []).append(job)
             running.sort(key=lambda job: (job.started_at or 0.0, job.id))
+            shown = [job_view(self._live(job), workers) for job in running]
+            first = {
+                queue: [
+                    job_view(self._live(job), workers) for job in sorted(line, key=_order)[:waiting]
+                ]
+                for queue, line in lines.items()
+            }
+            busy = [*shown, *chain(*first.values())]
+            named = set(lanes_of(busy, sorted(database.lanes), lanes))
             return Picture(
                 seq=self._seq(),
                 counts=counts,
-                running=[job_view(self._live(job), workers) for job in running],
-                waiting={
-                    queue: [
-                        job_view(self._live(job), workers)
-                        for job in sorted(line, key=_order)[:waiting]
-                    ]
-                    for queue, line in lines.items()
-                },
+                running=shown,
+                waiting=first,
                 ended=self._history(Query(limit=ended)).items,
-                lanes=self._lanes(None),
+                lanes=[one for one in self._lanes(None) if (one.queue, one.lane) in named],
                 records=dict(database.records),
             )
 
@@ -211,6 +249,29 @@ class MemoryStore:
                     for token, uses in grants.items()
                 ],
                 seq=self._seq(),
+            )
+
+    async def prune(self, pruning: Pruning, since: Pruned) -> Pruned:
+        with self._database.turn:
+            numbers = sorted(self._database.ended)
+            up_to = since.up_to
+            if up_to is None and pruning.keep is not None:
+                if len(numbers) <= pruning.keep:
+                    return Pruned(is_done=True)
+                up_to = numbers[-1 - pruning.keep]
+            last = numbers[-1] if numbers and up_to is None else up_to or 0
+            piece = [n for n in numbers if since.after < n <= last][:PIECE]
+            rows = [self._database.ended[number] for number in piece]
+            old = [r for r in rows if pruning.before is None or r.ended_at < pruning.before]
+            needed = {on for each in self._database.dependencies.values() for on in each}
+            gone = [row for row in old if pruning.fits(row.job) and row.job.id not in needed]
+            if not pruning.dry_run:
+                self._database.prune(gone)
+            return Pruned(
+                jobs=len(gone),
+                after=piece[-1] if piece else since.after,
+                up_to=up_to,
+                is_done=len(piece) < PIECE or not old,
             )
 
     # the leader
@@ -346,15 +407,31 @@ class MemoryStore:
         fitting = (
             row
             for row in self._newest()
-            if (cursor is None or row.number < cursor) and _fits(row, query)
+            if (cursor is None or row.number < cursor) and _fits(row.job, row.ended_at, query)
         )
+        floor = None
+        if query.text is not None:
+            seen = list(islice(fitting, query.look_through))
+            floor = None if len(seen) < query.look_through else seen[-1].number
+            fitting = (row for row in seen if self._has_text(row.job, row.error, query.text))
         rows = list(islice(fitting, query.limit + 1))
         shown = rows[: query.limit]
         workers = self._workers()
         return Page(
             items=[job_view(self._past(row), workers) for row in shown],
-            next=str(shown[-1].number) if shown and len(rows) > query.limit else None,
+            next=_text(shown[-1].number if shown and len(rows) > query.limit else floor),
         )
+
+    def _has_text(self, job: Job, error: str | None, text: str | None) -> bool:
+        if text is None:
+            return True
+        given = self._database.details[job.id].submission
+        # Nobody finds out a secret by looking for it.
+        params = "" if '"secrets"' in given.options else given.params
+        names = " ".join([job.id, job.task, job.lane or ""]).lower()
+        inside = escaped_text(text).lower()
+        texts = (params, given.meta, error or "")
+        return text.lower() in names or any(inside in other.lower() for other in texts)
 
     def _lanes(self, queue: str | None) -> list[LaneView]:
         stored = [lane for lane in self._database.lanes.values() if queue in (None, lane.queue)]
@@ -410,16 +487,19 @@ def _claim(job: Job) -> tuple[Any, ...]:
     )
 
 
-def _fits(row: EndedRow, query: Query) -> bool:
-    job = row.job
+def _fits(job: Job, at: float, query: Query) -> bool:
     return (
         (not query.states or job.state.value in query.states)
         and query.task in (None, job.task)
         and query.queue in (None, job.queue)
         and query.lane in (None, job.lane)
-        and (query.since is None or row.ended_at >= query.since)
-        and (query.until is None or row.ended_at < query.until)
+        and (query.since is None or at >= query.since)
+        and (query.until is None or at < query.until)
     )
+
+
+def _text(number: int | None) -> str | None:
+    return None if number is None else str(number)
 
 
 def _reason_text(reason: Reason | None) -> str | None:

@@ -115,6 +115,20 @@ class MemoryDatabase:
             self.version += 1
             self._sweep(at)
 
+    def prune(self, rows: list[EndedRow]) -> None:
+        """Forget ended jobs with all that is kept of them."""
+        for row in rows:
+            id = row.job.id
+            schedule = self.details[id].submission.schedule
+            firings = self.firings.get(schedule, {}) if schedule is not None else {}
+            for fire_at in sorted(firings)[:-1]:
+                if fire_at <= row.job.created_at and firings[fire_at][0] in (None, id):
+                    del firings[fire_at]
+            del self.ended[row.number], self.ended_numbers[id], self.details[id]
+            self.logs.pop(id, None)
+            self.kept.pop(id, None)
+        self.version += 1
+
     # The order is that of the SQLite commit, for the same reasons.
     def _write(self, changes: Changes, at: float) -> None:
         left = set(changes.left)
@@ -229,12 +243,13 @@ class MemoryDatabase:
 
     def _revive(self, id: JobId) -> None:
         number = self.ended_numbers.get(id)
-        if number is not None:
-            report = self.ended[number].report
-            if report is not None:
-                self._put(self.reports, id, report)
-            self._drop(self.ended, number)
-            self._drop(self.ended_numbers, id)
+        if number is None:
+            raise Clash(f"job {id} is to run again and was pruned meanwhile")
+        report = self.ended[number].report
+        if report is not None:
+            self._put(self.reports, id, report)
+        self._drop(self.ended, number)
+        self._drop(self.ended_numbers, id)
 
     def _end(self, ended: Ended) -> None:
         job = ended.job

@@ -18,6 +18,7 @@ from msgspec import Struct
 from fairlane.core.decisions import Changes, Start
 from fairlane.core.inputs import Submission
 from fairlane.core.job import Job, JobId
+from fairlane.store.pruning import Pruned, Pruning
 from fairlane.store.views import (
     EventView,
     FiringView,
@@ -27,6 +28,7 @@ from fairlane.store.views import (
     Page,
     Payload,
     Picture,
+    Place,
     Query,
 )
 
@@ -87,7 +89,11 @@ class Store(Protocol):
     async def submission(self, job: JobId) -> Submission | None:
         """Return a job's original input, as it was submitted, for another run of it."""
 
-    async def history(self, query: Query) -> Page: ...
+    async def history(self, query: Query) -> Page:
+        """List ended jobs, the newest end first; a cursor is the number of an end."""
+
+    async def live(self, query: Query) -> Page:
+        """List live jobs by descending id, which is the newest first; a cursor is an id."""
 
     async def seq(self) -> int:
         """Return the number of the newest event."""
@@ -97,7 +103,12 @@ class Store(Protocol):
         """Return how many live jobs each queue has, by state."""
         ...
 
-    async def picture(self, *, waiting: int = 200, ended: int = 50) -> Picture: ...
+    async def picture(self, *, waiting: int = 200, ended: int = 50, lanes: int = 200) -> Picture:
+        """Show the present; of the lanes first those of the jobs that run or are shown to wait."""
+
+    async def line(self, queue: str, *, after: Place, limit: int) -> list[JobView]:
+        """Show the jobs that stand in a queue's order behind a place."""
+        ...
 
     async def lanes(self, queue: str | None = None) -> list[LaneView]: ...
 
@@ -115,6 +126,10 @@ class Store(Protocol):
 
     async def image(self, *, queue: str | None = None, limit: int | None = None) -> Image:
         """Read what the core is rebuilt from, as one consistent snapshot."""
+
+    async def prune(self, pruning: Pruning, since: Pruned) -> Pruned:
+        """Forget a piece of the history for good; pass on what the piece before came to."""
+        ...
 
     # the leader
     async def lead(self) -> int | None:

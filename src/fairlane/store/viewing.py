@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
+from itertools import chain, islice
 from statistics import median
 from typing import Any, Final, TypeVar
 
@@ -22,6 +23,7 @@ from fairlane.store.views import (
 )
 
 T = TypeVar("T")
+LaneKey = tuple[str, str]  # queue and lane
 
 MASK: Final = "**********"
 LATELY: Final = 2_000  # how many of the newest ended jobs tell how long a task takes
@@ -209,6 +211,12 @@ def lane_views(lanes: Iterable[LaneFacts], active: Iterable[ActiveJob]) -> list[
     return [_lane_view(key, stored.get(key), live.get(key)) for key in sorted({**stored, **live})]
 
 
+def lanes_of(jobs: Iterable[JobView], stored: Iterable[LaneKey], limit: int) -> list[LaneKey]:
+    """Choose which lanes a picture shows: those of its jobs, then others that are stored."""
+    busy = ((job.queue, job.lane) for job in jobs if job.lane is not None)
+    return list(islice(dict.fromkeys(chain(busy, stored)), limit))
+
+
 def _lane_view(key: tuple[str, str], lane: LaneFacts | None, active: ActiveJob | None) -> LaneView:
     if active is not None:
         holds = active.state in (State.RUNNING, State.INTERRUPTED)
@@ -236,6 +244,16 @@ def cursor_of(query: Query) -> int | None:
         raise BadSetting(
             f'"{query.cursor}" is not a cursor; pass what `next` of the page before said'
         ) from None
+
+
+def window_of(query: Query) -> Query:
+    """Ask for what is looked through for a text, and no further."""
+    return msgspec.structs.replace(query, text=None, limit=query.look_through - 1)
+
+
+def escaped_text(text: str) -> str:
+    """Return a text as it stands inside of a stored JSON text."""
+    return msgspec.json.encode(text).decode()[1:-1]
 
 
 def medians(seconds: Iterable[tuple[str, float]]) -> dict[str, float]:

@@ -1,11 +1,13 @@
 """What a reader sees of what is stored."""
 
+import re
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 
 from msgspec import Struct, field
 
 from fairlane.core.job import JobId, Reason
+from fairlane.core.lifecycle import Priority
 
 
 def instant(seconds: float | None) -> datetime | None:
@@ -122,8 +124,37 @@ class Page(Struct):
     next: str | None
 
 
+class Place(Struct, frozen=True):
+    """Where a job stands in the order of its queue."""
+
+    band: int
+    position: str
+
+    @classmethod
+    def of(cls, job: JobView) -> "Place":
+        return cls(Priority[job.priority.upper()], job.position or "")
+
+    @classmethod
+    def read(cls, text: str) -> "Place | None":
+        """Return the place that a text tells, as `str` wrote it; None if it tells none."""
+        found = re.fullmatch(r"(?P<band>[0-9])\.(?P<position>[0-9a-f]{1,1000})", text)
+        return found and cls(int(found["band"]), found["position"])
+
+    def __str__(self) -> str:
+        return f"{self.band}.{self.position}"
+
+
+FRONT: Final = Place(-1, "")  # before everybody
+
+
 class Query(Struct, kw_only=True):
-    """Which ended jobs to list, newest end first. Empty fields do not narrow."""
+    """Which jobs to list, the newest first. Empty fields do not narrow.
+
+    `since` and `until` are about the end of a job, or about its submission while it is live.
+    `text` is looked for in ids, tasks, lanes, parameters, meta and errors, whatever its case. That
+    takes time, so a page is made of so many jobs at most (`look_through`), and may be short or
+    empty though there is a next one.
+    """
 
     states: tuple[str, ...] = ()
     task: str | None = None
@@ -131,6 +162,8 @@ class Query(Struct, kw_only=True):
     lane: str | None = None
     since: float | None = None
     until: float | None = None
+    text: str | None = None
+    look_through: int = 20_000
     limit: int = 50
     cursor: str | None = None
 

@@ -254,6 +254,11 @@ STATEMENTS: Final[tuple[tuple[str, str], ...]] = (
         "AND ended.report IS NOT NULL ON CONFLICT (job) DO UPDATE SET body = excluded.body",
     ),
     ("revived", _delete("ended", "id", "revived")),
+    (  # one that was pruned meanwhile breaks the commit: NULL is no body
+        "revived",
+        f"INSERT INTO fairlane.report (job, body) SELECT e.value, NULL FROM {_texts('revived')} "
+        "WHERE (SELECT id FROM fairlane.detail WHERE detail.id = e.value) IS NULL",
+    ),
     ("forgotten", _delete_rows("kept", ("job", "name"), "forgotten")),
     ("kept", _replace("kept", "kept", ("job", "name", "body"), key=2)),
     ("ended", _ENDED),

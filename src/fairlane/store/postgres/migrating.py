@@ -18,9 +18,18 @@ from fairlane.store.postgres.troubles import translated
 @cache
 def migrations() -> tuple[str, ...]:
     """Return the scripts in order; the first makes an empty schema version 1."""
+    return tuple(script for _, script in _named())
+
+
+def migration_names() -> tuple[str, ...]:
+    """Return what the steps are called, in the same order."""
+    return tuple(name.removesuffix(".sql") for name, _ in _named())
+
+
+def _named() -> list[tuple[str, str]]:
     folder = files("fairlane.store.postgres") / "migrations"
-    named = sorted((item.name, item) for item in folder.iterdir() if item.name.endswith(".sql"))
-    return tuple(item.read_text(encoding="utf-8") for _, item in named)
+    scripts = (item for item in folder.iterdir() if item.name.endswith(".sql"))
+    return sorted((item.name, item.read_text(encoding="utf-8")) for item in scripts)
 
 
 async def migrate(connection: Connection, address: Address) -> None:
@@ -28,7 +37,7 @@ async def migrate(connection: Connection, address: Address) -> None:
     known = len(migrations())
     with translated(address):
         async with connection.transaction():
-            version = await _version(connection, address)
+            version = await version_of(connection, address)
             if version == known and await _can_commit(connection, address):
                 return
         async with connection.transaction():
@@ -36,7 +45,7 @@ async def migrate(connection: Connection, address: Address) -> None:
                 "SELECT pg_advisory_xact_lock($1)", address.lock_key("migration")
             )
             # Another process may have done it while this one waited for the lock.
-            version = await _version(connection, address)
+            version = await version_of(connection, address)
             if version is None:
                 await _make_schema(connection, address)
             for number, script in enumerate(migrations()[version or 0 :], (version or 0) + 1):
@@ -70,7 +79,7 @@ async def _can_commit(connection: Connection, address: Address) -> bool:
     return await connection.fetchval(_FUNCTION, address.schema, FUNCTION_NAME) is True
 
 
-async def _version(connection: Connection, address: Address) -> int | None:
+async def version_of(connection: Connection, address: Address) -> int | None:
     """Return the version of the schema; None if it is not ours yet."""
     if not await connection.fetchval(_RELATION, address.schema, "migration"):
         return None

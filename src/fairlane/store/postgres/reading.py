@@ -4,6 +4,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import chain
 from operator import attrgetter
 from typing import Any
 
@@ -28,10 +29,13 @@ from fairlane.store.viewing import (
     WorkerName,
     created_view,
     cursor_of,
+    escaped_text,
     job_view,
     lane_views,
+    lanes_of,
     medians,
     submissions_in,
+    window_of,
     worker_names,
 )
 from fairlane.store.views import (
@@ -43,6 +47,7 @@ from fairlane.store.views import (
     Page,
     Payload,
     Picture,
+    Place,
     Query,
 )
 
@@ -86,13 +91,32 @@ class Reading:
         return worker_names(await self.records("worker"))
 
     async def history(self, query: Query) -> Page:
-        numbers, values = history_numbers(query)
+        floor = None if query.text is None else await self._floor(history_numbers(window_of(query)))
+        numbers, values = history_numbers(query, floor)
         rows = await self._rows(statements.HISTORY.format(numbers=numbers), *values)
         workers = await self._workers()
         shown = rows[: query.limit]
         return Page(
             items=[job_view(facts_in(row[1:]), workers) for row in map(tuple, shown)],
-            next=str(shown[-1][0]) if shown and len(rows) > query.limit else None,
+            next=str(shown[-1][0]) if shown and len(rows) > query.limit else floor and str(floor),
+        )
+
+    async def live(self, query: Query) -> Page:
+        floor = None if query.text is None else await self._floor(live_ids(window_of(query)))
+        ids, values = live_ids(query, floor)
+        rows = await self._rows(statements.LISTED.format(ids=ids), *values)
+        workers = await self._workers()
+        shown = [facts_in(row) for row in rows[: query.limit]]
+        return Page(
+            items=[job_view(facts, workers) for facts in shown],
+            next=shown[-1].id if shown and len(rows) > query.limit else floor,
+        )
+
+    async def _floor(self, window: tuple[str, list[Any]]) -> Any:
+        """Return the last of a window that is full; None if nothing comes after it."""
+        sql, values = window
+        return await self._value(
+            f"SELECT * FROM ({sql}) seen LIMIT 1 OFFSET ${len(values)} - 1", *values
         )
 
     async def counts(self) -> dict[str, dict[str, int]]:
@@ -101,29 +125,41 @@ class Reading:
             by_queue.setdefault(queue, {})[state] = amount
         return by_queue
 
-    async def picture(self, *, waiting: int, ended: int) -> Picture:
+    async def picture(self, *, waiting: int, ended: int, lanes: int) -> Picture:
         kept = await self.all_records()
         workers = worker_names(
             {name: body for (kind, name), body in kept.items() if kind == "worker"}
         )
         by_queue = await self.counts()
-        running = await self._rows(statements.RUNNING_JOBS)
+        rows = await self._rows(statements.RUNNING_JOBS)
+        running = [job_view(facts_in(row), workers) for row in rows]
         first = {
-            queue: await self._rows(statements.WAITING_JOBS, queue, waiting) for queue in by_queue
+            queue: [job_view(facts_in(row), workers) for row in rows]
+            for queue in by_queue
+            if (rows := await self._rows(statements.WAITING_JOBS, queue, waiting))
         }
         return Picture(
             seq=await self.last_seq(),
             counts=by_queue,
-            running=[job_view(facts_in(row), workers) for row in running],
-            waiting={
-                queue: [job_view(facts_in(row), workers) for row in rows]
-                for queue, rows in first.items()
-                if rows
-            },
+            running=running,
+            waiting=first,
             ended=(await self.history(Query(limit=ended))).items,
-            lanes=await self.lanes(None),
+            lanes=await self._lanes_shown([*running, *chain(*first.values())], lanes),
             records=kept,
         )
+
+    async def line(self, queue: str, *, after: Place, limit: int) -> list[JobView]:
+        workers = await self._workers()
+        rows = await self._rows(statements.LINE, queue, after.band, after.position, limit)
+        return [job_view(facts_in(row), workers) for row in rows]
+
+    async def _lanes_shown(self, jobs: list[JobView], limit: int) -> list[LaneView]:
+        known = [(queue, lane) for queue, lane in await self._rows(statements.LANE_NAMES, limit)]
+        shown = lanes_of(jobs, known, limit)
+        named = [queue for queue, _ in shown], [lane for _, lane in shown]
+        stored = await self._rows(statements.LANES_NAMED, *named)
+        active = await self._rows(statements.ACTIVE_NAMED, *named)
+        return _lane_views(stored, active)
 
     async def lanes(self, queue: str | None) -> list[LaneView]:
         if queue is None:
@@ -132,10 +168,7 @@ class Reading:
         else:
             stored = await self._rows(statements.LANES_OF_QUEUE, queue)
             active = await self._rows(statements.ACTIVE_OF_QUEUE, queue)
-        return lane_views(
-            [LaneFacts(*row) for row in stored],
-            [ActiveJob(queue, lane, id, State(state)) for queue, lane, id, state in active],
-        )
+        return _lane_views(stored, active)
 
     async def events(self, after: int, limit: int) -> list[EventView] | None:
         rows = await self._rows(statements.EVENTS, after, limit)
@@ -239,10 +272,52 @@ class Reading:
         }
 
 
-def history_numbers(query: Query) -> tuple[str, list[Any]]:
-    """Return the SQL that finds the numbers of one page, and one more that tells of a next page."""
+def _lane_views(stored: Sequence[Any], active: Sequence[Any]) -> list[LaneView]:
+    return lane_views(
+        [LaneFacts(*row) for row in stored],
+        [ActiveJob(queue, lane, id, State(state)) for queue, lane, id, state in active],
+    )
+
+
+def live_ids(query: Query, floor: str | None = None) -> tuple[str, list[Any]]:
+    """Return the SQL that finds the ids of one page, and one more that tells of a next page."""
+    compared = {
+        "task =": query.task,
+        "queue =": query.queue,
+        "lane =": query.lane,
+        "created_at >=": query.since,
+        "created_at <": query.until,
+        "id <": query.cursor,
+        "id >=": floor,
+    }
+    conditions, values = _narrowed(query, compared, statements.LIVE_HAS_TEXT)
+    if query.states:
+        conditions.append(_state_in(query))
+    values.append(query.limit + 1)
+    where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
+    return f"SELECT id FROM fairlane.live {where} ORDER BY id DESC LIMIT ${len(values)}", values
+
+
+def _narrowed(query: Query, compared: dict[str, Any], has_text: str) -> tuple[list[str], list[Any]]:
     conditions: list[str] = []
     values: list[Any] = []
+    if query.text is not None:
+        values += [query.text, escaped_text(query.text)]
+        conditions.append(has_text)
+    for comparison, value in compared.items():
+        if value is not None:
+            values.append(value)
+            conditions.append(f"{comparison} ${len(values)}")
+    return conditions, values
+
+
+def _state_in(query: Query) -> str:
+    known = [repr(state.value) for state in State if state.value in query.states]
+    return f"state IN ({', '.join(known)})"
+
+
+def history_numbers(query: Query, floor: int | None = None) -> tuple[str, list[Any]]:
+    """Return the SQL that finds the numbers of one page, and one more that tells of a next page."""
     compared = {
         "task =": query.task,
         "queue =": query.queue,
@@ -250,11 +325,9 @@ def history_numbers(query: Query) -> tuple[str, list[Any]]:
         "ended_at >=": query.since,
         "ended_at <": query.until,
         "number <": cursor_of(query),
+        "number >=": floor,
     }
-    for comparison, value in compared.items():
-        if value is not None:
-            values.append(value)
-            conditions.append(f"{comparison} ${len(values)}")
+    conditions, values = _narrowed(query, compared, statements.ENDED_HAS_TEXT)
     values.append(query.limit + 1)
     end = f"ORDER BY number DESC LIMIT ${len(values)}"
     known = [state for state in State if state.value in query.states]
@@ -267,7 +340,7 @@ def history_numbers(query: Query) -> tuple[str, list[Any]]:
         together = " UNION ALL ".join(walks or [_walk(["false", *conditions], end)])
         return f"SELECT number FROM ({together}) walks {end}", values
     if query.states:
-        conditions.append(f"state IN ({', '.join(repr(state.value) for state in known)})")
+        conditions.append(_state_in(query))
     return _walk(conditions, end), values
 
 

@@ -67,12 +67,23 @@ SELECT {_LIVE} FROM (
 ) first JOIN fairlane.live ON live.id = first.id {_WITH_DETAIL}
 ORDER BY live.position = '', live.band, live.position, live.id
 """
+LINE: Final = f"""
+SELECT {_LIVE} FROM (
+    SELECT id FROM fairlane.job
+    WHERE queue = $1 AND position > '' AND (band, position) > ($2, $3) AND {_IS_WAITING}
+    ORDER BY queue, band, position LIMIT $4
+) line JOIN fairlane.live ON live.id = line.id {_WITH_DETAIL}
+ORDER BY live.band, live.position
+"""
 COUNTS: Final = """
 SELECT queue, state, count(*) AS amount FROM fairlane.live GROUP BY queue, state
 """
 _LANES: Final = "SELECT queue, lane, status, last_job, checkpoint, params FROM fairlane.lane"
 LANES: Final = _LANES
 LANES_OF_QUEUE: Final = f"{_LANES} WHERE queue = $1"
+_NAMED: Final = "(queue, lane) IN (SELECT * FROM unnest($1::text[], $2::text[]))"
+LANES_NAMED: Final = f"{_LANES} WHERE {_NAMED}"
+LANE_NAMES: Final = "SELECT queue, lane FROM fairlane.lane ORDER BY queue, lane LIMIT $1"
 # The least of these texts is that of the job which stands for its lane. A space sorts before every
 # character of a position, so that a shorter one comes first; one that waits for others has none.
 _ACTIVE: Final = """
@@ -93,12 +104,33 @@ FROM ({active}) active JOIN fairlane.live ON live.id = active.job
 """
 ACTIVE: Final = _ACTIVE_JOBS.format(active=_ACTIVE.format(narrowed=""))
 ACTIVE_OF_QUEUE: Final = _ACTIVE_JOBS.format(active=_ACTIVE.format(narrowed="AND queue = $1"))
+ACTIVE_NAMED: Final = _ACTIVE_JOBS.format(active=_ACTIVE.format(narrowed=f"AND {_NAMED}"))
 HISTORY: Final = f"""
 SELECT ended.number, {_ENDED}
 FROM ({{numbers}}) found JOIN fairlane.ended ON ended.number = found.number
 JOIN fairlane.detail ON detail.id = ended.id
 ORDER BY ended.number DESC
 """
+LISTED: Final = f"""
+SELECT {_LIVE} FROM ({{ids}}) found JOIN fairlane.live ON live.id = found.id {_WITH_DETAIL}
+ORDER BY live.id DESC
+"""
+# Nobody finds out a secret by looking for it: parameters that hold one are not looked through.
+_HAS_TEXT: Final = """(
+    strpos(lower(concat_ws(' ', {table}.id, {table}.task, {table}.lane)), lower($1)) > 0
+    OR EXISTS (
+        SELECT FROM fairlane.detail WHERE detail.id = {table}.id AND (
+            strpos(lower(detail.meta), lower($2)) > 0 OR (
+                strpos(detail.options, '"secrets"') = 0
+                AND strpos(lower(detail.params), lower($2)) > 0
+            )
+        )
+    )
+"""
+LIVE_HAS_TEXT: Final = _HAS_TEXT.format(table="live") + ")"
+ENDED_HAS_TEXT: Final = (
+    _HAS_TEXT.format(table="ended") + "OR strpos(lower(ended.error), lower($2)) > 0)"
+)
 # As many pages as hold so many events.
 EVENTS: Final = """
 SELECT ends.oldest, ends.newest, page.body FROM (

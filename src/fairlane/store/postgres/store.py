@@ -36,10 +36,12 @@ from fairlane.store.postgres.leasing import PostgresLease
 from fairlane.store.postgres.listening import Listener
 from fairlane.store.postgres.migrating import migrate
 from fairlane.store.postgres.pooling import Pool
+from fairlane.store.postgres.pruning import prune
 from fairlane.store.postgres.reading import Reading
 from fairlane.store.postgres.taking import Beginning
 from fairlane.store.postgres.troubles import translated
 from fairlane.store.protocol import Image, InboxRow, Writing
+from fairlane.store.pruning import Pruned, Pruning
 from fairlane.store.shared import INBOX, NEWS, Message
 from fairlane.store.views import (
     EventView,
@@ -50,6 +52,7 @@ from fairlane.store.views import (
     Page,
     Payload,
     Picture,
+    Place,
     Query,
 )
 
@@ -80,6 +83,7 @@ class PostgresStore:
     ) -> None:
         self._address = Address(address)
         self.address = str(self._address)
+        self.schema = self._address.schema
         self._broom = Broom(keep_events=keep_events, keep_seconds=keep_seconds)
         self._begin()
 
@@ -199,14 +203,22 @@ class PostgresStore:
     async def history(self, query: Query) -> Page:
         return await self._view(lambda reading: reading.history(query))
 
+    async def live(self, query: Query) -> Page:
+        return await self._view(lambda reading: reading.live(query))
+
     async def seq(self) -> int:
         return await self._ask(Reading.last_seq)
 
     async def counts(self) -> dict[str, dict[str, int]]:
         return await self._ask(Reading.counts)
 
-    async def picture(self, *, waiting: int = 200, ended: int = 50) -> Picture:
-        return await self._view(lambda reading: reading.picture(waiting=waiting, ended=ended))
+    async def picture(self, *, waiting: int = 200, ended: int = 50, lanes: int = 200) -> Picture:
+        return await self._view(
+            lambda reading: reading.picture(waiting=waiting, ended=ended, lanes=lanes)
+        )
+
+    async def line(self, queue: str, *, after: Place, limit: int) -> list[JobView]:
+        return await self._view(lambda reading: reading.line(queue, after=after, limit=limit))
 
     async def lanes(self, queue: str | None = None) -> list[LaneView]:
         return await self._view(lambda reading: reading.lanes(queue))
@@ -228,6 +240,10 @@ class PostgresStore:
 
     async def image(self, *, queue: str | None = None, limit: int | None = None) -> Image:
         return await self._view(lambda reading: reading.image(queue=queue, limit=limit))
+
+    async def prune(self, pruning: Pruning, since: Pruned) -> Pruned:
+        address = self._address
+        return await self._pool.run(lambda connection: prune(connection, address, pruning, since))
 
     async def leader(self) -> str | None:
         sql = self._address.sql(statements.LEADER)

@@ -133,6 +133,11 @@ STATEMENTS: Final[tuple[tuple[str, str], ...]] = (
         "WHERE id IN (SELECT value FROM json_each(NEW.revived)) AND report IS NOT NULL",
     ),
     ("revived", _delete("ended", "id", "revived")),
+    (  # one that was pruned meanwhile breaks the commit: NULL is no body
+        "revived",
+        "INSERT INTO report (job, body) SELECT value, NULL FROM json_each(NEW.revived) "
+        "WHERE (SELECT id FROM detail WHERE detail.id = value) IS NULL",
+    ),
     (
         "forgotten",
         "DELETE FROM kept WHERE (job, name) IN "

@@ -14,7 +14,7 @@ NETWORK: Final = frozenset(
     }
 )  # fmt: skip
 
-_MOUNTS: Final = Path("/proc/self/mountinfo")
+MOUNTS: Final = Path("/proc/self/mountinfo")
 
 
 def refuse_network_file_system(path: Path, *, mounts: str | None = None) -> None:
@@ -24,7 +24,7 @@ def refuse_network_file_system(path: Path, *, mounts: str | None = None) -> None
     """
     if mounts is None:
         try:
-            mounts = _MOUNTS.read_text()
+            mounts = MOUNTS.read_text()
         except OSError:
             return
     kind = kind_of_mount(path, mounts)

@@ -8,6 +8,7 @@ from typing import Final
 import apsw
 
 from fairlane.errors import SchemaTooNew, StoreUnavailable
+from fairlane.store.sqlite.troubles import translated
 
 APPLICATION_ID: Final = 0x46616972  # "Fair", so that a file can be told from any other database
 
@@ -15,20 +16,29 @@ APPLICATION_ID: Final = 0x46616972  # "Fair", so that a file can be told from an
 @cache
 def migrations() -> tuple[str, ...]:
     """Return the scripts in order; the first makes an empty file version 1."""
+    return tuple(script for _, script in _named())
+
+
+def migration_names() -> tuple[str, ...]:
+    """Return what the steps are called, in the same order."""
+    return tuple(name.removesuffix(".sql") for name, _ in _named())
+
+
+def _named() -> list[tuple[str, str]]:
     folder = files("fairlane.store.sqlite") / "migrations"
-    named = sorted((item.name, item) for item in folder.iterdir() if item.name.endswith(".sql"))
-    return tuple(item.read_text(encoding="utf-8") for _, item in named)
+    scripts = (item for item in folder.iterdir() if item.name.endswith(".sql"))
+    return sorted((item.name, item.read_text(encoding="utf-8")) for item in scripts)
 
 
 def migrate(connection: apsw.Connection, path: Path) -> None:
     """Apply what is missing, all of it or nothing."""
     known = len(migrations())
-    if _version(connection, path) == known:
+    if version_of(connection, path) == known:
         return
     connection.execute("BEGIN IMMEDIATE")
     try:
         # Another process may have done it while this one waited for the lock.
-        version = _version(connection, path)
+        version = version_of(connection, path)
         for script in migrations()[version:]:
             connection.execute(script)
         connection.pragma("application_id", APPLICATION_ID)
@@ -42,16 +52,28 @@ def migrate(connection: apsw.Connection, path: Path) -> None:
 
 def refuse_others(path: Path) -> None:
     """Raise if the file is not ours to use, before anything is set that would change it."""
+    if path.exists():
+        connection = apsw.Connection(str(path))
+        try:
+            version_of(connection, path)
+        finally:
+            connection.close()
+
+
+def stored_version(path: Path) -> int:
+    """Return the version of a file's schema, 0 where there is none; nothing is changed."""
     if not path.exists():
-        return
-    connection = apsw.Connection(str(path))
-    try:
-        _version(connection, path)
-    finally:
-        connection.close()
+        return 0
+    with translated(path):
+        connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+        try:
+            return version_of(connection, path)
+        finally:
+            connection.close()
 
 
-def _version(connection: apsw.Connection, path: Path) -> int:
+def version_of(connection: apsw.Connection, path: Path) -> int:
+    """Return the version of the schema, or raise if it is another program's or a later one."""
     version = int(connection.pragma("user_version"))
     # Tables first: another process may be making them now, and it signs in the same transaction.
     tables = connection.execute("SELECT count(*) FROM sqlite_schema").get

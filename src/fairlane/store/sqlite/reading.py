@@ -4,6 +4,7 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from itertools import chain
 from operator import attrgetter
 from typing import Any
 
@@ -25,10 +26,13 @@ from fairlane.store.viewing import (
     WorkerName,
     created_view,
     cursor_of,
+    escaped_text,
     job_view,
     lane_views,
+    lanes_of,
     medians,
     submissions_in,
+    window_of,
     worker_names,
 )
 from fairlane.store.views import (
@@ -40,6 +44,7 @@ from fairlane.store.views import (
     Page,
     Payload,
     Picture,
+    Place,
     Query,
 )
 
@@ -71,21 +76,78 @@ def jobs(connection: apsw.Connection, ids: Sequence[JobId]) -> dict[JobId, JobVi
 
 
 def history(connection: apsw.Connection, query: Query) -> Page:
-    numbers, values = history_numbers(query)
+    floor = None if query.text is None else _floor(connection, *history_numbers(window_of(query)))
+    numbers, values = history_numbers(query, floor)
     sql = statements.HISTORY.format(numbers=numbers)
     rows = fetched(connection, tuple[int, Facts], sql, *values)
     workers = _workers(connection)
     shown = rows[: query.limit]
     return Page(
         items=[job_view(facts, workers) for _, facts in shown],
-        next=str(shown[-1][0]) if shown and len(rows) > query.limit else None,
+        next=str(shown[-1][0]) if shown and len(rows) > query.limit else floor and str(floor),
     )
 
 
-def history_numbers(query: Query) -> tuple[str, list[Any]]:
-    """Return the SQL that finds the numbers of one page, and one more that tells of a next page."""
+def live(connection: apsw.Connection, query: Query) -> Page:
+    floor = None if query.text is None else _floor(connection, *live_ids(window_of(query)))
+    ids, values = live_ids(query, floor)
+    rows = fetched(connection, Facts, statements.LISTED.format(ids=ids), *values)
+    workers = _workers(connection)
+    shown = rows[: query.limit]
+    return Page(
+        items=[job_view(facts, workers) for facts in shown],
+        next=shown[-1].id if shown and len(rows) > query.limit else floor,
+    )
+
+
+def _floor(connection: apsw.Connection, window: str, values: list[Any]) -> Any:
+    """Return the last of a window that is full; None if nothing comes after it."""
+    last = f"SELECT * FROM ({window}) LIMIT 1 OFFSET ?{len(values)} - 1"
+    return connection.execute(last, values).get
+
+
+def live_ids(query: Query, floor: str | None = None) -> tuple[str, list[Any]]:
+    """Return the SQL that finds the ids of one page, and one more that tells of a next page."""
+    compared = {
+        "task =": query.task,
+        "queue =": query.queue,
+        "lane =": query.lane,
+        "created_at >=": query.since,
+        "created_at <": query.until,
+        "id <": query.cursor,
+        "id >=": floor,
+    }
+    conditions, values = _narrowed(query, compared, statements.LIVE_HAS_TEXT)
+    if query.states:
+        conditions.append(_state_in(query))
+    values.append(query.limit + 1)
+    where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
+    # Those that run are few: to sort them is less than to walk past all that wait.
+    order = "+id" if query.states == ("running",) else "id"
+    return f"SELECT id FROM job {where} ORDER BY {order} DESC LIMIT ?{len(values)}", values
+
+
+def _narrowed(query: Query, compared: dict[str, Any], has_text: str) -> tuple[list[str], list[Any]]:
     conditions: list[str] = []
     values: list[Any] = []
+    if query.text is not None:
+        values += [query.text, escaped_text(query.text)]
+        conditions.append(has_text)
+    for comparison, value in compared.items():
+        if value is not None:
+            values.append(value)
+            conditions.append(f"{comparison} ?{len(values)}")
+    return conditions, values
+
+
+def _state_in(query: Query) -> str:
+    """Name the states; SQLite knows that an index fits only if a single one is named so."""
+    known = [repr(state.value) for state in State if state.value in query.states]
+    return f"state = {known[0]}" if len(known) == 1 else f"state IN ({', '.join(known)})"
+
+
+def history_numbers(query: Query, floor: int | None = None) -> tuple[str, list[Any]]:
+    """Return the SQL that finds the numbers of one page, and one more that tells of a next page."""
     compared = {
         "task =": query.task,
         "queue =": query.queue,
@@ -93,11 +155,9 @@ def history_numbers(query: Query) -> tuple[str, list[Any]]:
         "ended_at >=": query.since,
         "ended_at <": query.until,
         "number <": cursor_of(query),
+        "number >=": floor,
     }
-    for comparison, value in compared.items():
-        if value is not None:
-            values.append(value)
-            conditions.append(f"{comparison} ?{len(values)}")
+    conditions, values = _narrowed(query, compared, statements.ENDED_HAS_TEXT)
     values.append(query.limit + 1)
     end = f"ORDER BY number DESC LIMIT ?{len(values)}"
     known = [state for state in State if state.value in query.states]
@@ -110,7 +170,7 @@ def history_numbers(query: Query) -> tuple[str, list[Any]]:
         together = " UNION ALL ".join(walks or ["SELECT NULL AS number LIMIT 0"])
         return f"SELECT * FROM ({together}) {end}", values
     if query.states:
-        conditions.append(f"state IN ({', '.join(repr(state.value) for state in known)})")
+        conditions.append(_state_in(query))
     return _walk(conditions, end), values
 
 
@@ -126,28 +186,56 @@ def counts(connection: apsw.Connection) -> dict[str, dict[str, int]]:
     return by_queue
 
 
-def picture(connection: apsw.Connection, *, waiting: int, ended: int) -> Picture:
+def picture(connection: apsw.Connection, *, waiting: int, ended: int, lanes: int) -> Picture:
     kept = all_records(connection)
     workers = worker_names({name: body for (kind, name), body in kept.items() if kind == "worker"})
     by_queue = counts(connection)
-    running = fetched(connection, Facts, statements.RUNNING_JOBS)
+    running = [
+        job_view(facts, workers) for facts in fetched(connection, Facts, statements.RUNNING_JOBS)
+    ]
     first = {
-        queue: fetched(connection, Facts, statements.WAITING_JOBS, queue, waiting)
+        queue: [job_view(facts, workers) for facts in rows]
         for queue in by_queue
+        if (rows := fetched(connection, Facts, statements.WAITING_JOBS, queue, waiting))
     }
     return Picture(
         seq=last_seq(connection),
         counts=by_queue,
-        running=[job_view(facts, workers) for facts in running],
-        waiting={
-            queue: [job_view(facts, workers) for facts in rows]
-            for queue, rows in first.items()
-            if rows
-        },
+        running=running,
+        waiting=first,
         ended=history(connection, Query(limit=ended)).items,
-        lanes=lanes(connection, None),
+        lanes=_lanes_shown(connection, [*running, *chain(*first.values())], lanes),
         records=kept,
     )
+
+
+def line(connection: apsw.Connection, *, queue: str, after: Place, limit: int) -> list[JobView]:
+    workers = _workers(connection)
+    rows = fetched(connection, Facts, statements.LINE, queue, after.band, after.position, limit)
+    return [job_view(facts, workers) for facts in rows]
+
+
+def _lanes_shown(connection: apsw.Connection, jobs: list[JobView], limit: int) -> list[LaneView]:
+    """Show lanes by what is known of their jobs already; only of the others all jobs are looked at.
+
+    The first job that is shown of a lane stands for it, unless one further back holds it.
+    """
+    known = fetched(connection, tuple[str, str], statements.LANE_NAMES, limit)
+    names = lanes_of(jobs, known, limit)
+    named = msgspec.json.encode(names).decode()
+    shown = {(job.queue, job.lane): job for job in reversed(jobs)}
+    held = fetched(connection, ActiveJob, statements.HOLDERS_NAMED, named)
+    active = {(job.queue, job.lane): job for job in held}
+    for key in names:
+        if key in shown and (key not in active or shown[key].state == State.RUNNING):
+            active[key] = ActiveJob(*key, shown[key].id, State(shown[key].state))
+    others = [key for key in names if key not in active]
+    if others:
+        rest = msgspec.json.encode(others).decode()
+        found = fetched(connection, ActiveJob, statements.ACTIVE_NAMED, rest)
+        active |= {(job.queue, job.lane): job for job in found}
+    stored = fetched(connection, LaneFacts, statements.LANES_NAMED, named)
+    return lane_views(stored, active.values())
 
 
 def lanes(connection: apsw.Connection, queue: str | None) -> list[LaneView]:

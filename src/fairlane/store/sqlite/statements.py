@@ -64,9 +64,20 @@ SELECT json_group_array({_LIVE} ORDER BY job.position = '', job.band, job.positi
     LIMIT ?2
 ) first CROSS JOIN job ON job.id = first.id {_WITH_DETAIL}
 """
+LINE: Final = f"""
+SELECT json_group_array({_LIVE} ORDER BY job.band, job.position) FROM (
+    SELECT id FROM job
+    WHERE queue = ?1 AND state <> 'running' AND position > '' AND (band, position) > (?2, ?3)
+    ORDER BY band, position LIMIT ?4
+) line CROSS JOIN job ON job.id = line.id {_WITH_DETAIL}
+"""
+# Most jobs are queued, and to count them apart takes no sorting: the index has them by queue.
 COUNTS: Final = """
 SELECT json_group_array(json_array(queue, state, amount)) FROM (
-    SELECT queue, state, count(*) AS amount FROM job WHERE state <> 'running'
+    SELECT queue, 'queued' AS state, sum(state = 'queued') AS amount
+    FROM job WHERE state <> 'running' GROUP BY queue HAVING amount > 0
+    UNION ALL
+    SELECT queue, state, count(*) FROM job WHERE state <> 'running' AND state <> 'queued'
     GROUP BY queue, state
     UNION ALL
     SELECT queue, 'running', count(*) FROM job WHERE state = 'running' GROUP BY queue
@@ -76,6 +87,13 @@ LANES: Final = """
 SELECT json_group_array(json_array(queue, lane, status, last_job, checkpoint, params)) FROM lane
 """
 LANES_OF_QUEUE: Final = LANES + "WHERE queue = ?1"
+_NAMED: Final = "IN (SELECT value ->> 0, value ->> 1 FROM json_each(?1))"
+LANES_NAMED: Final = f"{LANES} WHERE (queue, lane) {_NAMED}"
+LANE_NAMES: Final = """
+SELECT json_group_array(json_array(queue, lane)) FROM (
+    SELECT queue, lane FROM lane ORDER BY queue, lane LIMIT ?1
+)
+"""
 # With min(), SQLite gives the other columns of the row that has it. A space sorts before every
 # character of a position, so that a shorter one comes first; one that waits for others has none.
 _ACTIVE: Final = """
@@ -97,11 +115,35 @@ SELECT json_group_array(json_array(queue, lane, id, state)) FROM (
 """
 ACTIVE: Final = _ACTIVE.format(narrowed="")
 ACTIVE_OF_QUEUE: Final = _ACTIVE.format(narrowed="AND queue = ?1")
+HOLDERS_NAMED: Final = f"""
+SELECT json_group_array(json_array(queue, lane, id, state)) FROM job
+WHERE state <> 'running' AND lane IS NOT NULL AND holds_lane = 1 AND (+queue, +lane) {_NAMED}
+"""
+# The plus signs have the index of what waits gone through once, not once for each lane.
+ACTIVE_NAMED: Final = _ACTIVE.format(narrowed=f"AND (+queue, +lane) {_NAMED}")
 HISTORY: Final = f"""
 SELECT json_group_array(json_array(ended.number, {_ENDED}) ORDER BY ended.number DESC)
 FROM ({{numbers}}) found CROSS JOIN ended ON ended.number = found.number
 JOIN detail ON detail.id = ended.id
 """
+LISTED: Final = f"""
+SELECT json_group_array({_LIVE} ORDER BY job.id DESC)
+FROM ({{ids}}) found CROSS JOIN job ON job.id = found.id {_WITH_DETAIL}
+"""
+# Nobody finds out a secret by looking for it: parameters that hold one are not looked through.
+_HAS_TEXT: Final = """(
+    instr(lower({table}.id || ' ' || {table}.task || ' ' || coalesce({table}.lane, '')), lower(?1))
+    OR EXISTS (
+        SELECT 1 FROM detail WHERE detail.id = {table}.id AND (
+            instr(lower(detail.meta), lower(?2))
+            OR (instr(detail.options, '"secrets"') = 0 AND instr(lower(detail.params), lower(?2)))
+        )
+    )
+"""
+LIVE_HAS_TEXT: Final = _HAS_TEXT.format(table="job") + ")"
+ENDED_HAS_TEXT: Final = (
+    _HAS_TEXT.format(table="ended") + "OR instr(lower(coalesce(ended.error, '')), lower(?2)))"
+)
 EVENTS: Final = """
 SELECT json_group_array(json_array(seq, at, type, job, queue, data) ORDER BY seq) FROM (
     SELECT * FROM event WHERE seq > ?1 ORDER BY seq LIMIT ?2

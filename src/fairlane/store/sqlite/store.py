@@ -17,6 +17,7 @@ from fairlane.errors import NotLeading, StoreUnavailable
 from fairlane.store.expiring import Broom, Expiry
 from fairlane.store.flattening import pieces
 from fairlane.store.protocol import Image, InboxRow, Writing
+from fairlane.store.pruning import Pruned, Pruning
 from fairlane.store.sqlite import forking, reading, statements
 from fairlane.store.sqlite.committing import PIECE_BYTES, Commits, sqlite_rows
 from fairlane.store.sqlite.connecting import Handle, connect, patiently
@@ -24,6 +25,7 @@ from fairlane.store.sqlite.courtesy import Courtesy
 from fairlane.store.sqlite.filesystem import refuse_network_file_system
 from fairlane.store.sqlite.leading import LeaderLock
 from fairlane.store.sqlite.migrating import migrate, refuse_others
+from fairlane.store.sqlite.pruning import prune
 from fairlane.store.sqlite.troubles import translated
 from fairlane.store.views import (
     EventView,
@@ -34,6 +36,7 @@ from fairlane.store.views import (
     Page,
     Payload,
     Picture,
+    Place,
     Query,
 )
 
@@ -171,14 +174,21 @@ class SQLiteStore:
     async def history(self, query: Query) -> Page:
         return await self._view(partial(reading.history, query=query))
 
+    async def live(self, query: Query) -> Page:
+        return await self._view(partial(reading.live, query=query))
+
     async def seq(self) -> int:
         return await self._view(reading.last_seq)
 
     async def counts(self) -> dict[str, dict[str, int]]:
         return await self._view(reading.counts)
 
-    async def picture(self, *, waiting: int = 200, ended: int = 50) -> Picture:
-        return await self._view(partial(reading.picture, waiting=waiting, ended=ended))
+    async def picture(self, *, waiting: int = 200, ended: int = 50, lanes: int = 200) -> Picture:
+        look = partial(reading.picture, waiting=waiting, ended=ended, lanes=lanes)
+        return await self._view(look)
+
+    async def line(self, queue: str, *, after: Place, limit: int) -> list[JobView]:
+        return await self._view(partial(reading.line, queue=queue, after=after, limit=limit))
 
     async def lanes(self, queue: str | None = None) -> list[LaneView]:
         return await self._view(partial(reading.lanes, queue=queue))
@@ -200,6 +210,15 @@ class SQLiteStore:
 
     async def image(self, *, queue: str | None = None, limit: int | None = None) -> Image:
         return await self._view(partial(reading.image, queue=queue, limit=limit))
+
+    async def prune(self, pruning: Pruning, since: Pruned) -> Pruned:
+        return await _in(self._appending, partial(self._prune, pruning, since))
+
+    def _prune(self, pruning: Pruning, since: Pruned) -> Pruned:
+        with self._asking.asking():
+            return self._writer.run(
+                lambda connection: patiently(lambda: prune(connection, pruning, since))
+            )
 
     async def _view(self, work: Callable[[apsw.Connection], T]) -> T:
         return await self._read(lambda: self._reader.read(work))

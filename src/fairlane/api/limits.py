@@ -1,0 +1,41 @@
+"""Limits: rates by key, and resources. A key may hold anything, so it is no part of a path."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Body, Query
+from starlette.responses import Response
+
+from fairlane.api import models
+from fairlane.api.answers import answer
+from fairlane.api.asked import App
+from fairlane.api.bodies import StrictRoute
+from fairlane.api.jobs import UNDECIDED
+from fairlane.api.models import Name
+from fairlane.api.problems import documented
+
+router = APIRouter(tags=["limits"], route_class=StrictRoute)
+
+
+@router.get("/limits", operation_id="list_limits", response_model=models.Limits,
+            responses=documented())  # fmt: skip
+async def list_limits(app: App) -> Response:
+    """List the rates and resources there are, by name."""
+    return answer({"items": await app.limits()})
+
+
+@router.put("/limits", operation_id="set_limit", response_model=models.RateOrResource,
+            responses=UNDECIDED | documented(404, body=True))  # fmt: skip
+async def set_limit(
+    app: App,
+    key: Annotated[Name, Query()],
+    change: Annotated[models.RateChange | models.ResourceChange, Body()],
+) -> Response:
+    """Change a rate or a resource while running; null gives it back to what the code says."""
+    if isinstance(change, models.ResourceChange):
+        kind, values = "resource", await app.set_resource(key, change.amount)
+    else:
+        kind = "rate"
+        values = await app.set_limit(key, starts=change.starts, per_seconds=change.per_seconds)
+    found = [view for view in await app.limits() if (view.key, view.kind) == (key, kind)]
+    usual = {"key": key, "kind": kind, "starts": None, "per_seconds": None, "amount": None}
+    return answer(found[0] if found else {**usual, **values, "changed_by_operator": []})

@@ -1,0 +1,110 @@
+"""Queues: their settings, their pauses, how much is in them."""
+
+from typing import Annotated, Any
+
+import msgspec
+from fastapi import APIRouter, Body, Path, Query
+from pydantic import StringConstraints
+from starlette.responses import Response
+
+from fairlane.api import models
+from fairlane.api.answers import answer
+from fairlane.api.asked import App
+from fairlane.api.bodies import StrictRoute
+from fairlane.api.jobs import UNDECIDED
+from fairlane.api.models import Limit, Name
+from fairlane.api.problems import documented
+from fairlane.app import Fairlane
+from fairlane.errors import UnknownName
+from fairlane.snapshots import QueueView
+
+router = APIRouter(tags=["queues"], route_class=StrictRoute)
+
+QueueName = Annotated[Name, Path(alias="queue")]
+
+
+def shown(queue: QueueView, counts: dict[str, int]) -> dict[str, Any]:
+    """Show a queue with all of its settings, also those that are as usual."""
+    return {
+        "name": queue.name,
+        "settings": msgspec.structs.asdict(queue.settings),
+        "paused": queue.paused,
+        "changed_by_operator": queue.changed_by_operator,
+        "counts": counts,
+    }
+
+
+async def _answer(app: Fairlane, name: str) -> Response:
+    known = await app.queues()
+    if name not in known:
+        raise UnknownName("queue", name, known)
+    return answer(shown(known[name], (await app.counts()).get(name, {})))
+
+
+@router.get("/queues", operation_id="list_queues", response_model=models.Queues,
+            responses=documented())  # fmt: skip
+async def list_queues(app: App) -> Response:
+    """List every queue, by name."""
+    counts = await app.counts()
+    known = (await app.queues()).values()
+    return answer({"items": [shown(queue, counts.get(queue.name, {})) for queue in known]})
+
+
+@router.get("/queues/{queue}", operation_id="show_queue", response_model=models.Queue,
+            responses=documented(404))  # fmt: skip
+async def show_queue(app: App, queue: QueueName) -> Response:
+    return await _answer(app, queue)
+
+
+LineCursor = Annotated[
+    Annotated[str, StringConstraints(pattern=r"^[0-9]\.[0-9a-f]{1,1000}$")] | None,
+    Query(description="`next` of the page before; without it, the first page"),
+]
+
+
+@router.get("/queues/{queue}/line", operation_id="list_line", response_model=models.JobPage,
+            responses=documented(404))  # fmt: skip
+async def list_line(
+    app: App, queue: QueueName, limit: Limit = 50, cursor: LineCursor = None
+) -> Response:
+    """List the jobs that stand in a queue's order, the next one first.
+
+    A job that waits for others to end stands in no order yet: `GET /api/jobs?state=blocked`.
+    """
+    return answer(await app.line(queue, limit=limit, cursor=cursor))
+
+
+_CHANGE: Any = UNDECIDED | documented(404, body=True)
+
+
+@router.patch("/queues/{queue}", operation_id="change_queue", response_model=models.Queue,
+              responses=_CHANGE)  # fmt: skip
+async def change_queue(
+    app: App, queue: QueueName, changes: Annotated[models.QueueChanges, Body()]
+) -> Response:
+    """Change settings while running; null gives one back to what the code says."""
+    await app.set_queue(queue, **changes.model_dump(exclude_unset=True))
+    return await _answer(app, queue)
+
+
+@router.post("/queues/{queue}/pause", operation_id="pause_queue", response_model=models.Queue,
+             responses=_CHANGE)  # fmt: skip
+async def pause_queue(app: App, queue: QueueName) -> Response:
+    """Start nothing new; what runs goes on."""
+    await app.pause(queue)
+    return await _answer(app, queue)
+
+
+@router.post("/queues/{queue}/resume", operation_id="resume_queue", response_model=models.Queue,
+             responses=_CHANGE)  # fmt: skip
+async def resume_queue(app: App, queue: QueueName) -> Response:
+    await app.resume(queue)
+    return await _answer(app, queue)
+
+
+@router.post("/queues/{queue}/stop-after-current", operation_id="stop_after_current",
+             response_model=models.Queue, responses=_CHANGE)  # fmt: skip
+async def stop_after_current(app: App, queue: QueueName) -> Response:
+    """Pause, and say so; a program that waits for the queue to drain goes on when it has."""
+    await app.stop_after_current(queue)
+    return await _answer(app, queue)

@@ -1,0 +1,24 @@
+"""Tasks: what can be submitted, and what each takes."""
+
+from fastapi import APIRouter
+from starlette.responses import Response
+
+from fairlane.api import models
+from fairlane.api.answers import answer
+from fairlane.api.asked import App
+from fairlane.api.problems import documented
+
+router = APIRouter(tags=["tasks"])
+
+
+@router.get("/tasks", operation_id="list_tasks", response_model=models.Tasks,
+            responses=documented())  # fmt: skip
+async def list_tasks(app: App) -> Response:
+    """List the tasks of every program on this database, with a JSON Schema of their parameters."""
+    known = await app.descriptions()
+    return answer({
+        "items": [
+            {"name": name, "text": task.text, "queue": task.queue, "parameters": task.parameters}
+            for name, task in sorted(known.items())
+        ]
+    })  # fmt: skip

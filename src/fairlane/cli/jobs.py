@@ -1,0 +1,152 @@
+"""`fairlane jobs`, `show` and `log`: what there is, and what is known of it."""
+
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+import typer
+from rich.text import Text
+
+from fairlane.cli.endings import Misused
+from fairlane.cli.following import FINAL, looks
+from fairlane.cli.steering import Steering
+from fairlane.cli.terminal import Terminal, compact, named, state
+from fairlane.cli.times import between, clock, relative, span_from
+
+Job = Annotated[str, typer.Argument(help="The id of a job")]
+
+
+async def jobs(
+    steering: Steering,
+    terminal: Terminal,
+    *,
+    state: Annotated[list[str] | None, typer.Option(help="Only these; may be repeated")] = None,
+    queue: Annotated[str | None, typer.Option(help="Only this queue")] = None,
+    task: Annotated[str | None, typer.Option(help="Only this task")] = None,
+    lane: Annotated[str | None, typer.Option(help="Only this lane")] = None,
+    search: Annotated[str | None, typer.Option(help="Text in parameters, lanes, errors …")] = None,
+    since: Annotated[str | None, typer.Option(help="Only the last 2h, 7d …")] = None,
+    limit: Annotated[int, typer.Option(help="How many at most", min=1, max=1000)] = 20,
+    cursor: Annotated[str | None, typer.Option(help="Go on from here, as --json said")] = None,
+) -> None:
+    """List live jobs, then ended ones, the newest first."""
+    page = await steering.get(
+        "/api/jobs", state=state or None, queue=queue, task=task, lane=lane, q=search,
+        since=_since(since), limit=limit, cursor=cursor,
+    )  # fmt: skip
+    if terminal.as_json:
+        terminal.value(page)
+        return
+    if not page["items"]:
+        terminal.say("no jobs" if cursor is None else "no more jobs")
+        return
+    terminal.table(
+        ("JOB", "STATE", "TASK", "LANE", "", "WHEN"), [_row(job) for job in page["items"]]
+    )
+    if page["next"] is not None:
+        terminal.hint(f"there are more: --limit {min(1000, limit * 5)}, or narrow it")
+
+
+def _row(job: dict[str, Any]) -> tuple[str | Text, ...]:
+    percent = job["progress"]["percent"]
+    shown = "" if percent is None or job["state"] in FINAL else f"{percent:.0f} %"
+    when = job["ended_at"] or job["started_at"] or job["due_at"] or job["created_at"]
+    return job["id"], state(job["state"]), job["task"], job["lane"] or "", shown, relative(when)
+
+
+def _since(text: str | None) -> str | None:
+    if text is None:
+        return None
+    try:
+        return (datetime.now(UTC) - span_from(text)).isoformat()
+    except ValueError as error:
+        raise Misused(str(error)) from None
+
+
+async def show(steering: Steering, terminal: Terminal, job: Job) -> None:
+    """Show everything known about a job."""
+    view = await steering.get(f"/api/jobs/{job}")
+    if terminal.as_json:
+        terminal.value(view)
+        return
+    terminal.facts(_facts(view))
+    if view["stages"]:
+        terminal.say()
+        terminal.table(
+            ("STAGE", "STATUS", "", "TOOK", ""),
+            [
+                (
+                    stage["name"], state(stage["status"]), f"{stage['percent']:.0f} %",
+                    between(stage["started_at"], stage["finished_at"]), stage["message"],
+                )
+                for stage in view["stages"]
+            ],
+        )  # fmt: skip
+
+
+def _facts(view: dict[str, Any]) -> list[tuple[str, str | Text]]:
+    progress, error = view["progress"], view["error"] or {}
+    percent = "" if progress["percent"] is None else f"{progress['percent']:.0f} % "
+    times = [
+        (name, f"{clock(view[field])}, {relative(view[field])}" if view[field] else "")
+        for name, field in (
+            ("submitted", "created_at"), ("due", "due_at"), ("started", "started_at"),
+            ("ended", "ended_at"),
+        )
+    ]  # fmt: skip
+    return [
+        ("job", view["id"]),
+        ("task", view["task"]),
+        ("state", Text.assemble(state(view["state"]), " (stopping)" if view["stopping"] else "")),
+        ("queue", view["queue"]),
+        ("lane", view["lane"] or ""),
+        ("priority", "" if view["priority"] == "normal" else view["priority"]),
+        ("parameters", named(view["params"])),
+        ("waits for", "; ".join(reason["message"] for reason in view["waiting_for"])),
+        ("progress", f"{percent}{progress['message']}"),
+        ("statistics", named(view["statistics"])),
+        ("attempt", str(view["attempt"]) if view["attempt"] else ""),
+        ("crashes", str(view["crashes"]) if view["crashes"] else ""),
+        ("worker", view["worker"] or ""),
+        *times,
+        ("took", between(view["started_at"], view["ended_at"]) if view["ended_at"] else ""),
+        ("error", Text(f"{error['code']}: {error['message']}", style="red") if error else ""),
+        ("result", "" if view["result"] is None else compact(view["result"])),
+        ("files", "\n".join(f"{made['path']} ({made['kind']})" for made in view["artifacts"])),
+        ("meta", named(view["meta"])),
+        ("", error.get("traceback", "")),
+    ]
+
+
+async def log(
+    steering: Steering,
+    terminal: Terminal,
+    job: Job,
+    *,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Until it has ended")] = False,
+    limit: Annotated[int, typer.Option(help="The newest so many", min=1, max=1000)] = 1000,
+) -> None:
+    """Show what a job logged."""
+    told = 0
+
+    async def look() -> tuple[str, list[dict[str, Any]]]:
+        view = await steering.get(f"/api/jobs/{job}")  # first: what it logs at its end is there
+        lines = (await steering.get(f"/api/jobs/{job}/log", limit=limit))["items"]
+        return view["state"], lines
+
+    async for now, lines in looks(steering, look, job=job):
+        if terminal.as_json and not follow:
+            terminal.value({"items": lines})
+            return
+        for line in lines[told:]:
+            _tell(terminal, line)
+        told = max(told, len(lines))
+        if not follow or now in FINAL:
+            return
+
+
+def _tell(terminal: Terminal, line: dict[str, Any]) -> None:
+    if terminal.as_json:
+        terminal.value(line)
+        return
+    style = {"warning": "yellow", "error": "red"}.get(line["level"], "")
+    terminal.say(Text(clock(line["at"]), style="dim"), " ", Text(line["message"], style=style))

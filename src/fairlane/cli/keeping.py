@@ -1,0 +1,117 @@
+"""`fairlane migrate`, `prune` and `backup`: what keeps a database well."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.progress import Progress
+
+from fairlane import upkeep
+from fairlane.cli.endings import Misused
+from fairlane.cli.terminal import Terminal
+from fairlane.cli.times import SPAN_EXAMPLES, span_from
+from fairlane.core.lifecycle import FINAL
+from fairlane.store.opening import store_at
+from fairlane.store.pruning import Pruning
+
+
+async def migrate(
+    database: str,
+    terminal: Terminal,
+    *,
+    dry_run: Annotated[bool, typer.Option(help="Only show what would be done")] = False,
+) -> None:
+    """Bring the schema of a database up to date; a program does so by itself when it starts."""
+    before = await upkeep.schema_of(database)
+    if before.missing and not dry_run:
+        await upkeep.migrate(database)
+    if terminal.as_json:
+        done = [] if dry_run else list(before.missing)
+        terminal.value(
+            {"from": before.version, "steps": list(before.steps), "missing": list(before.missing),
+             "applied": done}
+        )  # fmt: skip
+        return
+    for number, step in enumerate(before.steps, 1):
+        is_new = number > before.version
+        said = ("missing" if dry_run else "applied now") if is_new else "applied"
+        terminal.say(f"{step}  {said}")
+
+
+async def prune(
+    database: str,
+    terminal: Terminal,
+    *,
+    older_than: Annotated[
+        str | None, typer.Option(help=f"Those that ended so long ago: {SPAN_EXAMPLES}")
+    ] = None,
+    keep: Annotated[int | None, typer.Option(help="All but the newest so many", min=0)] = None,
+    state: Annotated[list[str] | None, typer.Option(help="Only these; may be repeated")] = None,
+    queue: Annotated[str | None, typer.Option(help="Only this queue")] = None,
+    dry_run: Annotated[bool, typer.Option(help="Only count them")] = False,
+) -> None:
+    """Forget ended jobs for good, with their results and logs; live jobs are never touched.
+
+    It may run while programs work. A program does the same by itself with keep_history.
+    """
+    if older_than is None and keep is None:
+        raise Misused("say which jobs to forget: --older-than 30d, --keep 10000, or both")
+    pruning = Pruning(
+        before=None if older_than is None else _before(older_than),
+        keep=keep,
+        states=tuple(_known(name) for name in state or ()),
+        queue=queue,
+        dry_run=dry_run,
+    )
+    if (await upkeep.schema_of(database)).missing:
+        raise Misused("the schema of this database is not up to date; run `fairlane migrate`")
+    store = store_at(database)
+    await store.open()
+    try:
+        with Progress(console=terminal.errors, transient=True, disable=not terminal.is_live) as bar:
+            line = bar.add_task("pruning", total=None)
+            jobs = await upkeep.prune(
+                store, pruning, lambda count: bar.update(line, description=f"{count:,} jobs")
+            )
+    finally:
+        await store.close()
+    if terminal.as_json:
+        terminal.value({"jobs": jobs, "dry_run": dry_run})
+    else:
+        terminal.say(f"{jobs:,} jobs {'would be' if dry_run else 'are'} forgotten")
+
+
+def _before(older_than: str) -> float:
+    try:
+        return (datetime.now(UTC) - span_from(older_than)).timestamp()
+    except (ValueError, OverflowError) as error:
+        raise Misused(str(error)) from None
+
+
+def _known(state: str) -> str:
+    if state not in FINAL:
+        raise Misused(f'"{state}" is not how a job ends; known: {", ".join(sorted(FINAL))}')
+    return state
+
+
+async def backup(
+    database: str,
+    terminal: Terminal,
+    file: Annotated[Path, typer.Argument(help="Where the copy goes")],
+) -> None:
+    """Copy a database on SQLite to a file while programs work on it.
+
+    For PostgreSQL it says which pg_dump to run.
+    """
+    with Progress(console=terminal.errors, transient=True, disable=not terminal.is_live) as bar:
+        line = bar.add_task("copying", total=None)
+
+        def tell(done: int, pages: int) -> None:
+            bar.update(line, completed=done, total=pages)
+
+        size = await upkeep.back_up(database, file, tell)
+    if terminal.as_json:
+        terminal.value({"file": str(file), "bytes": size})
+    else:
+        terminal.say(f"{file}: {size / 1024 / 1024:,.1f} MiB")

@@ -1,0 +1,83 @@
+"""The wheel of a queue: its HTTP contract, of a server elsewhere or of one brought along.
+
+Every verb is written once, against `get`, `post`, `patch`, `put`, `delete` and `events`. With a URL
+they are requests to a running server; with a database this process answers them itself.
+"""
+
+import os
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any, Final, Protocol
+from urllib.parse import urlsplit
+
+from msgspec import Struct
+
+from fairlane.app import DEFAULT_DATABASE
+from fairlane.cli.endings import Misused
+from fairlane.store.opening import store_at
+from fairlane.store.sqlite import SQLiteStore
+
+DEFAULT_URL: Final = "http://127.0.0.1:8420"
+
+
+class Place(Struct, frozen=True):
+    """Where the queue is: a server's URL with a token, or the address of a database."""
+
+    url: str | None = None
+    database: str | None = None
+    token: str | None = None
+
+
+def place_from(url: str | None, database: str | None, token: str | None) -> Place:
+    """Settle where the queue is; what is said on the command line counts before the environment."""
+    if url and database:
+        raise Misused("--url and --database both say where the queue is; give one of them")
+    if not url and not database:
+        url, database = os.environ.get("FAIRLANE_URL"), os.environ.get("FAIRLANE_DATABASE")
+        if url and database:
+            raise Misused(
+                "FAIRLANE_URL and FAIRLANE_DATABASE are both set; say --url or --database"
+            )
+    if not url and not database:
+        store = store_at(DEFAULT_DATABASE)
+        if not isinstance(store, SQLiteStore) or not store.path.exists():
+            raise Misused(
+                f"say where the queue is: --url {DEFAULT_URL} for a running server, or --database "
+                "sqlite:///work.db (or set FAIRLANE_URL or FAIRLANE_DATABASE)"
+            )
+        database = DEFAULT_DATABASE
+    if url and urlsplit(url).scheme not in ("http", "https"):
+        raise Misused(f'"{url}" is not the URL of a server; expected {DEFAULT_URL}')
+    token = (token or os.environ.get("FAIRLANE_TOKEN")) if url else None
+    return Place(url=url or None, database=database or None, token=token)
+
+
+class Steering(Protocol):
+    async def get(self, path: str, **query: Any) -> Any: ...
+    async def post(self, path: str, body: Any = None, **query: Any) -> Any: ...
+    async def patch(self, path: str, body: Any, **query: Any) -> Any: ...
+    async def put(self, path: str, body: Any, **query: Any) -> Any: ...
+    async def delete(self, path: str, **query: Any) -> Any: ...
+    def events(self, **narrowed: str) -> AsyncIterator[dict[str, Any]]: ...
+
+
+@asynccontextmanager
+async def steering(place: Place) -> AsyncIterator[Steering]:
+    """Take the wheel of a queue."""
+    try:
+        from fairlane.cli import server, visitor
+    except ModuleNotFoundError as error:
+        if error.name not in ("fastapi", "httpx", "starlette"):
+            raise
+        raise Misused(
+            "the command line needs what is not installed; "
+            'install it with: pip install "fairlane[server]"'
+        ) from error
+    async with AsyncExitStack() as stack:
+        if place.url is not None:
+            client = await stack.enter_async_context(server.client_of(place.url, place.token))
+            yield server.Server(client, place.url)
+        else:
+            assert place.database is not None
+            await visitor.check(place.database)
+            yield visitor.Direct(await stack.enter_async_context(visitor.Visitor(place.database)))

@@ -1,0 +1,106 @@
+"""What a verb says: tables and colours for people, JSON for scripts, trouble on stderr."""
+
+import json
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+WIDE: Final = 200  # columns where nobody looks: a script is not helped by lines that are cut
+
+STYLES: Final = {
+    "running": "cyan",
+    "completed": "green",
+    "done": "green",
+    "failed": "red",
+    "error": "red",
+    "problem": "red",
+    "cancelled": "yellow",
+    "skipped": "dim",
+    "blocked": "yellow",
+    "warning": "yellow",
+    "interrupted": "yellow",
+    "retrying": "yellow",
+    "paused": "yellow",
+    "ok": "green",
+}
+
+
+class Terminal:
+    """`as_json` asks for one JSON value instead of words; what is shown then is for scripts."""
+
+    def __init__(self, *, as_json: bool = False) -> None:
+        self.as_json = as_json
+        is_seen = sys.stdout.isatty()
+        width = None if is_seen or "COLUMNS" in os.environ else WIDE
+        self.console = Console(width=width, highlight=False, soft_wrap=False, emoji=False)
+        self.errors = Console(stderr=True, highlight=False, emoji=False, width=width)
+
+    @property
+    def is_live(self) -> bool:
+        """Tell whether lines can be drawn again, which is how progress is shown."""
+        is_drawn = self.console.is_terminal and not self.console.is_dumb_terminal
+        return is_drawn and not self.as_json
+
+    def value(self, value: Any) -> None:
+        """Give a script its answer: one JSON value on one line."""
+        sys.stdout.write(json.dumps(value, ensure_ascii=False, separators=(",", ":")) + "\n")
+        sys.stdout.flush()
+
+    def say(self, *parts: str | Text) -> None:
+        """Say a sentence to a person; a script does not hear it."""
+        if not self.as_json:
+            self.console.print(Text.assemble(*parts), soft_wrap=True)
+
+    def hint(self, text: str) -> None:
+        """Say something beside the answer, where it does not get into a pipe."""
+        if not self.as_json:
+            self.errors.print(Text(text), soft_wrap=True)
+
+    def table(self, columns: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> None:
+        self.console.print(self.made_table(columns, rows))
+
+    def made_table(self, columns: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> Table:
+        """Make a table whose first column is never cut: it holds what is copied from it.
+
+        The others may be narrowed, which rich does to columns that may wrap; their cells do not.
+        """
+        table = Table(box=None, pad_edge=False, header_style="bold", show_edge=False)
+        for number, column in enumerate(columns):
+            table.add_column(column, no_wrap=number == 0)
+        for row in rows:
+            table.add_row(*(_cell(cell) for cell in row))
+        return table
+
+    def facts(self, facts: Iterable[tuple[str, str | Text]]) -> None:
+        """Show what is known as a list of names and values; what is empty is left out."""
+        table = Table.grid(padding=(0, 2))
+        table.add_column(style="bold", no_wrap=True)
+        table.add_column(overflow="fold")
+        for name, value in facts:
+            if str(value):
+                table.add_row(name, value if isinstance(value, Text) else Text(value))
+        self.console.print(table)
+
+
+def _cell(cell: str | Text) -> Text:
+    text = cell if isinstance(cell, Text) else Text(cell)
+    text.no_wrap, text.overflow = True, "ellipsis"
+    return text
+
+
+def state(name: str) -> Text:
+    return Text(name, style=STYLES.get(name, ""))
+
+
+def compact(value: Any) -> str:
+    """Write a value of a job as a person would type it."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def named(values: dict[str, Any]) -> str:
+    return ", ".join(f"{name}={compact(value)}" for name, value in values.items())

@@ -1,0 +1,151 @@
+"""What all verbs have in common: where the queue is, how answers look, how a command ends."""
+
+import asyncio
+import inspect
+from collections.abc import Callable, Coroutine
+from functools import wraps
+from typing import Annotated, Any, NoReturn
+
+import typer
+
+from fairlane.cli.endings import (
+    CONFLICT,
+    NOT_FOUND,
+    UNAVAILABLE,
+    USAGE,
+    Misused,
+    Refused,
+    Unreachable,
+)
+from fairlane.cli.terminal import Terminal
+from fairlane.errors import Conflict, FairlaneError, NotFound, StoreError
+
+Verb = Callable[..., Coroutine[Any, Any, None]]
+
+_URL = Annotated[
+    str | None,
+    typer.Option(
+        "--url", help="A running server, also FAIRLANE_URL", rich_help_panel="Where the queue is"
+    ),
+]
+_DATABASE = Annotated[
+    str | None,
+    typer.Option(
+        "--database",
+        help="Its database directly, also FAIRLANE_DATABASE",
+        rich_help_panel="Where the queue is",
+    ),
+]
+_TOKEN = Annotated[
+    str | None,
+    typer.Option(
+        "--token", help="The server's token, also FAIRLANE_TOKEN",
+        rich_help_panel="Where the queue is",
+    ),
+]  # fmt: skip
+_JSON = Annotated[bool, typer.Option("--json", help="Answer with JSON, for scripts")]
+
+
+def verb(function: Verb) -> Callable[..., None]:
+    """Make a command of a coroutine that takes `steering` and `terminal` before its arguments."""
+
+    @wraps(function)
+    def command(*, url: str | None, database: str | None, token: str | None,
+                as_json: bool, **given: Any) -> None:  # fmt: skip
+        terminal = Terminal(as_json=as_json)
+
+        async def run() -> None:
+            from fairlane.cli.steering import place_from, steering  # heavy, and an extra
+
+            async with steering(place_from(url, database, token)) as wheel:
+                await function(wheel, terminal, **given)
+
+        carried_out(run, terminal)
+
+    return _with_signature(command, function, {"url": _URL, "database": _DATABASE, "token": _TOKEN})
+
+
+def upkeep(function: Verb) -> Callable[..., None]:
+    """Make a command of a coroutine that takes the address of a database and `terminal`."""
+
+    @wraps(function)
+    def command(*, database: str | None, as_json: bool, **given: Any) -> None:
+        terminal = Terminal(as_json=as_json)
+
+        async def run() -> None:
+            from fairlane.cli.steering import place_from
+
+            place = place_from(None, database, None)
+            if place.database is None:
+                raise Misused(f"{function.__name__} works on a database; give --database")
+            await function(place.database, terminal, **given)
+
+        carried_out(run, terminal)
+
+    return _with_signature(command, function, {"database": _DATABASE})
+
+
+def _with_signature(
+    command: Callable[..., None], function: Verb, places: dict[str, Any]
+) -> Callable[..., None]:
+    """Show typer the arguments of the coroutine, and then those that all verbs take."""
+    signature = inspect.signature(function, eval_str=True)
+    own = list(signature.parameters.values())[2:]
+    shared = {**dict.fromkeys(places), "as_json": False}
+    types = {**places, "as_json": _JSON}
+    added = [
+        inspect.Parameter(
+            name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=types[name]
+        )
+        for name, default in shared.items()
+    ]
+    command.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        parameters=[*own, *added], return_annotation=None
+    )
+    command.__annotations__ = {parameter.name: parameter.annotation for parameter in [*own, *added]}
+    del command.__wrapped__  # type: ignore[attr-defined]
+    return command
+
+
+def carried_out(run: Callable[[], Coroutine[Any, Any, None]], terminal: Terminal) -> None:
+    """Run a command to its end; what goes wrong is one sentence on stderr and an exit code."""
+    try:
+        asyncio.run(run())
+    except Refused as error:
+        ended(terminal, str(error), error.hint, code=error.exit_code, problem=error.problem)
+    except Unreachable as error:
+        ended(terminal, str(error), code=UNAVAILABLE)
+    except Misused as error:
+        ended(terminal, str(error), code=USAGE)
+    except FairlaneError as error:
+        ended(terminal, error.message, error.hint, code=_code_of(error))
+    except KeyboardInterrupt:
+        raise typer.Exit(130) from None
+    except BrokenPipeError:
+        raise typer.Exit(0) from None  # whoever read has seen enough
+
+
+def _code_of(error: FairlaneError) -> int:
+    match error:
+        case NotFound():
+            return NOT_FOUND
+        case Conflict():
+            return CONFLICT
+        case StoreError():
+            return UNAVAILABLE
+        case _:
+            return USAGE
+
+
+def ended(
+    terminal: Terminal,
+    message: str,
+    hint: str = "",
+    *,
+    code: int,
+    problem: dict[str, Any] | None = None,
+) -> NoReturn:
+    if terminal.as_json:
+        terminal.value({"problem": problem or {"detail": message, "hint": hint}})
+    typer.echo(f"fairlane: {message}" + (f" ({hint})" if hint else ""), err=True)
+    raise typer.Exit(code)

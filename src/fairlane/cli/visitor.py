@@ -1,0 +1,91 @@
+"""A queue on a database, visited directly, without being in anybody's way.
+
+A visit runs no jobs, declares nothing, and sends what it changes to the leader through the inbox.
+Only where nobody leads it leads for the length of one change: on SQLite a process that kept the
+lead would keep the program itself from working.
+"""
+
+import secrets
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+from msgspec import to_builtins
+
+from fairlane.app import Fairlane
+from fairlane.cli.endings import Misused
+from fairlane.cli.requests import Requests, asked
+from fairlane.engine.engine import Engine
+from fairlane.errors import StoreUnavailable
+from fairlane.store.opening import store_at
+from fairlane.store.protocol import Store
+from fairlane.store.sqlite import SQLiteStore
+from fairlane.upkeep import schema_of
+
+
+class Direct(Requests):
+    def __init__(self, visitor: "Visitor") -> None:
+        self._visitor = visitor
+
+    async def ask(self, method: str, path: str, *, query: dict[str, Any], body: Any = None) -> Any:
+        changes = method != "GET" or path.endswith("/explain")  # which asks the leader's memory
+        if changes and await self._visitor.leader() is None:
+            async with Visitor(self._visitor.database, leads=True) as leader:
+                return await asked(leader.client, method, path, query=query, body=body)
+        return await asked(self._visitor.client, method, path, query=query, body=body)
+
+    async def events(self, **narrowed: str) -> AsyncIterator[dict[str, Any]]:
+        wanted: dict[str, Any] = narrowed
+        async for event in self._visitor.events(**wanted):
+            yield to_builtins(event)
+
+
+class Visitor(Fairlane):
+    """An app without anything of its own, on somebody else's database."""
+
+    client: httpx.AsyncClient
+
+    def __init__(self, database: str, *, leads: bool = False) -> None:
+        super().__init__(database, work=False)
+        self._settings.clear()  # not even the usual queue: what there is, others declare
+        self._leads = leads
+
+    async def __aenter__(self) -> "Visitor":
+        await super().__aenter__()
+        token = secrets.token_urlsafe()  # whatever is set outside is for those who come in
+        self.client = httpx.AsyncClient(
+            transport=httpx.ASGITransport(self.asgi(token=token), raise_app_exceptions=False),
+            base_url="http://localhost",
+            headers={"Authorization": f"Bearer {token}"},
+        )
+        return self
+
+    async def __aexit__(self, kind: object, *rest: object) -> None:
+        await self.client.aclose()
+        await super().__aexit__(kind, *rest)
+
+    def _new_engine(self, store: Store, *, kind: type[Engine] = Engine, **more: Any) -> Engine:
+        return super()._new_engine(store, kind=kind, leads=self._leads, **more)
+
+
+async def check(database: str) -> None:
+    """Refuse a database that a visit would make, or change the schema of."""
+    store = store_at(database)
+    if isinstance(store, SQLiteStore):
+        _refuse_missing(store.path)
+    elif store.single_process:
+        raise Misused("memory:// lives inside its program; ask that program's server with --url")
+    missing = (await schema_of(database)).missing
+    if missing:
+        raise StoreUnavailable(
+            f"the schema of {store.address} lacks {', '.join(missing)}; run `fairlane migrate`, or "
+            "start the program it belongs to"
+        )
+
+
+def _refuse_missing(path: Path) -> None:
+    if not path.exists():
+        raise StoreUnavailable(
+            f"there is no database {path}; check the path: a program makes it when it first starts"
+        )

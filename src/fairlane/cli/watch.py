@@ -1,0 +1,230 @@
+"""`fairlane watch`: a job, or the whole queue, as it goes."""
+
+from contextlib import aclosing
+from typing import Annotated, Any, Final
+
+import typer
+from rich.console import Group, RenderableType
+from rich.live import Live
+from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn
+from rich.progress_bar import ProgressBar
+from rich.table import Column, Table
+from rich.text import Text
+
+from fairlane.cli.endings import JOB_FAILED
+from fairlane.cli.following import FINAL, job_views, looks
+from fairlane.cli.steering import Steering
+from fairlane.cli.terminal import STYLES, Terminal, compact, named, state
+from fairlane.cli.times import between, relative
+
+MOST_RUNNING: Final = 15
+MOST_WAITING: Final = 8
+MOST_ENDED: Final = 5
+
+
+async def watch(
+    steering: Steering,
+    terminal: Terminal,
+    job: Annotated[str | None, typer.Argument(help="A job; the whole queue without one")] = None,
+    *,
+    queue: Annotated[str | None, typer.Option(help="Only this queue")] = None,
+) -> None:
+    """Show a job until it has ended, or what happens until Ctrl-C.
+
+    The exit code is 1 if the job did not complete. With --json: a line for each event, or for each
+    change of the job.
+    """
+    if job is not None:
+        ended = await watched(steering, terminal, job)
+        if ended["state"] != "completed":
+            raise typer.Exit(JOB_FAILED)
+    elif terminal.as_json:
+        await _tell_events(steering, terminal, queue)
+    else:
+        await _watch_all(steering, terminal, queue)
+
+
+async def _tell_events(steering: Steering, terminal: Terminal, queue: str | None) -> None:
+    narrowed = {} if queue is None else {"queue": queue}
+    async for event in steering.events(**narrowed):
+        terminal.value(event)
+
+
+# one job
+
+
+async def watched(steering: Steering, terminal: Terminal, job: str) -> dict[str, Any]:
+    """Show a job until it has ended; return it as it is then."""
+    async with aclosing(job_views(steering, job)) as views:
+        if terminal.as_json:
+            view = await _as_lines_of_json(views, terminal)
+        elif terminal.is_live:
+            view = await _as_bars(views, terminal)
+        else:
+            view = await _as_lines(views, terminal)
+    if not terminal.as_json:
+        terminal.say(_ending(view))
+        if view.get("result") is not None:
+            terminal.say(compact(view["result"]))
+    return view
+
+
+async def _as_lines_of_json(views: Any, terminal: Terminal) -> dict[str, Any]:
+    view: dict[str, Any] = {}
+    async for view in views:
+        terminal.value(view)
+    return view
+
+
+async def _as_lines(views: Any, terminal: Terminal) -> dict[str, Any]:
+    """Say each change once, for a log or a pipe."""
+    view: dict[str, Any] = {}
+    said = ""
+    async for view in views:
+        line = _line(view)
+        if line != said and view["state"] not in FINAL:
+            said = line
+            terminal.say(line)
+    return view
+
+
+def _line(view: dict[str, Any]) -> str:
+    progress, stage = view["progress"], _stage(view)
+    percent = progress["percent"]
+    parts = [
+        view["state"],
+        stage["name"] if stage else "",
+        "" if percent is None else f"{percent:.0f} %",
+        (stage or {}).get("message") or progress["message"] or _waits_for(view),
+    ]
+    return " · ".join(part for part in parts if part)
+
+
+def _stage(view: dict[str, Any]) -> dict[str, Any] | None:
+    running = [stage for stage in view["stages"] if stage["status"] == "running"]
+    return running[-1] if running else None
+
+
+def _waits_for(view: dict[str, Any]) -> str:
+    return "; ".join(reason["message"] for reason in view["waiting_for"])
+
+
+async def _as_bars(views: Any, terminal: Terminal) -> dict[str, Any]:
+    """Draw a bar for the job and one for each stage, again and again."""
+    rest = Column(ratio=1, no_wrap=True, overflow="ellipsis")
+    bars = Progress(
+        SpinnerColumn(finished_text=" "),
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=24),
+        TaskProgressColumn(show_speed=False),
+        TextColumn("{task.fields[message]}", markup=False, table_column=rest),
+        console=terminal.console,
+        transient=True,
+    )
+    view: dict[str, Any] = {}
+    lines: dict[str, Any] = {}
+
+    def draw(name: str, percent: float | None, message: str, *, done: bool) -> None:
+        if name not in lines:
+            lines[name] = bars.add_task(name, total=None, message="")
+        total = None if percent is None and not done else 100.0
+        reached = 100.0 if done and percent is None else percent or 0.0
+        bars.update(lines[name], total=total, completed=reached, message=message)
+
+    with bars:
+        async for view in views:
+            ended = view["state"] in FINAL
+            message = view["progress"]["message"] or _waits_for(view)
+            head = f"{view['task']} {view['state']}"
+            if "job" not in lines:
+                lines["job"] = bars.add_task(head, total=None, message="")
+            draw("job", view["progress"]["percent"], message, done=ended)
+            bars.update(lines["job"], description=head)
+            for stage in view["stages"]:
+                if stage["status"] != "pending":
+                    done = stage["status"] in ("done", "skipped", "error")
+                    said = stage["message"] or (
+                        "" if stage["status"] == "running" else stage["status"]
+                    )
+                    draw(f"  {stage['name']}", stage["percent"], said, done=done)
+    return view
+
+
+def _ending(view: dict[str, Any]) -> Text:
+    """Say in one sentence how a job ended."""
+    took = between(view["started_at"], view["ended_at"])
+    said = Text.assemble(view["task"], " ", state(view["state"]))
+    if took:
+        said.append(f" after {took}")
+    if view["statistics"]:
+        said.append(f" ({named(view['statistics'])})")
+    if view["error"]:
+        said.append(f": {view['error']['message']}")
+    elif view["waiting_for"]:
+        said.append(f": {_waits_for(view)}")
+    return said
+
+
+# the whole queue
+
+
+async def _watch_all(steering: Steering, terminal: Terminal, queue: str | None) -> None:
+    narrowed = {} if queue is None else {"queue": queue}
+    async with aclosing(looks(steering, lambda: steering.get("/api/state"), **narrowed)) as seen:
+        if not terminal.is_live:
+            async for present in seen:
+                terminal.say(_counts(present, queue))
+            return
+        with Live(console=terminal.console, auto_refresh=False, vertical_overflow="crop") as live:
+            async for present in seen:
+                live.update(_picture(present, queue), refresh=True)
+
+
+def _counts(present: dict[str, Any], queue: str | None) -> Text:
+    parts: list[Text] = []
+    for name, counts in sorted(present["counts"].items()):
+        if queue in (None, name):
+            told = ", ".join(f"{amount} {what}" for what, amount in sorted(counts.items()))
+            paused = present["queues"].get(name, {}).get("paused")
+            parts.append(Text.assemble((name, "bold"), f": {told}{' · paused' if paused else ''}"))
+    return Text("\n").join(parts) if parts else Text("nothing waits and nothing runs")
+
+
+def _picture(present: dict[str, Any], queue: str | None) -> RenderableType:
+    running = [job for job in present["running"] if queue in (None, job["queue"])]
+    waiting = [
+        job for name, line in sorted(present["waiting"].items())
+        if queue in (None, name) for job in line
+    ]  # fmt: skip
+    ended = [job for job in present["ended"] if queue in (None, job["queue"])]
+    grid = Table.grid(padding=(0, 1), expand=True)
+    grid.add_column(no_wrap=True, overflow="ellipsis", ratio=2)
+    grid.add_column(no_wrap=True, width=11)
+    grid.add_column(width=16)
+    grid.add_column(no_wrap=True, width=5, justify="right")
+    grid.add_column(no_wrap=True, overflow="ellipsis", ratio=3)
+    for job in running[:MOST_RUNNING]:
+        percent = job["progress"]["percent"]
+        bar: RenderableType = ProgressBar(100, percent or 0, width=16)
+        stage = _stage(job)
+        said = (stage or {}).get("message") or job["progress"]["message"]
+        at = f"{stage['name']}: " if stage else ""
+        grid.add_row(
+            Text(_title(job)), state(job["state"]), Text("") if percent is None else bar,
+            "" if percent is None else f"{percent:.0f} %", Text(f"{at}{said}"),
+        )  # fmt: skip
+    for job in waiting[:MOST_WAITING]:
+        said = _waits_for(job) or f"since {relative(job['created_at'])}"
+        grid.add_row(Text(_title(job), style="dim"), state(job["state"]), "", "", Text(said))
+    for job in ended[:MOST_ENDED]:
+        said = (job["error"] or {}).get("message") or relative(job["ended_at"])
+        style = STYLES.get(job["state"], "")
+        grid.add_row(
+            Text(_title(job), style="dim"), Text(job["state"], style=style), "", "",
+            Text(said, style="dim"),
+        )  # fmt: skip
+    return Group(_counts(present, queue), grid)
+
+
+def _title(job: dict[str, Any]) -> str:
+    return f"{job['task']} {job['lane']}" if job["lane"] else str(job["task"])

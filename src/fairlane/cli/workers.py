@@ -1,0 +1,22 @@
+"""`fairlane workers`: where jobs run."""
+
+from fairlane.cli.steering import Steering
+from fairlane.cli.terminal import Terminal
+
+
+async def workers(steering: Steering, terminal: Terminal) -> None:
+    """List the places where jobs run now."""
+    answer = await steering.get("/api/workers")
+    if terminal.as_json:
+        terminal.value(answer)
+    elif not answer["items"]:
+        terminal.say("no workers")
+    else:
+        rows = [
+            (
+                worker["name"], str(worker["slots"]), ", ".join(worker["queues"] or ["all"]),
+                ", ".join(worker["labels"]), "" if worker["accepting"] else "stopping",
+            )
+            for worker in answer["items"]
+        ]  # fmt: skip
+        terminal.table(("WORKER", "SLOTS", "QUEUES", "LABELS", ""), rows)

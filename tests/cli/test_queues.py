@@ -1,0 +1,86 @@
+"""Queues, limits, lanes, schedules and forecasts from a terminal."""
+
+from uuid import uuid4
+
+from tests.cli.commands import CommandLine, Server
+
+
+def test_queues_are_listed_paused_and_resumed(fairlane: CommandLine) -> None:
+    assert "mail is paused" in fairlane("pause", "mail").out
+    row = next(line for line in fairlane("queues").lines if line.startswith("mail"))
+    assert "paused" in row
+    assert "mail is open" in fairlane("resume", "mail").out
+    assert fairlane.json("stop-after-current", "mail")["paused"] == "after_current"
+    assert fairlane.json("resume", "mail")["paused"] is None
+
+
+def test_limits_are_changed_and_given_back(fairlane: CommandLine) -> None:
+    assert "6 at a time" in fairlane("limit", "archive", "6").out
+    assert "set by hand" in fairlane("limit", "archive").out
+    assert "2 at a time" in fairlane("limit", "archive", "default").out
+    assert "5 starts in 30 s" in fairlane("limit", "site", "5/30s").out
+    assert "7 starts in 60 s" in fairlane("limit", "site", "7/min").out
+    assert "50 starts in 60 s" in fairlane("limit", "site", "default").out
+    assert "3 in all" in fairlane("limit", "gpu", "3").out
+    assert "1 in all" in fairlane("limit", "gpu", "default").out
+    assert "archive" in fairlane("limit").out
+
+
+def test_a_limit_that_makes_no_sense_is_refused(fairlane: CommandLine) -> None:
+    assert "no queue, rate or resource" in fairlane("limit", "nowhere", "3", code=3).err
+    assert "is not a limit" in fairlane("limit", "archive", "many", code=2).err
+    assert "is a rate" in fairlane("limit", "site", "3", code=2).err
+
+
+def test_a_lane_runs_what_is_saved_for_it(fairlane: CommandLine) -> None:
+    lane = f"lane {uuid4().hex[:8]}/é"
+    saved = fairlane.json("lanes", "archive", lane, "--save", "archive", f"handle={lane}")
+    assert saved["params"]["params"]["handle"] == lane
+    job = fairlane.json("lanes", "archive", lane, "--start")["id"]
+    fairlane("watch", job)
+    shown = fairlane("lanes", "archive", lane).out
+    assert job in shown
+    assert "done" in shown
+    assert lane in fairlane("lanes", "archive", "--limit", "1000").out
+    assert fairlane.json("lanes", "archive", lane, "--forget")["params"] is None
+    assert "no active job" in fairlane("lanes", "archive", lane, "--cancel", code=4).err
+    assert "one thing" in fairlane("lanes", "archive", lane, "--start", "--cancel", code=2).err
+    assert "which lane" in fairlane("lanes", "archive", "--start", code=2).err
+
+
+def test_schedules_are_made_changed_fired_and_deleted(fairlane: CommandLine) -> None:
+    name = f"often-{uuid4().hex[:8]}"
+    assert "--task" in fairlane("schedules", name, "--every", "1h", code=2).err
+    fairlane("schedules", name, "--task", "send", "to=ann", "--every", "1h")
+    assert "every 60 min" in fairlane("schedules", name).out
+    fairlane("schedules", name, "--cron", "0 4 * * *", "--timezone", "Europe/Berlin")
+    assert "0 4 * * * Europe/Berlin" in fairlane("schedules").out
+    job = fairlane.json("schedules", name, "--fire")["id"]
+    fairlane("watch", job)
+    assert job in fairlane("schedules", name).out
+    assert "paused" in fairlane("schedules", name, "--pause").out
+    assert fairlane.json("schedules", name, "--resume")["paused"] is False
+    fairlane("schedules", name, "--delete")
+    assert "not known" in fairlane("schedules", name, code=3).err
+
+
+def test_workers_are_listed(fairlane: CommandLine) -> None:
+    (worker,) = fairlane.json("workers")["items"]
+    assert worker["name"] in fairlane("workers").out
+
+
+def test_a_forecast_compares_now_with_what_if(fairlane: CommandLine, server: Server) -> None:
+    for _ in range(3):
+        fairlane("submit", "archive", f"handle={uuid4().hex}", "--wait")
+    fairlane("pause", "archive")
+    try:
+        jobs = [fairlane("submit", "archive", f"handle={uuid4().hex}").out.strip() for _ in "ab"]
+        assert "not known" in fairlane("forecast", "--queue", "archive").out
+        limits = fairlane.json("forecast", "--queue", "archive", "--max-concurrent", "6")
+        assert {item["job"] for item in limits["now"]["items"]} == set(jobs)
+        assert "--queue" in fairlane("forecast", "--max-concurrent", "6", code=2).err
+    finally:
+        fairlane("resume", "archive")
+    for job in jobs:
+        fairlane("watch", job)
+    assert "nothing waits" in fairlane("forecast", "--queue", "archive").out

@@ -1,0 +1,141 @@
+"""Live jobs are listed as ended ones are, and both are found by a text."""
+
+import pytest
+
+from fairlane.core.lifecycle import State
+from fairlane.store.protocol import Store
+from fairlane.store.views import Query
+from tests.support.stores import NOW, a_job, admitted, ended
+
+
+@pytest.fixture
+async def store_with_present(store: Store) -> Store:
+    """Eight live jobs, `00` the oldest: two run, the others wait; every third in each queue."""
+    jobs = [
+        a_job(
+            f"{n:02}",
+            task=f"task{n % 2}",
+            queue=f"queue{n % 3}",
+            lane=f"lane{n}" if n < 4 else None,
+            state=State.RUNNING if n < 2 else State.QUEUED,
+            created_at=NOW + n,
+        )
+        for n in range(8)
+    ]
+    await store.commit(admitted(*jobs), NOW)
+    return store
+
+
+@pytest.mark.parametrize(
+    ("query", "numbers"),
+    [
+        (Query(), range(8)),
+        (Query(states=("running",)), [0, 1]),
+        (Query(states=("running", "queued")), range(8)),
+        (Query(states=("blocked",)), []),
+        (Query(task="task1"), [1, 3, 5, 7]),
+        (Query(queue="queue2"), [2, 5]),
+        (Query(lane="lane3"), [3]),
+        (Query(since=NOW + 6), [6, 7]),
+        (Query(until=NOW + 2), [0, 1]),
+        (Query(states=("queued",), task="task0", queue="queue0"), [6]),
+        (Query(text="LANE2"), [2]),
+        (Query(text="task1", queue="queue1"), [1, 7]),
+        (Query(text="' OR 1 = 1 --"), []),
+        (Query(text="%"), []),
+    ],
+)
+async def test_live_jobs_come_newest_first(
+    store_with_present: Store, query: Query, numbers: list[int]
+) -> None:
+    page = await store_with_present.live(query)
+    assert [job.id for job in page.items] == [f"{n:02}" for n in reversed(numbers)]
+    assert page.next is None
+
+
+async def test_pages_of_live_jobs_follow_each_other_though_the_list_changes(
+    store_with_present: Store,
+) -> None:
+    first = await store_with_present.live(Query(limit=3))
+    assert [job.id for job in first.items] == ["07", "06", "05"]
+    await store_with_present.commit(admitted(a_job("08")), NOW)
+    second = await store_with_present.live(Query(limit=3, cursor=first.next))
+    third = await store_with_present.live(Query(limit=3, cursor=second.next))
+    assert [job.id for job in second.items + third.items] == ["04", "03", "02", "01", "00"]
+    assert third.next is None
+
+
+@pytest.mark.parametrize("is_live", [True, False])
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Grüße", True),
+        ("grÜSSE", False),
+        ('said "yes"', True),
+        ("C:\\temp", True),
+        ("two\nlines", True),
+        ("by ANN", True),
+        ("by bob", False),
+        ("{", True),
+    ],
+)
+async def test_a_text_is_found_in_what_was_submitted(
+    store: Store, *, is_live: bool, text: str, found: bool
+) -> None:
+    job = a_job("one")
+    params = '{"a":"Grüße, she said \\"yes\\" in C:\\\\temp","b":"two\\nlines"}'
+    await store.commit(admitted(job, params=params, meta='{"note":"by ann"}'), NOW)
+    if not is_live:
+        await store.commit(ended(job), NOW)
+    page = await (store.live if is_live else store.history)(Query(text=text))
+    assert [view.id for view in page.items] == (["one"] if found else [])
+
+
+@pytest.mark.parametrize("is_live", [True, False])
+async def test_nobody_finds_out_a_secret_by_looking_for_it(store: Store, *, is_live: bool) -> None:
+    job = a_job("one")
+    params = '{"token":"hunter2","name":"nasa"}'
+    await store.commit(admitted(job, params=params, options='{"secrets":["token"]}'), NOW)
+    if not is_live:
+        await store.commit(ended(job), NOW)
+    look = store.live if is_live else store.history
+    assert (await look(Query(text="hunter"))).items == []
+    assert [view.id for view in (await look(Query(text="ONE"))).items] == ["one"]
+
+
+@pytest.mark.parametrize("is_live", [True, False])
+async def test_a_search_looks_through_so_many_jobs_at_a_time(
+    store: Store, *, is_live: bool
+) -> None:
+    jobs = [a_job(f"{n:02}", task="wanted" if n in (2, 9) else "other") for n in range(12)]
+    await store.commit(admitted(*jobs), NOW)
+    if not is_live:
+        await store.commit(ended(*jobs), NOW)
+    look = store.live if is_live else store.history
+    pages: list[list[str]] = []
+    cursor = None
+    while True:
+        page = await look(Query(text="wanted", look_through=3, cursor=cursor))
+        pages.append([view.id for view in page.items])
+        cursor = page.next
+        if cursor is None:
+            break
+    assert pages == [["09"], [], [], ["02"], []]
+    assert [view.id for view in (await look(Query(text="wanted", limit=1))).items] == ["09"]
+
+
+async def test_an_ended_job_is_found_by_its_error(store: Store) -> None:
+    job = a_job("one")
+    await store.commit(admitted(job), NOW)
+    error = {"code": "x", "message": "The Disk is full", "retryable": False}
+    await store.commit(ended(job, state=State.FAILED, error=error), NOW)
+    assert [view.id for view in (await store.history(Query(text="the disk"))).items] == ["one"]
+
+
+@pytest.mark.parametrize("text", [None, "one"])
+async def test_a_page_of_nothing_is_empty(store: Store, text: str | None) -> None:
+    live, gone = a_job("one"), a_job("one more")
+    await store.commit(admitted(live, gone), NOW)
+    await store.commit(ended(gone), NOW)
+    for look in (store.live, store.history):
+        assert (await look(Query(limit=0, text=text))).items == []

@@ -1,0 +1,51 @@
+"""A program to be served: what its tasks do is up to who submits them."""
+
+import asyncio
+from typing import Annotated
+
+from pydantic import Field, SecretStr
+
+from fairlane import Context, Fairlane
+
+app = Fairlane(slots=8)
+app.queue("archive", max_concurrent=2, on_conflict="reject")
+app.queue("twins", on_conflict="merge")
+app.limit("site", starts=1_000, per_seconds=1)
+app.resource("gpu", 1)
+
+
+@app.task
+async def hello(name: str, times: int = 1) -> str:
+    """Say hello to somebody.
+
+    As often as wanted.
+    """
+    return " ".join([f"hello {name}"] * min(times, 3))
+
+
+@app.task(queue="archive", lane="{handle}", limits=["site"])
+async def archive(
+    ctx: Context,
+    handle: str,
+    seconds: Annotated[float, Field(ge=0, le=600)] = 0.0,
+    token: SecretStr | None = None,
+) -> dict[str, int]:
+    """Save an account, from where it stopped if it is continued."""
+    page = ctx.checkpoint.get("page", 0)
+    ctx.log(f"page {page}")
+    await asyncio.sleep(seconds)
+    ctx.checkpoint["page"] = page + 1
+    return {"page": page}
+
+
+@app.task(queue="twins", lane="{name}")
+async def twin(name: str, seconds: float = 0.0) -> None:
+    await asyncio.sleep(seconds)
+
+
+@app.task
+async def fail(message: str = "no") -> None:
+    raise ValueError(message)
+
+
+app.schedule("nightly", hello.call(name="night"), cron="0 3 * * *", timezone="Europe/Berlin")

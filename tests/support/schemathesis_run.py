@@ -1,0 +1,43 @@
+"""Ask a served API everything its own document allows: `python -m … <examples per operation>`."""
+
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+from tests.support.served import ROOT, serving
+
+TOKEN: Final = "a-token-of-the-tests"  # noqa: S105
+
+
+def ask_everything(examples: int, *options: str, timeout_seconds: float | None = None) -> str:
+    """Return what Schemathesis has to say if anything is wrong, otherwise nothing."""
+    with serving(FAIRLANE_TOKEN=TOKEN) as server, TemporaryDirectory() as folder:
+        told = subprocess.run(
+            [
+                str(Path(sys.executable).with_name("schemathesis")),
+                "--config-file", str(ROOT / "tests/api/schemathesis.toml"),
+                "run", f"{server.url}/api/openapi.json",
+                "--header", f"Authorization: Bearer {TOKEN}",
+                "--checks", "all", "--max-examples", str(examples),
+                "--continue-on-failure", "--no-color", *options,
+            ],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            timeout=timeout_seconds,
+            check=False,
+        )  # fmt: skip
+        assert server.process.poll() is None, "the server ended"
+    return "" if told.returncode == 0 else told.stdout + told.stderr
+
+
+def main() -> None:
+    told = ask_everything(int(sys.argv[1]), *sys.argv[2:])
+    sys.stdout.write(told or f"{sys.argv[1]} examples for each operation, and nothing was wrong\n")
+    sys.exit(1 if told else 0)
+
+
+if __name__ == "__main__":
+    main()

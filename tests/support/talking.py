@@ -1,0 +1,53 @@
+"""A client of the HTTP API in the same process as its app: no socket, otherwise all of it."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx
+
+from fairlane import Fairlane
+from tests.support.eventually import eventually
+
+Client = httpx.AsyncClient
+
+
+@asynccontextmanager
+async def talking(
+    app: Fairlane, *, bearer: str | None = None, **options: Any
+) -> AsyncIterator[Client]:
+    """Start the engine and talk to it over HTTP for as long as the block lasts."""
+    async with app, talking_to(app, bearer=bearer, **options) as client:
+        yield client
+
+
+@asynccontextmanager
+async def talking_to(
+    app: Fairlane, *, bearer: str | None = None, **options: Any
+) -> AsyncIterator[Client]:
+    """Talk to an app whose engine is somebody else's business."""
+    headers = {} if bearer is None else {"Authorization": f"Bearer {bearer}"}
+    transport = httpx.ASGITransport(app.asgi(**options))
+    async with Client(transport=transport, base_url="http://localhost", headers=headers) as client:
+        yield client
+
+
+def said(answer: httpx.Response, status: int) -> Any:
+    """Return the JSON of an answer that has this status, or show what came instead."""
+    assert answer.status_code == status, f"{answer.status_code}: {answer.text}"
+    return answer.json() if answer.content else None
+
+
+async def submitted(client: Client, task: str, status: int = 201, **more: Any) -> Any:
+    """Submit a job and return the answer; `params` and the rest are as the API has them."""
+    return said(await client.post("/api/jobs", json={"task": task, **more}), status)
+
+
+async def reaches(client: Client, job: str, *states: str) -> Any:
+    """Return the job once it is in one of these states."""
+
+    async def look() -> Any:
+        shown = (await client.get(f"/api/jobs/{job}")).json()
+        return shown if shown["state"] in states else None
+
+    return await eventually(look, what=f"job {job} {states}")
