@@ -147,6 +147,14 @@ async def test_a_secret_is_in_no_line_and_in_no_error_of_its_attempt(
     assert '"attempt": 1' in lines.text  # what is too short to be a secret garbles nothing
 
 
+def test_what_a_job_says_cannot_steer_a_terminal_or_look_like_another_line() -> None:
+    record = logging.makeLogRecord(
+        {"name": "a", "msg": "it said: \x1b[2J\r\nfairlane: all is well"}
+    )
+    text = logs.TextFormatter().format(record)
+    assert text.endswith("a: it said: \\x1b[2J\\r\\nfairlane: all is well")
+
+
 def test_a_line_is_one_object_whatever_is_in_it() -> None:
     odd = {"path": Path("/a"), "ratio": float("nan"), "job": "mine", "text": "\udc80 ä"}
     try:

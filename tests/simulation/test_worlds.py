@@ -9,7 +9,7 @@ from simulation.__main__ import replay_command
 from simulation.disks import Kind
 from simulation.world import simulate
 
-WORLDS = int(os.environ.get("FAIRLANE_WORLDS", "300"))
+WORLDS = int(os.environ.get("FAIRLANE_WORLDS", "200"))
 _AT_ONCE = 10
 
 

@@ -127,7 +127,7 @@ class Model(Order):
     def rerun(self, id: str, *, fresh: str) -> str | None:
         job = self.jobs.get(id)
         if job is None or job.is_live:
-            return "not_found" if job is None else "conflict"
+            return "not_found" if job is None else "illegal_transition"
         again = replace(job.wish, id=fresh, priority="normal", wait_seconds=None, depends_on=())
         return self.submit(again)
 

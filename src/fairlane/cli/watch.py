@@ -172,8 +172,11 @@ async def _watch_all(steering: Steering, terminal: Terminal, queue: str | None) 
     narrowed = {} if queue is None else {"queue": queue}
     async with aclosing(looks(steering, lambda: steering.get("/api/state"), **narrowed)) as seen:
         if not terminal.is_live:
+            said: Text | None = None
             async for present in seen:
-                terminal.say(_counts(present, queue))
+                if (told := _counts(present, queue)) != said:
+                    terminal.say(told)
+                said = told
             return
         with Live(console=terminal.console, auto_refresh=False, vertical_overflow="crop") as live:
             async for present in seen:
