@@ -2,6 +2,7 @@
 
 from playwright.async_api import Locator, Page, expect
 
+from fairlane import Priority
 from tests.support.console_site import Site
 from tests.support.eventually import eventually
 
@@ -56,6 +57,21 @@ async def test_dragging_moves_a_job_on_the_server(page: Page, site: Site) -> Non
     await eventually(is_shown, what="the new order on the page")
 
 
+async def test_dragging_into_another_band_changes_the_priority(page: Page, site: Site) -> None:
+    await site.line("one", "two", "three")
+    high = await site.app.tasks["play"].options(priority=Priority.HIGH).submit("urgent")
+    moved = (await site.get("/state"))["waiting"]["line"][-1]
+    assert moved["params"]["name"] == "three"
+    await expect(job(page, high.id)).to_be_visible()
+    await drag(page, moved["id"], onto=high.id)
+
+    async def is_moved() -> bool:
+        return await site.waiting() == ["three", "urgent", "two"]
+
+    await eventually(is_moved, what="the move")
+    assert (await site.get(f"/jobs/{moved['id']}"))["priority"] == "high"
+
+
 async def drag(page: Page, id: str, *, onto: str) -> None:
     """Take a job by its handle and drop it on the upper half of another's row."""
     await job(page, id).get_by_title("Drag").hover()
@@ -103,6 +119,17 @@ async def test_a_queue_is_paused_and_resumed(page: Page, site: Site) -> None:
     await site.reaches(id, "running")
     await expect(page.get_by_role("button", name="Pause", exact=True)).to_be_visible()
     assert (await site.get("/queues/line"))["paused"] is None
+
+
+async def test_a_queue_stops_after_what_runs(page: Page, site: Site) -> None:
+    await page.goto("./#/queue?queue=line")
+    first, second = await site.line("one", "two")
+    await page.get_by_role("button", name="Stop after current").click()
+    await expect(page.get_by_text("Stopping after what runs now")).to_be_visible()
+    site.puppets.end("one")
+    await site.reaches(first, "completed")
+    await expect(page.get_by_text("Paused", exact=True)).to_be_visible()
+    assert (await site.get(f"/jobs/{second}"))["state"] == "queued"
 
 
 async def test_the_limit_is_changed_at_once(page: Page, site: Site) -> None:
