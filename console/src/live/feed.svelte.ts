@@ -52,7 +52,9 @@ class Feed {
     giveUp: () => void this.take(),
   });
   #records = new Records((changes) => (this.live = { ...this.live, ...changes }));
-  #lines = new Lines(this);
+  #lines = new Lines(this, (jobs) =>
+    this.#asking.want(new Map(jobs.map((id) => [id, "queued"]))),
+  );
 
   /** Begin to follow; whoever has signed in begins anew. */
   start(): void {

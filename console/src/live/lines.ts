@@ -1,6 +1,6 @@
 // Which long lines are wanted as a whole, and the reading of them.
 
-import type { Live } from "./live";
+import { type Live, findJob } from "./live";
 import { readLine, withLine } from "./whole";
 
 interface Holder {
@@ -15,13 +15,15 @@ interface Reading {
 
 export class Lines {
   #holder: Holder;
+  #ask: (jobs: readonly string[]) => void;
   #wanted = new Set<string>();
   #readings = new Map<string, Reading>();
   /** Of these there is more than can be held; they are not read again and again. */
   #tooLong = new Set<string>();
 
-  constructor(holder: Holder) {
+  constructor(holder: Holder, ask: (jobs: readonly string[]) => void) {
     this.#holder = holder;
+    this.#ask = ask;
   }
 
   want(queue: string): void {
@@ -60,6 +62,9 @@ export class Lines {
         if (part.isLast || !strict)
           this.#holder.live = withLine(live, queue, part, reading.touched);
       }
+      // While the line was not whole there was no place for those at its end.
+      const { live } = this.#holder;
+      this.#ask([...reading.touched].filter((id) => !findJob(live, id)));
       if (!signal.aborted && !this.#holder.live.waiting[queue]?.isWhole) this.#tooLong.add(queue);
     } catch {
       // Whoever scrolls on asks again.
