@@ -124,7 +124,8 @@ async def test_a_queue_is_paused_and_resumed(page: Page, site: Site) -> None:
 async def test_a_queue_stops_after_what_runs(page: Page, site: Site) -> None:
     await page.goto("./#/queue?queue=line")
     first, second = await site.line("one", "two")
-    await page.get_by_role("button", name="Stop after current").click()
+    await page.get_by_role("button", name="line: More").click()
+    await page.get_by_role("menuitem", name="Stop after current").click()
     await expect(page.get_by_text("Stopping after what runs now")).to_be_visible()
     site.puppets.end("one")
     await site.reaches(first, "completed")
