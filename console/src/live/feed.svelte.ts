@@ -52,9 +52,7 @@ class Feed {
     giveUp: () => void this.take(),
   });
   #records = new Records((changes) => (this.live = { ...this.live, ...changes }));
-  #lines = new Lines(this, (jobs) =>
-    this.#asking.want(new Map(jobs.map((id) => [id, "queued"]))),
-  );
+  #lines = new Lines(this, (jobs) => this.#asking.want(jobs));
 
   /** Begin to follow; whoever has signed in begins anew. */
   start(): void {
@@ -227,8 +225,9 @@ class Feed {
   #touch(events: readonly LiveEvent[]): void {
     for (const { job, type, data } of events) {
       if (job === null || type === "job_progress" || type === "job_log") continue;
-      this.#asking.touch(job, (data.state as JobState | undefined) ?? "queued");
-      this.#lines.touch(job);
+      const state = (data.state as JobState | undefined) ?? "queued";
+      this.#asking.touch(job, state);
+      this.#lines.touch(job, state);
     }
   }
 

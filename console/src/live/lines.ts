@@ -1,6 +1,8 @@
 // Which long lines are wanted as a whole, and the reading of them.
 
+import type { JobState } from "../api/types";
 import { type Live, findJob } from "./live";
+import { WAITING } from "./order";
 import { readLine, withLine } from "./whole";
 
 interface Holder {
@@ -8,20 +10,20 @@ interface Holder {
 }
 
 interface Reading {
-  /** Jobs that an event told about since it began. */
-  readonly touched: Set<string>;
+  /** Jobs that an event told about since it began, with the last state of each. */
+  readonly touched: Map<string, JobState>;
   readonly stop: AbortController;
 }
 
 export class Lines {
   #holder: Holder;
-  #ask: (jobs: readonly string[]) => void;
+  #ask: (jobs: ReadonlyMap<string, JobState>) => void;
   #wanted = new Set<string>();
   #readings = new Map<string, Reading>();
   /** Of these there is more than can be held; they are not read again and again. */
   #tooLong = new Set<string>();
 
-  constructor(holder: Holder, ask: (jobs: readonly string[]) => void) {
+  constructor(holder: Holder, ask: (jobs: ReadonlyMap<string, JobState>) => void) {
     this.#holder = holder;
     this.#ask = ask;
   }
@@ -39,8 +41,8 @@ export class Lines {
   }
 
   /** An event told about a job: what is being read may be older. */
-  touch(job: string): void {
-    for (const { touched } of this.#readings.values()) touched.add(job);
+  touch(job: string, state: JobState): void {
+    for (const { touched } of this.#readings.values()) touched.set(job, state);
   }
 
   /** The state was taken anew, and events may be missing: what was being read is read again. */
@@ -50,7 +52,7 @@ export class Lines {
   }
 
   async #read(queue: string): Promise<void> {
-    const reading = { touched: new Set<string>(), stop: new AbortController() };
+    const reading = { touched: new Map<string, JobState>(), stop: new AbortController() };
     const { signal } = reading.stop;
     this.#readings.set(queue, reading);
     try {
@@ -64,7 +66,8 @@ export class Lines {
       }
       // While the line was not whole there was no place for those at its end.
       const { live } = this.#holder;
-      this.#ask([...reading.touched].filter((id) => !findJob(live, id)));
+      const waiting = [...reading.touched].filter(([, state]) => WAITING.includes(state));
+      this.#ask(new Map(waiting.filter(([id]) => !findJob(live, id))));
       if (!signal.aborted && !this.#holder.live.waiting[queue]?.isWhole) this.#tooLong.add(queue);
     } catch {
       // Whoever scrolls on asks again.
