@@ -108,7 +108,9 @@ console: $(READY)
 
 # Its tests need a browser. Without one they are skipped, and say so.
 browser:
-	@command -v chromium >/dev/null 2>&1 || [ -n "$$CHROMIUM" ] || { $(need_chromium); }
+	@for name in "$$CHROMIUM" chromium chromium-browser google-chrome; do \
+	    command -v "$$name" >/dev/null 2>&1 && exit 0; \
+	done; $(need_chromium)
 
 # Sets $$python to the first interpreter that is new enough.
 define find_python

@@ -58,3 +58,31 @@ async def test_no_page_has_a_violation(
                 found[name] = await violations(page)
     told = [f"{name}: {one}" for name, each in found.items() for one in each]
     assert not told, "\n".join(told)
+
+
+@pytest.mark.timeout(120)
+async def test_no_dialog_or_menu_has_a_violation(page: Page, site: Site) -> None:
+    _, waiting = await site.line("one", "two")
+    found = {}
+
+    async def look(name: str, role: Any = "dialog") -> None:
+        await page.get_by_role(role).wait_for()
+        found[name] = await violations(page)
+        await page.keyboard.press("Escape")
+        await expect(page.get_by_role(role)).to_have_count(0)
+
+    await page.get_by_role("button", name="Preferences").click()
+    await look("preferences", "menu")
+    await page.keyboard.press("?")
+    await look("help")
+    await page.goto(f"./#/jobs/{waiting}")
+    await page.get_by_role("button", name="Cancel", exact=True).click()
+    await look("cancel")
+    await page.goto("./#/schedules")
+    await page.get_by_role("button", name="New schedule").click()
+    await look("schedule")
+    await page.goto("./#/lanes")
+    await page.get_by_role("button", name="Add a lane").first.click()
+    await look("lane")
+    told = [f"{name}: {one}" for name, each in found.items() for one in each]
+    assert not told, "\n".join(told)

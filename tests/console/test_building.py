@@ -100,6 +100,7 @@ def test_an_sdist_carries_the_console_and_a_wheel_is_made_from_it_without_npm(
     assert not [name for name in names if "node_modules" in name]
 
     (folder,) = (path for path in tmp_path.iterdir() if path.is_dir())
+    assert not build_hook(folder).is_stale()
     with zipfile.ZipFile(hatchling("wheel", folder)) as wheel:
         served = [name for name in wheel.namelist() if name.startswith("fairlane/console/")]
     assert "fairlane/console/index.html" in served

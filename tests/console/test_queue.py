@@ -2,6 +2,7 @@
 
 from playwright.async_api import Locator, Page, expect
 
+from fairlane import Priority
 from tests.support.console_site import Site
 from tests.support.eventually import eventually
 
@@ -56,6 +57,21 @@ async def test_dragging_moves_a_job_on_the_server(page: Page, site: Site) -> Non
     await eventually(is_shown, what="the new order on the page")
 
 
+async def test_dragging_into_another_band_changes_the_priority(page: Page, site: Site) -> None:
+    await site.line("one", "two", "three")
+    high = await site.app.tasks["play"].options(priority=Priority.HIGH).submit("urgent")
+    moved = (await site.get("/state"))["waiting"]["line"][-1]
+    assert moved["params"]["name"] == "three"
+    await expect(job(page, high.id)).to_be_visible()
+    await drag(page, moved["id"], onto=high.id)
+
+    async def is_moved() -> bool:
+        return await site.waiting() == ["three", "urgent", "two"]
+
+    await eventually(is_moved, what="the move")
+    assert (await site.get(f"/jobs/{moved['id']}"))["priority"] == "high"
+
+
 async def drag(page: Page, id: str, *, onto: str) -> None:
     """Take a job by its handle and drop it on the upper half of another's row."""
     await job(page, id).get_by_title("Drag").hover()
@@ -105,6 +121,19 @@ async def test_a_queue_is_paused_and_resumed(page: Page, site: Site) -> None:
     assert (await site.get("/queues/line"))["paused"] is None
 
 
+async def test_a_queue_stops_after_what_runs(page: Page, site: Site) -> None:
+    await page.goto("./#/queue?queue=line")
+    first, second = await site.line("one", "two")
+    await page.get_by_role("button", name="line: More").click()
+    await page.get_by_role("menuitem", name="Stop after current").click()
+    await expect(page.get_by_text("Stopping after what runs now")).to_be_visible()
+    site.puppets.end("one")
+    await site.reaches(first, "completed")
+    await expect(job(page, first)).to_contain_text("Completed")
+    assert (await site.get(f"/jobs/{second}"))["state"] == "queued"
+    assert (await site.get("/queues/line"))["paused"] == "after_current"
+
+
 async def test_the_limit_is_changed_at_once(page: Page, site: Site) -> None:
     await page.goto("./#/queue?queue=line")
     _, second, third = await site.line("one", "two", "three")
@@ -140,7 +169,15 @@ async def test_a_list_of_thousands_is_scrolled_to_its_end(page: Page, site: Site
     rows = page.get_by_role("main").locator("[data-job]")
     await expect(rows.filter(has_text="job 1").first).to_be_visible()
     assert await rows.count() < 200, "what cannot be seen is not in the document"
-    await expect(page.get_by_role("main")).to_contain_text("999")
+    last = rows.filter(has_text="job 999")
+
+    async def is_shown() -> bool:
+        await rows.last.hover()
+        await page.mouse.wheel(0, 20_000)
+        return await last.is_visible()
+
+    await eventually(is_shown, what="the last of a thousand")
+    assert await rows.count() < 200
 
 
 async def test_markup_is_shown_as_text(page: Page, site: Site) -> None:

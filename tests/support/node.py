@@ -12,9 +12,9 @@ from typing import Any, Final
 ROOT: Final = Path(__file__).resolve().parent.parent.parent
 
 
-def build_hook() -> Any:
+def build_hook(folder: Path = ROOT) -> Any:
     """Return the module that builds the console, which is in no package."""
-    spec = importlib.util.spec_from_file_location("hatch_build", ROOT / "hatch_build.py")
+    spec = importlib.util.spec_from_file_location("hatch_build", folder / "hatch_build.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

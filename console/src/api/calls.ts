@@ -24,7 +24,10 @@ import type {
 
 const post = <T>(where: string, body?: unknown) => request<T>(where, { method: "POST", body });
 
-export const takeState = () => request<Present>("/api/state");
+const STATE_MS = 30_000;
+/** It gives up after a while: whoever waits for a lost answer would never follow again. */
+export const takeState = () =>
+  request<Present>("/api/state", { signal: AbortSignal.timeout(STATE_MS) });
 
 // sessions
 export const askSession = () => request<Session>("/api/session");

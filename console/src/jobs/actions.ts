@@ -26,6 +26,12 @@ export async function moveMany(ids: readonly string[], to: Place): Promise<void>
   }
 }
 
+/** Move jobs to the front, each in its own queue and band; they keep their order. */
+export async function moveToFront(ids: readonly string[]): Promise<void> {
+  for (const id of ids.toReversed())
+    if (!(await act(nameOf(id), () => calls.move(id, { to: "head" })))) return;
+}
+
 /** Let a job go before all others: to the front of the first band. */
 export async function startNow(job: { id: string; priority: Priority }): Promise<void> {
   await act(nameOf(job.id), async () => {

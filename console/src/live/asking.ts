@@ -4,6 +4,7 @@
 import { listJobs, showJob } from "../api/calls";
 import { Problem } from "../api/problem";
 import type { Job, JobState } from "../api/types";
+import { MOST_ENDED } from "./live";
 import { FINAL, WAITING, isFinal } from "./order";
 
 const ONE_BY_ONE = 6;
@@ -62,7 +63,8 @@ export class Asking {
         await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
       }
     } catch {
-      this.forget(); // the connection is gone: whoever is back takes the whole state
+      this.forget();
+      this.#asker.giveUp();
     } finally {
       this.#busy = false;
     }
@@ -75,7 +77,7 @@ export class Asking {
       const live = round.size - ended;
       const pages = [
         live > 0 ? listJobs({ state: [...WAITING, "running"], limit: Math.min(1000, live * 2) }) : null,
-        ended > 0 ? listJobs({ state: FINAL, limit: Math.min(100, ended * 2) }) : null,
+        ended > 0 ? listJobs({ state: FINAL, limit: MOST_ENDED }) : null,
       ];
       for (const page of await Promise.all(pages))
         for (const job of page?.items ?? []) if (round.has(job.id)) found.push(job);

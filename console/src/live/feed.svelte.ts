@@ -4,16 +4,18 @@
 // is on its way they only gather, so that it can never undo what was shown already. It is taken
 // again after a gap, a `resync`, a connection that was lost and a page that was out of sight.
 
-import { listQueues, listSchedules, listWorkers, takeState } from "../api/calls";
+import { takeState } from "../api/calls";
 import { asProblem } from "../api/problem";
 import type { Job, JobState, LiveEvent } from "../api/types";
 import { Asking } from "./asking";
 import { briefOf } from "./brief";
 import { Draft } from "./draft";
+import { Lines } from "./lines";
 import { type Live, NOTHING, liveFrom, waitingIn } from "./live";
-import { type Wanted, reduce } from "./reduce";
+import { Records } from "./records";
+import { reduce } from "./reduce";
 import { Stream } from "./stream";
-import { readLine, withKnownTails, withLine } from "./whole";
+import { withKnownTails } from "./whole";
 
 export type Connection = "connecting" | "live" | "reconnecting" | "signed_out";
 type Listener = (events: readonly LiveEvent[]) => void;
@@ -23,6 +25,7 @@ const MOST_GATHERED = 10_000;
 const LONGEST_WAIT_MS = 10_000;
 const HIDDEN_MS = 30_000; // after that a page out of sight gives its connection back
 const REFILL_BELOW = 60;
+const SILENCE_MS = 45_000; // after that we ask whether the stream is dead
 
 class Feed {
   live: Live = $state.raw(NOTHING);
@@ -37,19 +40,19 @@ class Feed {
   #listeners = new Set<Listener>();
   #isScheduled = false;
   #appliedAt = 0;
+  #heardAt = Date.now();
   #taking = false;
   #takeAgain = false;
   #failures = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #hiddenTimer: ReturnType<typeof setTimeout> | undefined;
   #hiddenAt = 0;
-  #whole = new Map<string, { touched: Set<string>; stop: AbortController }>();
-  #wantWhole = new Set<string>();
-  #tooLong = new Set<string>();
   #asking = new Asking({
     learn: (jobs) => this.#learn(jobs),
     giveUp: () => void this.take(),
   });
+  #records = new Records((changes) => (this.live = { ...this.live, ...changes }));
+  #lines = new Lines(this, (jobs) => this.#asking.want(jobs));
 
   /** Begin to follow; whoever has signed in begins anew. */
   start(): void {
@@ -97,24 +100,21 @@ class Feed {
     this.#takeAgain = false;
     if (again) void this.take();
     else this.#schedule();
-    for (const queue of this.#wantWhole) this.wantWhole(queue);
+    this.#lines.restart();
   }
 
   /** See to it that every waiting job of a queue is here. */
   wantWhole(queue: string): void {
-    this.#wantWhole.add(queue);
-    if (this.live.waiting[queue]?.isWhole !== false) return;
-    if (!this.#whole.has(queue) && !this.#tooLong.has(queue)) void this.#readWhole(queue);
+    this.#lines.want(queue);
   }
 
   /** The long line of a queue is no longer looked at. */
   releaseWhole(queue: string): void {
-    this.#wantWhole.delete(queue);
-    this.#tooLong.delete(queue);
-    this.#whole.get(queue)?.stop.abort();
+    this.#lines.release(queue);
   }
 
   watchPage(): void {
+    setInterval(() => void this.#checkSilence(), SILENCE_MS / 3);
     document.addEventListener("visibilitychange", () => this.#seen(!document.hidden));
     addEventListener("online", () => this.start());
     addEventListener("offline", () => this.#lost(true));
@@ -135,6 +135,15 @@ class Feed {
     } else if (Date.now() - this.#hiddenAt > 2_000) {
       void this.take();
     }
+  }
+
+  /** A connection may die without a word, and only the state tells that events are missing. */
+  async #checkSilence(): Promise<void> {
+    if (this.connection !== "live" || Date.now() - this.#heardAt < SILENCE_MS) return;
+    this.#heardAt = Date.now();
+    const before = this.live.seq;
+    await this.take();
+    if (this.live.seq > before && this.#gathered.length === 0) this.start();
   }
 
   #open(after: number): Stream {
@@ -172,6 +181,7 @@ class Feed {
   }
 
   #hear(event: LiveEvent): void {
+    this.#heardAt = Date.now();
     if (event.type === "resync" || this.#gathered.length >= MOST_GATHERED) {
       this.#gathered = [];
       void this.take();
@@ -207,45 +217,18 @@ class Feed {
       void this.take();
       return;
     }
-    this.#ask(wanted);
+    this.#asking.want(wanted.jobs);
+    this.#records.want(wanted);
     this.#refill();
   }
 
   #touch(events: readonly LiveEvent[]): void {
     for (const { job, type, data } of events) {
       if (job === null || type === "job_progress" || type === "job_log") continue;
-      this.#asking.touch(job, (data.state as JobState | undefined) ?? "queued");
-      for (const { touched } of this.#whole.values()) touched.add(job);
+      const state = (data.state as JobState | undefined) ?? "queued";
+      this.#asking.touch(job, state);
+      this.#lines.touch(job, state);
     }
-  }
-
-  #ask(wanted: Wanted): void {
-    this.#asking.want(wanted.jobs);
-    if (wanted.queues) this.#refresh("queues", async () => {
-      const { items } = await listQueues();
-      return Object.fromEntries(items.map((queue) => [queue.name, queue]));
-    });
-    if (wanted.workers) this.#refresh("workers", async () => (await listWorkers()).items);
-    if (wanted.schedules) this.#refresh("schedules", async () => (await listSchedules()).items);
-  }
-
-  #refreshing = new Map<keyof Live, boolean>();
-
-  /** Read a record anew, once for all who ask while it is being read. */
-  #refresh<K extends keyof Live>(what: K, read: () => Promise<Live[K]>): void {
-    if (this.#refreshing.has(what)) {
-      this.#refreshing.set(what, true);
-      return;
-    }
-    this.#refreshing.set(what, false);
-    read()
-      .then((value) => (this.live = { ...this.live, [what]: value }))
-      .catch(() => {}) // what cannot be read now comes with the next state
-      .finally(() => {
-        const again = this.#refreshing.get(what);
-        this.#refreshing.delete(what);
-        if (again) setTimeout(() => this.#refresh(what, read), 500);
-      });
   }
 
   #learn(jobs: readonly Job[]): void {
@@ -262,24 +245,6 @@ class Feed {
         void this.take();
         return;
       }
-    }
-  }
-
-  async #readWhole(queue: string): Promise<void> {
-    const reading = { touched: new Set<string>(), stop: new AbortController() };
-    this.#whole.set(queue, reading);
-    try {
-      for await (const part of readLine(queue, reading.stop.signal)) {
-        // In a strict queue the pages are not in the order in which it is shown.
-        const strict = this.live.queues[queue]?.settings.order === "strict";
-        if (part.isLast || !strict)
-          this.live = withLine(this.live, queue, part, reading.touched);
-      }
-      if (!this.live.waiting[queue]?.isWhole) this.#tooLong.add(queue);
-    } catch {
-      // Whoever scrolls on asks again.
-    } finally {
-      this.#whole.delete(queue);
     }
   }
 }

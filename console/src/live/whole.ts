@@ -40,7 +40,7 @@ export function withLine(
   live: Live,
   queue: string,
   { jobs: read, isLast }: Part,
-  touched: ReadonlySet<string>,
+  touched: { has(id: string): boolean },
 ): Live {
   const strict = live.queues[queue]?.settings.order === "strict";
   const last = read.at(-1);

@@ -10,6 +10,7 @@ const WIDTHS = [
   28 * DAY,
 ];
 const MOST_BUCKETS = 60;
+const FEWEST = 6; // one bar alone would say nothing about how long is long
 
 /** How wide a bucket of time is, so that there are not too many of them. */
 export function widthOf(spanMs: number): number {
@@ -54,7 +55,7 @@ export interface LengthBucket {
   readonly count: number;
 }
 
-/** Count lengths by how long they are, from the first bucket with any to the last. */
+/** Count lengths by how long they are, from the first bucket with any to the last, and a few more. */
 export function byLength(sorted: readonly number[]): LengthBucket[] {
   const counts = new Array<number>(EDGES.length + 1).fill(0);
   let edge = 0;
@@ -62,9 +63,13 @@ export function byLength(sorted: readonly number[]): LengthBucket[] {
     while (edge < EDGES.length && value > EDGES[edge]!) edge += 1;
     counts[edge]! += 1;
   }
-  const first = counts.findIndex((count) => count > 0);
-  const last = counts.findLastIndex((count) => count > 0);
+  let first = counts.findIndex((count) => count > 0);
+  let last = counts.findLastIndex((count) => count > 0);
   if (first < 0) return [];
+  while (last - first + 1 < FEWEST) {
+    first = Math.max(0, first - 1);
+    if (last - first + 1 < FEWEST && last < EDGES.length - 1) last += 1;
+  }
   return counts
     .slice(first, last + 1)
     .map((count, index) => ({ upTo: EDGES[first + index] ?? Number.POSITIVE_INFINITY, count }));

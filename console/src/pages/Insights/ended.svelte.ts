@@ -10,6 +10,7 @@ import { type Sample, sampleOf } from "./samples";
 
 export const MOST = 5000;
 const PAGE = 1000;
+const CATCH_UP = 200;
 const EVERY_MS = 1_000;
 
 export class EndedJobs {
@@ -50,6 +51,19 @@ export class EndedJobs {
       this.#timer = undefined;
       this.#show();
     }, EVERY_MS);
+  }
+
+  /** Look for what ended while nobody told. */
+  async catchUp(): Promise<void> {
+    if (this.isReading) return;
+    const { signal } = this.#stop;
+    try {
+      const page = await listJobs({ state: FINAL, queue: this.#queue, limit: CATCH_UP }, signal);
+      for (const job of page.items) this.#known.set(job.id, sampleOf(job));
+      this.#show();
+    } catch {
+      // The next time that the state is taken it is tried again.
+    }
   }
 
   async #read(queue: string | undefined, since: string | undefined, signal: AbortSignal): Promise<void> {

@@ -41,11 +41,14 @@ it("chooses widths that leave few enough buckets", () => {
   expect([3_600_000, 86_400_000, 7 * 86_400_000].map(widthOf)).toEqual([60_000, 1_800_000, 21_600_000]);
 });
 
-it("counts lengths between the shortest and the longest", () => {
-  expect(byLength([90, 150, 160, 900])).toEqual([
-    { upTo: 100, count: 1 }, { upTo: 200, count: 2 }, { upTo: 500, count: 0 }, { upTo: 1_000, count: 1 },
+it("counts lengths between the shortest and the longest, in no fewer than six buckets", () => {
+  const counts = (lengths: number[]) => byLength(lengths).map(({ upTo, count }) => [upTo, count]);
+  expect(counts([90, 150, 160, 4_000])).toEqual([
+    [100, 1], [200, 2], [500, 0], [1_000, 0], [2_000, 0], [5_000, 1],
   ]);
-  expect(byLength([])).toEqual([]);
+  expect(counts([900]).map(([upTo]) => upTo)).toEqual([100, 200, 500, 1_000, 2_000, 5_000]);
+  expect(counts([9e12]).at(-1)).toEqual([Number.POSITIVE_INFINITY, 1]);
+  expect(counts([])).toEqual([]);
 });
 
 it("draws how many still wait", () => {

@@ -21,6 +21,9 @@ export class Watched {
   #events: readonly LiveEvent[] = $state.raw([]);
   attempts: readonly Attempt[] = $derived(this.job ? attemptsOf(this.#events, this.job) : []);
 
+  /** The events of its past have come, as far as there are any. */
+  isPastKnown = $state(false);
+
   readonly id: string;
   #heard: LogLine[] | null = [];
   #isReading = false;
@@ -114,6 +117,7 @@ export class Watched {
 
   /** Ask for what happened to it before, as far back as events are at hand. */
   #lookBack(): void {
+    const until = feed.live.seq;
     let timer: ReturnType<typeof setTimeout> | undefined;
     const found: LiveEvent[] = [];
     const finish = (): void => {
@@ -122,18 +126,20 @@ export class Watched {
       const known = new Set(this.#events.map((event) => event.seq));
       const all = [...this.#events, ...found.filter((event) => !known.has(event.seq))];
       this.#events = all.sort((a, b) => a.seq - b.seq);
+      this.isPastKnown = true;
     };
     const wait = (): void => {
       clearTimeout(timer);
       timer = setTimeout(finish, QUIET_MS);
     };
     const past = new Stream(
-      Math.max(0, feed.live.seq - PAST_EVENTS),
+      Math.max(0, until - PAST_EVENTS),
       {
         onevent: (event) => {
           if (event.type === "job_state_changed") found.push(event);
-          if (found.length < 500) wait();
-          else finish();
+          // What comes after the state we have is heard on the page's own stream.
+          if (event.seq > until || event.type === "resync" || found.length >= 500) finish();
+          else wait();
         },
         onopen: wait,
         onlost: finish,
