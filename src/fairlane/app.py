@@ -23,7 +23,7 @@ from fairlane.client import Client
 from fairlane.core.inputs import Input, Record, Setting
 from fairlane.core.queues import QueueOptions, settings_from
 from fairlane.core.retry import Retry
-from fairlane.core.settings import check_amounts, check_name
+from fairlane.core.settings import check_amounts, check_name, check_path_name
 from fairlane.descriptions import describe
 from fairlane.engine.clock import Clock, SystemClock
 from fairlane.engine.context import Context, SyncContext
@@ -218,7 +218,7 @@ class Fairlane(Client):
         that piled up. `overlap` says what happens while the previous firing's job is still alive.
         What somebody changes while it runs (`change_schedule`) stays in force over this.
         """
-        check_name("schedule", name)
+        check_path_name("schedule", name)
         submission = as_call(call).submission()
         self._declare("schedule", name)
         self._schedules[name] = ruled(name, submission, rules)

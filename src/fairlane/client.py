@@ -30,7 +30,7 @@ from fairlane.core.job import JobId
 from fairlane.core.lifecycle import FINAL, LIVE, State
 from fairlane.core.queues import QueueChanges, QueueOptions, settings_from
 from fairlane.core.scheduler import Scheduler
-from fairlane.core.settings import check_name, check_text
+from fairlane.core.settings import check_path_name, check_text
 from fairlane.descriptions import Description, describe, description_from, task_from
 from fairlane.engine.schedules import Rules, Schedule, fire, ruled
 from fairlane.errors import (
@@ -619,7 +619,7 @@ class Client:
 
     async def save_schedule(self, name: str, call: Call[Any], **rules: Unpack[Rules]) -> None:
         """Make a schedule while running, or put another in its place; see `app.schedule`."""
-        check_name("schedule", name)
+        check_path_name("schedule", name)
         fresh = ruled(name, as_call(call).submission(), rules)
         before = (await self._on_loop(self._store.records("schedule"))).get(name)
         declared = before is not None and msgspec.json.decode(before, type=Schedule).declared

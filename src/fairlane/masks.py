@@ -8,6 +8,7 @@ its own secret parameters replaced.
 import json
 from collections.abc import Iterable
 from typing import Any, Final
+from urllib.parse import quote, quote_plus
 
 HIDDEN: Final = "**********"  # as secret parameters are shown everywhere
 _SHORTEST: Final = 4  # what is shorter is no secret, and is part of too many words
@@ -44,4 +45,7 @@ def _spelt(secret: str) -> set[str]:
         repr(secret)[1:-1],
         json.dumps(secret)[1:-1],
         json.dumps(secret, ensure_ascii=False)[1:-1],
+        quote(secret),
+        quote(secret, safe=""),
+        quote_plus(secret),
     }

@@ -107,7 +107,7 @@ class Policies(Struct, frozen=True, kw_only=True):
 
     def check(self, definition: Definition) -> None:
         """Raise about the first option that could not work for this task."""
-        declared = Declared(definition.name, definition.parameters.names)
+        declared = Declared(definition.name, definition.parameters)
         declared.expect(_is_text(self.queue), "queue", self.queue, "the name of a queue")
         for option in ("lane", "bucket", "dedupe"):
             declared.template(option, getattr(self, option))
@@ -342,12 +342,12 @@ class Task(Generic[P, R]):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.definition.function(*args, **kwargs)
 
-    def call(self, *args: P.args, **kwargs: P.kwargs) -> Call[R]:
+    def call(self, /, *args: P.args, **kwargs: P.kwargs) -> Call[R]:
         """Check parameters and return a call to submit or schedule later."""
         values = self.definition.parameters.validate(args, kwargs)
         return Call(self, values, _NO_CHOICES)
 
-    async def submit(self, *args: P.args, **kwargs: P.kwargs) -> "Job[R]":
+    async def submit(self, /, *args: P.args, **kwargs: P.kwargs) -> "Job[R]":
         """Submit a job; once this returns it is on disk."""
         return await self._app.submit(self.call(*args, **kwargs))
 
@@ -372,9 +372,9 @@ class Configured(Generic[P, R]):
         self._task = task
         self._options = options
 
-    def call(self, *args: P.args, **kwargs: P.kwargs) -> Call[R]:
+    def call(self, /, *args: P.args, **kwargs: P.kwargs) -> Call[R]:
         values = self._task.definition.parameters.validate(args, kwargs)
         return Call(self._task, values, self._options)
 
-    async def submit(self, *args: P.args, **kwargs: P.kwargs) -> "Job[R]":
+    async def submit(self, /, *args: P.args, **kwargs: P.kwargs) -> "Job[R]":
         return await self._app.submit(self.call(*args, **kwargs))

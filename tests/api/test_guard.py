@@ -1,5 +1,6 @@
 """Every route × method × what a stranger might send; and that those who may come in, do."""
 
+import socket
 from collections.abc import AsyncIterator, Iterator
 from typing import Any, Final
 
@@ -10,6 +11,7 @@ from websockets.exceptions import InvalidStatus
 
 from fairlane import Fairlane
 from fairlane.api.guard import LARGEST_BODY
+from fairlane.errors import BadSetting
 from tests.support.served import serving
 from tests.support.talking import Client, said, talking, talking_to
 
@@ -85,7 +87,7 @@ async def test_a_token_to_read_changes_nothing(stranger: Client) -> None:
 @pytest.mark.parametrize(
     "host",
     ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "localhost@evil.example",
-     "", "[::1", "localhost:80:80"],
+     "", "[::1", "localhost:80:80", "a!.evil.example:80"],
 )  # fmt: skip
 async def test_by_a_foreign_name_nothing_is_answered(stranger: Client, host: str) -> None:
     for method, path in ADDRESSES:
@@ -96,7 +98,8 @@ async def test_by_a_foreign_name_nothing_is_answered(stranger: Client, host: str
 @pytest.mark.parametrize(
     "origin",
     ["http://evil.example", "null", "http://localhost:3000", "http://localhost.evil.example", "",
-     "file://", "https://localhost:80"],
+     "file://", "https://localhost:80", "http://user@localhost", "http://localhost/x",
+     "http://localhost#", "http://"],
 )  # fmt: skip
 async def test_a_foreign_page_is_not_answered(stranger: Client, origin: str) -> None:
     for method, path in ADDRESSES:
@@ -323,3 +326,60 @@ def test_every_answer_carries_the_headers_that_browsers_obey(url: str) -> None:
         assert answer.headers["cache-control"] == "no-store"
         assert "access-control-allow-origin" not in answer.headers
         assert "server" not in answer.headers
+
+
+@pytest.mark.parametrize("host", ["::1", "127.0.0.1", "queue.example"])
+async def test_who_listens_on_an_address_vouches_for_no_other_page_or_name(host: str) -> None:
+    application = Fairlane("memory://").asgi(hosts=[host])
+    transport = httpx.ASGITransport(application)
+    shown = f"[{host}]" if ":" in host else host
+    async with Client(transport=transport, base_url=f"http://{shown}:8420") as client:
+        for name in ("a!.evil.example:8420", "", "evil.example"):
+            answer = await client.get("/healthz", headers={"Host": name})
+            refused(answer, 403, "bad_host")
+        for origin in (f"http://{shown}:9999", f"https://{shown}:9999", "http://localhost:8420"):
+            answer = await client.get("/healthz", headers={"Origin": origin})
+            refused(answer, 403, "bad_origin")
+        own = await client.get("/healthz", headers={"Origin": f"http://{shown}:8420"})
+        assert own.status_code not in (401, 403)
+
+
+async def test_a_page_may_come_through_a_proxy_that_names_the_server_otherwise() -> None:
+    application = Fairlane("memory://").asgi(hosts=["queue.example", "other.example:8443"])
+    transport = httpx.ASGITransport(application)
+    async with Client(transport=transport, base_url="http://localhost:8420") as client:
+        for origin, status in {
+            "https://queue.example": 200, "https://queue.example:8443": 403,
+            "https://other.example:8443": 200, "https://other.example": 403,
+        }.items():  # fmt: skip
+            answer = await client.get("/api/session", headers={"Origin": origin})
+            assert answer.status_code == status, origin
+
+
+@pytest.mark.parametrize("host", ["https://queue.example", "a b", "[::1", "x:y"])
+def test_an_allowed_host_that_is_none_is_refused(host: str) -> None:
+    with pytest.raises(BadSetting, match="no name of a host"):
+        Fairlane("memory://").asgi(hosts=[host])
+
+
+@pytest.mark.parametrize("other", ['prefs={"a":1}', "theme=dark mode", "a@b=1", "ä=ö"])
+async def test_cookies_of_other_programs_end_no_session(stranger: Client, other: str) -> None:
+    login = await stranger.post("/api/session", json={"token": READ})
+    [(name, value)] = login.cookies.items()
+    headers = {b"Cookie": f"{other}; {name}={value}".encode()}
+    answer = await stranger.get("/api/session", headers=headers)
+    assert answer.json()["role"] == "read"
+
+
+async def test_who_signs_out_is_told_of_no_cookie_but_its_own(stranger: Client) -> None:
+    assert "set-cookie" not in (await stranger.delete("/api/session")).headers
+    await stranger.post("/api/session", json={"token": READ})
+    [told] = (await stranger.delete("/api/session")).headers.get_list("set-cookie")
+    assert told.startswith("fairlane_")
+
+
+def test_a_request_that_begins_without_end_is_cut_off() -> None:
+    with serving() as server, socket.create_connection(server.address, timeout=30) as line:
+        line.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: ")
+        with pytest.raises((BrokenPipeError, ConnectionResetError)):
+            line.sendall(b"x" * 100_000_000)

@@ -96,6 +96,24 @@ async def test_parameters_that_do_not_fit_are_named_one_by_one(app: Fairlane) ->
         assert [problem["where"] for problem in refused["problems"]] == ["name", "size"]
 
 
+@pytest.mark.parametrize("name", ["self", "args", "kwargs", "cls"])
+async def test_a_parameter_may_have_any_name(app: Fairlane, name: str) -> None:
+    async with talking(app) as client:
+        refused = await submitted(client, "step", params={"name": "a", name: 1}, status=422)
+        assert [problem["where"] for problem in refused["problems"]] == [name]
+
+
+async def test_what_is_nested_without_end_is_refused_before_it_is_kept(app: Fairlane) -> None:
+    async with talking(app) as client:
+        deep: Any = {}
+        for _ in range(200):
+            deep = {"a": deep}
+        for more in ({"meta": deep}, {"params": {"name": deep}}):
+            said(await client.post("/api/jobs", json={"task": "step", **more}), 400)
+            keyed = {"Idempotency-Key": "k"}
+            said(await client.post("/api/jobs", json={"task": "step", **more}, headers=keyed), 400)
+
+
 async def test_a_task_that_nobody_has_is_not_found_and_the_nearest_is_named(app: Fairlane) -> None:
     async with talking(app) as client:
         refused = await submitted(client, "stepp", status=404)

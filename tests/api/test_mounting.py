@@ -1,5 +1,7 @@
 """The API inside of somebody else's program, under a prefix of its choice."""
 
+from urllib.parse import quote
+
 import httpx
 from fastapi import FastAPI
 from starlette.applications import Starlette
@@ -24,7 +26,7 @@ async def check(client: Client, prefix: str) -> None:
         f"{prefix}/api/jobs", json={"task": "hello", "params": {"name": "a"}}
     )
     job = said(answer, 201)
-    assert answer.headers["location"] == f"{prefix}/api/jobs/{job['id']}"
+    assert answer.headers["location"] == f"{quote(prefix)}/api/jobs/{job['id']}"
     assert said(await client.get(answer.headers["location"]), 200)["id"] == job["id"]
     answer = await client.delete(f"{prefix}/api/jobs")
     assert (answer.status_code, answer.headers["allow"]) == (405, "GET, POST")
@@ -35,12 +37,15 @@ async def check(client: Client, prefix: str) -> None:
     said(answer, 201)
     said(await client.get(answer.headers["location"]), 200)
     assert said(await client.get(f"{prefix}/healthz"), 200)["status"] == "ok"
+    document = said(await client.get(f"{prefix}/api/openapi.json"), 200)
+    assert document.get("servers") == ([{"url": quote(prefix)}] if prefix else None)
 
 
 async def test_it_is_mounted_under_any_prefix() -> None:
     for outer, prefix in (
         (FastAPI(), "/queue"),
         (Starlette(routes=[]), "/a/b"),
+        (Starlette(routes=[]), "/队列 1"),
     ):
         app = program()
         outer.mount(prefix, app.asgi())

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from fairlane import Fairlane
@@ -46,6 +47,14 @@ async def test_a_method_that_is_not_taken_is_told_which_are(
         assert answer.headers["allow"] == allowed
 
 
+def is_json(body: bytes) -> bool:
+    try:
+        msgspec.json.decode(body)
+    except (msgspec.DecodeError, RecursionError):
+        return False
+    return True
+
+
 @pytest.mark.parametrize(
     "body",
     [b"{", b"", b"[]", b"null", b"\xff\xfe", b'{"task": "note", "params": []}', b"[" * 100_000,
@@ -65,7 +74,8 @@ async def test_bad_input_is_never_our_fault(app: Fairlane, body: bytes) -> None:
         answer = await client.post(
             "/api/jobs", content=body, headers={"Content-Type": "application/json"}
         )
-        assert answer.status_code in (400, 404, 422), answer.text
+        statuses = (404, 422) if is_json(body) or not body else (400,)
+        assert answer.status_code in statuses, answer.text
         assert answer.headers["content-type"] == "application/problem+json"
         assert answer.json()["status"] == answer.status_code
         assert said(await client.get("/api/jobs"), 200)["items"] == []

@@ -3,8 +3,10 @@
 from typing import Any
 
 import pytest
+from pydantic import SecretStr
 
 from fairlane import Fairlane
+from fairlane.errors import BadSetting
 from tests.support.talking import reaches, said, talking
 
 
@@ -55,6 +57,31 @@ async def test_a_schedule_is_made_shown_changed_fired_and_deleted(app: Fairlane)
         said(await client.get(address), 404)
         names = [each["name"] for each in said(await client.get("/api/schedules"), 200)["items"]]
         assert names == ["declared"]
+
+
+async def test_the_secret_of_one_task_is_not_handed_to_another(app: Fairlane) -> None:
+    @app.task
+    async def sign_in(name: SecretStr) -> None: ...
+
+    async with talking(app) as client:
+        body = {**NEW, "task": "sign_in", "params": {"name": "open sesame"}, "cron": "@daily"}
+        address = (await client.post("/api/schedules", json=body)).headers["location"]
+        refused = await client.patch(address, json={"task": "hello"})
+        assert "open sesame" not in refused.text
+        said(refused, 422)
+        changed = await client.patch(address, json={"priority": "low"})
+        assert "open sesame" not in changed.text
+        assert said(changed, 200)["params"] == {"name": "**********"}
+
+
+@pytest.mark.parametrize("name", ["a/b", ".", ".."])
+async def test_a_name_that_no_address_can_carry_is_refused(app: Fairlane, name: str) -> None:
+    with pytest.raises(BadSetting, match="part of an address"):
+        app.queue(name)
+    with pytest.raises(BadSetting, match="part of an address"):
+        app.schedule(name, app.tasks["hello"].call("a"), cron="@daily")
+    async with talking(app) as client:
+        said(await client.post("/api/schedules", json={**NEW, "name": name, "cron": "@daily"}), 422)
 
 
 async def test_a_firing_that_its_policy_skips_says_why(app: Fairlane) -> None:

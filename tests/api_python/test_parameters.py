@@ -158,3 +158,11 @@ def test_an_option_of_a_wrong_type_is_refused_in_plain_words(app: Fairlane) -> N
         work.options(priority="urgent")  # type: ignore[arg-type]
     with pytest.raises(BadSetting, match="it must be one of 'start', 'continue'"):
         work.options(kind="begin")  # type: ignore[arg-type]
+
+
+def test_nothing_is_named_by_a_secret() -> None:
+    def sign_in(token: SecretStr) -> None: ...
+
+    for option in ("lane", "dedupe", "bucket"):
+        with pytest.raises(BadSetting, match='"token" is secret'):
+            Fairlane("memory://").task(**{option: "{token}"})(sign_in)  # type: ignore[call-overload]

@@ -9,6 +9,7 @@ from asyncio.subprocess import PIPE
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote, quote_plus
 
 import pytest
 from pydantic import SecretStr
@@ -125,6 +126,9 @@ async def test_a_secret_is_in_no_line_and_in_no_error_of_its_attempt(
         library.info("signing in with %s", plain, extra={"address": f"http://site/?t={plain}"})
         library.info("quoted: %s", [plain])
         ctx.log(f"I have {plain}")
+        ctx.progress(10, f"with {plain}")
+        ctx.stage("saving").progress(10, f"at http://site/?t={quote(plain)}")
+        ctx.report(address=f"http://site/?t={quote_plus(plain)}")
         try:
             raise ValueError(f"cannot use {plain}")
         except ValueError:
@@ -143,6 +147,10 @@ async def test_a_secret_is_in_no_line_and_in_no_error_of_its_attempt(
     assert shown.error is not None
     assert shown.error.message == "cannot use **********"
     assert [line.message for line in kept] == ["I have **********"]
+    assert (shown.progress.message, shown.statistics["address"]) == (
+        "with **********", "http://site/?t=**********",
+    )  # fmt: skip
+    assert shown.stages[0].message == "at http://site/?t=**********"
     assert HIDDEN not in lines.text + seen.getvalue() + repr(shown) + repr(kept)
     assert '"attempt": 1' in lines.text  # what is too short to be a secret garbles nothing
 

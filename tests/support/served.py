@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 
 ROOT: Final = Path(__file__).resolve().parent.parent.parent
 PROGRAM: Final = "tests.support.http_program:app"
@@ -18,6 +19,11 @@ class Served:
     def __init__(self, process: "subprocess.Popen[str]", url: str) -> None:
         self.process = process
         self.url = url
+
+    @property
+    def address(self) -> tuple[str, int]:
+        place = urlsplit(self.url)
+        return place.hostname or "", place.port or 0
 
     def stop(self, number: int = signal.SIGTERM) -> int:
         """Send a signal and return the exit code."""

@@ -1,6 +1,7 @@
 """Answers as JSON, written straight from our own structs."""
 
 from typing import Any
+from urllib.parse import quote
 
 import msgspec
 from starlette.requests import Request
@@ -21,16 +22,21 @@ def answer(
 
 def made(request: Request, job: JobView, *, merged: bool = False) -> Response:
     """Answer with a job that was submitted, or with the equal one that was there already."""
-    return answer(job, status=200 if merged else 201, Location=address_of(request, job.id))
+    return answer(job, status=200 if merged else 201, Location=address_of(request, "jobs", job.id))
 
 
-def address_of(request: Request, job: str) -> str:
-    """Return the path of a job, under whatever prefix this application is mounted."""
-    return f"{request.scope.get('root_path', '')}/api/jobs/{job}"
+def address_of(request: Request, kind: str, name: str) -> str:
+    """Return the path of a job or a schedule, as a header may carry it."""
+    return f"{prefix_of(request)}/api/{kind}/{quote(name, safe='')}"
+
+
+def prefix_of(request: Request) -> str:
+    """Return under what this application is mounted."""
+    return quote(request.scope.get("root_path", ""))
 
 
 def undecided(request: Request, error: Undecided) -> Response:
     """Say that nobody leads: what was sent is kept, and decided as soon as somebody does."""
     body = {"id": error.job_id, "code": error.code, "detail": error.message}
-    where = {} if error.job_id is None else {"Location": address_of(request, error.job_id)}
+    where = {} if error.job_id is None else {"Location": address_of(request, "jobs", error.job_id)}
     return answer(body, status=202, **where)

@@ -8,6 +8,7 @@ from typing import Any, Final
 from fastapi import APIRouter, FastAPI
 from fastapi.routing import APIRoute
 from starlette.middleware import Middleware
+from starlette.requests import Request
 from starlette.responses import Response
 
 from fairlane.api import (
@@ -29,7 +30,7 @@ from fairlane.api import (
     tasks,
     workers,
 )
-from fairlane.api.answers import answer
+from fairlane.api.answers import answer, prefix_of
 from fairlane.api.asked import the_app
 from fairlane.api.guard import LARGEST_BODY, Guard
 from fairlane.api.keys import Keys
@@ -113,8 +114,10 @@ def asgi(
     application.include_router(console.router)
 
     @application.get("/api/openapi.json", include_in_schema=False)
-    async def document() -> Response:
-        return answer(application.openapi())
+    async def document(request: Request) -> Response:
+        prefix = prefix_of(request)
+        servers = {"servers": [{"url": prefix}]} if prefix else {}
+        return answer(application.openapi() | servers)
 
     return application
 

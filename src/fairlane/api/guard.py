@@ -9,25 +9,28 @@ holds with a token and without; without one, only this machine itself gets in.
 
 import re
 from collections.abc import Iterable, Mapping
-from http.cookies import CookieError, SimpleCookie
 from ipaddress import ip_address
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 from fastapi import HTTPException
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import cookie_parser
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from fairlane.api import console
 from fairlane.api.keys import Keys, Role
 from fairlane.api.problems import problem
+from fairlane.errors import BadSetting
 
 LARGEST_BODY: Final = 8 * 1024 * 1024
 HERE: Final = ("localhost", "127.0.0.1", "::1")
 _OPEN: Final = ("/healthz", "/api/session")  # these tell nothing and change nothing
 _SAFE: Final = ("GET", "HEAD", "OPTIONS")
-_HOST: Final = re.compile(r"(\[(?P<address>[0-9a-fA-F:.]+)\]|(?P<name>[\w.*-]+))(:\d{1,5})?")
+_PORTS: Final = {"http": 80, "https": 443}
+_HOST: Final = re.compile(
+    r"(\[(?P<address>[0-9a-fA-F:.]+)\]|(?P<name>[\w.*-]+))(:(?P<port>[0-9]{1,5}))?"
+)
 _HEADERS: Final = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
@@ -47,7 +50,9 @@ class Guard:
         largest_body: int = LARGEST_BODY,
     ) -> None:
         self.keys = keys
-        self._vouched = frozenset(_name(host) for host in allowed_hosts if host.strip())
+        allowed = [host.strip() for host in allowed_hosts if host.strip()]
+        self._vouched = frozenset(_allowed_name(host) for host in allowed)
+        self._origins = frozenset(place for host in allowed for place in _origins_of(host))
         self._largest_body = largest_body
 
     def around(self, app: ASGIApp) -> ASGIApp:
@@ -88,22 +93,21 @@ class Guard:
         return self._role_refusal(scope) or self._body_refusal(scope, headers)
 
     def _is_allowed(self, name: str) -> bool:
+        if not name:
+            return False
         if name in HERE or name in self._vouched or "*" in self._vouched:
             return True
         return self.keys.are_set and _is_address(name)  # numbers cannot be made to point elsewhere
 
     def _is_own(self, origin: str, host: str) -> bool:
-        try:
-            place = urlsplit(origin)
-            port = place.port or {"http": 80, "https": 443}.get(place.scheme)
-            own = urlsplit(f"{place.scheme}://{host}")
-            own_port = own.port or {"http": 80, "https": 443}.get(place.scheme)
-        except ValueError:
+        """Tell whether a page is the server's own: of the same name and port, or of a proxy's."""
+        scheme, _, rest = origin.lower().partition("://")
+        if scheme not in _PORTS:
             return False
-        if place.scheme not in ("http", "https") or not place.hostname:
-            return False
-        same = (place.hostname, port) == (own.hostname, own_port)
-        return same or place.hostname in self._vouched
+        place = _place(rest, _PORTS[scheme])
+        return place is not None and (
+            place == _place(host.lower(), _PORTS[scheme]) or place in self._origins
+        )
 
     def _role_refusal(self, scope: Scope) -> Response | None:
         if not self.keys.are_set:
@@ -191,9 +195,42 @@ def _path(scope: Scope) -> str:
 
 
 def _name(host: str) -> str:
-    """Return the name in a Host header or an allowed host, without its port."""
+    """Return the name in a Host header without its port; nothing if it cannot be read."""
     found = _HOST.fullmatch(host.strip())
     return "" if found is None else (found["address"] or found["name"]).lower()
+
+
+def _place(host: str, usual_port: int) -> tuple[str, int] | None:
+    """Return the name and the port that a header tells."""
+    found = _HOST.fullmatch(host)
+    if found is None:
+        return None
+    return found["address"] or found["name"], int(found["port"] or usual_port)
+
+
+def _allowed_name(host: str) -> str:
+    """Return the name in a host that the operator allows."""
+    name = host.lower() if _is_address(host) else _name(host)
+    if not name:
+        raise BadSetting(
+            f'the allowed host "{host}" is no name of a host; write "queue.example", '
+            '"queue.example:8443" or an address, without http://'
+        )
+    return name
+
+
+def _origins_of(host: str) -> list[tuple[str, int]]:
+    """Return where pages may come from that reach us through a proxy which names us otherwise.
+
+    Only names: on an address of this machine anybody may serve a page.
+    """
+    found = _HOST.fullmatch(host.lower())
+    if found is None or found["name"] is None or found["name"] in (*HERE, "*"):
+        return []
+    if _is_address(found["name"]):
+        return []
+    ports = [int(found["port"])] if found["port"] else list(_PORTS.values())
+    return [(found["name"], port) for port in ports]
 
 
 def _is_address(name: str) -> bool:
@@ -214,8 +251,5 @@ def _is_here(client: Any) -> bool:
 
 
 def _cookies(headers: Headers) -> dict[str, str]:
-    try:
-        jar = SimpleCookie(headers.get("cookie", ""))
-    except CookieError:
-        return {}
-    return {name: morsel.value for name, morsel in jar.items()}
+    """Return what cookies say; other programs on this machine may have set odd ones."""
+    return cookie_parser(headers.get("cookie", ""))

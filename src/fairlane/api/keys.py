@@ -45,8 +45,8 @@ class Keys:
         return _name(known), f"{began}.{_sign(known, f'session {role} {began}')}"
 
     @property
-    def cookie_names(self) -> list[str]:
-        return [_name(known) for known in self._tokens.values()]
+    def cookie_names(self) -> set[str]:
+        return {_name(known) for known in self._tokens.values()}
 
     def role_in(self, cookies: dict[str, str]) -> Role | None:
         for role, known in self._tokens.items():

@@ -130,9 +130,12 @@ def install(application: FastAPI, addresses: Iterable[tuple[str, set[str]]]) -> 
 
 def _invalid(error: RequestValidationError) -> Response:
     """Name each field that does not fit, and never its value: it may be a secret."""
+    found = error.errors()
+    if found and found[0]["type"] == "json_invalid":
+        why = found[0].get("ctx", {}).get("error", found[0]["msg"])
+        return problem(400, "bad_request", f"the body is not JSON: {why}")
     problems = [
-        {"where": ".".join(map(str, item["loc"])), "message": item["msg"]}
-        for item in error.errors()
+        {"where": ".".join(map(str, item["loc"])), "message": item["msg"]} for item in found
     ]
     lines = "; ".join(f"{item['where']}: {item['message']}" for item in problems[:10])
     return problem(422, "invalid_request", f"the request does not fit: {lines}", problems=problems)

@@ -1,13 +1,12 @@
 """Schedules: jobs that come by themselves."""
 
 from typing import Annotated, Any
-from urllib.parse import quote
 
 from fastapi import APIRouter, Body, Path, Request
 from starlette.responses import Response
 
 from fairlane.api import links, models
-from fairlane.api.answers import answer, made
+from fairlane.api.answers import address_of, answer, made
 from fairlane.api.asked import App
 from fairlane.api.bodies import StrictRoute
 from fairlane.api.jobs import MADE, UNDECIDED
@@ -51,8 +50,7 @@ async def save_schedule(
     options = given.model_dump(include=_OPTIONS, exclude_unset=True)
     rules: Any = given.model_dump(include=_RULES)
     await app.save_schedule(given.name, task.options(**options).call(**given.params), **rules)
-    prefix = request.scope.get("root_path", "")
-    place = f"{prefix}/api/schedules/{quote(given.name, safe='')}"
+    place = address_of(request, "schedules", given.name)
     return answer(await _shown(app, given.name), status=201, Location=place)
 
 
@@ -90,7 +88,9 @@ async def _call(app: Fairlane, name: str, given: dict[str, Any]) -> Call[Any] | 
     chosen = {option: given[option] for option in _OPTIONS & given.keys()}
     known = await app.find_task(given.get("task") or task)
     wanted = given.get("params")
-    return known.options(**chosen).call(**(params if wanted is None else wanted))
+    if wanted is None:  # those of another task could hold secrets that this one does not know of
+        wanted = params if known.name == task else {}
+    return known.options(**chosen).call(**wanted)
 
 
 @router.delete("/schedules/{id}", operation_id="delete_schedule", status_code=204,

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Body, Request
 from starlette.responses import Response
 
-from fairlane.api.answers import answer
+from fairlane.api.answers import answer, prefix_of
 from fairlane.api.bodies import StrictRoute
 from fairlane.api.guard import Guard
 from fairlane.api.models import Login, Session
@@ -34,7 +34,7 @@ async def login(request: Request, login: Annotated[Login, Body()]) -> Response:
         name,
         value,
         max_age=keys.SESSION_SECONDS,
-        path=request.scope.get("root_path") or "/",
+        path=prefix_of(request) or "/",
         httponly=True,
         samesite="strict",
         secure=request.url.scheme == "https",
@@ -53,6 +53,6 @@ async def session(request: Request) -> Response:
 async def logout(request: Request) -> Response:
     """Forget the cookie."""
     response = Response(status_code=204)
-    for name in _guard(request).keys.cookie_names:
-        response.delete_cookie(name, path=request.scope.get("root_path") or "/")
+    for name in _guard(request).keys.cookie_names & request.cookies.keys():  # and tell no other
+        response.delete_cookie(name, path=prefix_of(request) or "/")
     return response

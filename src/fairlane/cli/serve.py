@@ -88,6 +88,8 @@ def _run(
 def _server(application: "FastAPI") -> "uvicorn.Server":
     import uvicorn  # a part of the extra, which asgi() has told about if it is missing
 
+    from fairlane.cli.connection import Connection
+
     class Server(uvicorn.Server):
         """A server that leaves signals to us: the engine has to end after it, in peace."""
 
@@ -98,6 +100,7 @@ def _server(application: "FastAPI") -> "uvicorn.Server":
     return Server(
         uvicorn.Config(
             application,
+            http=Connection,
             log_config=None,
             log_level="warning",
             server_header=False,

@@ -23,7 +23,7 @@ from fairlane.core.lifecycle import Priority, State
 from fairlane.core.limits import Thing
 from fairlane.core.line import Line
 from fairlane.core.position import MIDDLE, number, numbered
-from fairlane.core.settings import LARGEST_COUNT, check_name, settings_as
+from fairlane.core.settings import LARGEST_COUNT, check_path_name, settings_as
 
 STRICT_STATES = frozenset({State.QUEUED, State.BLOCKED, State.RETRYING, State.INTERRUPTED})
 
@@ -78,7 +78,7 @@ EXPECTED: Final = {
 
 
 def settings_from(queue: str, values: Mapping[str, Any]) -> QueueSettings:
-    check_name("queue", queue)
+    check_path_name("queue", queue)
     return settings_as(
         QueueSettings, values, owner=f'queue "{queue}"', called="settings", expected=EXPECTED
     )

@@ -39,6 +39,16 @@ def check_name(what: str, name: object) -> None:
     check_text(f"name of the {what}", name)
 
 
+def check_path_name(what: str, name: object) -> None:
+    """Raise unless this can be the name of something that has an address of its own."""
+    check_name(what, name)
+    if "/" in str(name) or name in (".", ".."):
+        raise BadSetting(
+            f"the name of a {what} is {name!r}; it is a part of an address, so it may not hold a "
+            "slash, nor be . or .. (a lane may)"
+        )
+
+
 def check_text(what: str, text: str) -> None:
     """Raise unless every store can keep this text and find things by it."""
     given: object = text

@@ -199,9 +199,9 @@ class Attempt:
 
     def _final_report(self) -> str | None:
         if self._body is not None:
-            return (
-                None if self._body.is_empty else msgspec.json.encode(self._body.snapshot()).decode()
-            )
+            if self._body.is_empty:
+                return None
+            return msgspec.json.encode(self._shown(self._body.snapshot())).decode()
         return self.report_sent
 
     def _failed(self, failure: Failure) -> Outcome:
@@ -290,7 +290,19 @@ class Attempt:
 
     def report(self, snapshot: Callable[[], ReportBody], stage: str | None) -> None:
         self.reported_at = self._time()
-        self.worker.reported(self, snapshot, stage)
+        self.worker.reported(self, lambda: self._shown(snapshot()), stage)
+
+    def _shown(self, report: ReportBody) -> ReportBody:
+        """Take secrets out of what is shown; a checkpoint is kept for the job itself."""
+        if self._mask is not None:
+            hide = self._mask.hide
+            report.progress.message = hide(report.progress.message)
+            for stage in report.stages:
+                stage.message = hide(stage.message)
+            for name, value in report.statistics.items():
+                if isinstance(value, str):
+                    report.statistics[name] = hide(value)
+        return report
 
     def log(self, level: str, message: str) -> None:
         self.reported_at = self._time()

@@ -8,15 +8,17 @@ from typing import Any
 
 from fairlane.core.settings import guess, is_number
 from fairlane.engine.context import Context, SyncContext
+from fairlane.engine.parameters import Parameters
 from fairlane.errors import BadSetting
 
 
 class Declared:
     """The options of one task: each check raises what was got and what was expected."""
 
-    def __init__(self, task: str, parameters: Sequence[str]) -> None:
+    def __init__(self, task: str, parameters: Parameters) -> None:
         self._task = task
-        self._parameters = parameters
+        self._parameters = parameters.names
+        self._secrets = parameters.secrets
 
     def expect(self, fits: bool, option: str, value: object, wanted: str) -> None:
         if not fits:
@@ -75,6 +77,11 @@ class Declared:
                 f"{known})"
             ) from None
         for field in fields:
+            if field in self._secrets:
+                raise BadSetting(
+                    f'{where}, but "{field}" is secret, and what it would name is shown to all; '
+                    "take another parameter, or tell jobs apart by a digest of your own"
+                )
             if field not in self._parameters:
                 raise BadSetting(
                     f'{where}, but there is no parameter "{field}"; '

@@ -51,7 +51,7 @@ class Definition:
         given = given[1:] if self.takes_context else given
         self.parameters = Parameters(self.name, given)
         self.results = Results(signature.return_annotation)
-        declared = Declared(self.name, self.parameters.names)
+        declared = Declared(self.name, self.parameters)
         declared.seconds("timeout_seconds", timeout_seconds)
         declared.seconds("stall_seconds", stall_seconds)
         has_grace = is_number(grace_seconds) and grace_seconds >= 0
