@@ -3,7 +3,8 @@
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test check format setup simulate chaos mutations schemathesis bench clean
+.PHONY: help run tour test check format setup console browser screenshots smoothness
+.PHONY: simulate chaos mutations schemathesis bench clean
 
 VENV ?= .venv
 PYTHON ?=
@@ -12,35 +13,44 @@ SEEDS ?= 500
 EXAMPLES ?= 500
 
 BIN := $(VENV)/bin
+READY := $(VENV)/.ready
 STAMP := $(VENV)/.installed
 PIP := $(BIN)/python -m pip --quiet --quiet --disable-pip-version-check --no-input
+INSTALL = $(PIP) install --root-user-action=ignore --no-warn-script-location --constraint constraints.txt
 
 help: ## Show what can be made
-	@echo "The first command sets everything up, which takes about half a minute."
-	@echo "make run        set up and run a short tour of Fairlane"
+	@echo "The first command sets everything up, which takes about a minute."
+	@echo "make run        set up, and open the console on a studio at work (ARGS=\"--port 9000\")"
+	@echo "make tour       a short tour of Fairlane in the terminal"
 	@echo "make test       set up and run every test (ARGS=\"tests/core -k lane\" for some)"
-	@echo "make check      formatting, lint, types and layers"
+	@echo "make check      formatting, lint, types and layers, of the console too"
 	@echo "make format     put the code into the agreed form"
 	@echo "make simulate   worlds full of trouble: 2 minutes (SEEDS=5000 for more)"
 	@echo "make chaos      real kills, bad disks, power cuts, many processes: half an hour"
 	@echo "make mutations  take out guards; somebody must notice each: 8 minutes"
 	@echo "make schemathesis  ask the HTTP API everything its document allows: 15 minutes"
 	@echo "make bench      races on SQLite and PostgreSQL: half an hour (ARGS=postgres for one)"
+	@echo "make screenshots  every page of the console in both themes, into screenshots/"
+	@echo "make smoothness   10,000 jobs and 200 events a second in a browser: 10 minutes"
 	@echo "make setup      only create $(VENV) and install into it"
 	@echo "make clean      remove $(VENV), the tour's database and everything tools have made"
 
-run: $(STAMP)
+run: console
+	@exec $(BIN)/python examples/demo.py $(ARGS)
+
+tour: $(READY)
 	@$(BIN)/python examples/tour.py $(ARGS)
 
-test: $(STAMP)
+test: $(STAMP) console browser
 	@$(BIN)/python -m pytest -n auto $(ARGS)
 
-check: $(STAMP)
+check: $(STAMP) console
 	@echo "Checking formatting, lint, types and layers"
 	@$(BIN)/ruff format --check --quiet --diff .
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
+	@$(BIN)/python -m tests.support.node check
 
 format: $(STAMP)
 	@$(BIN)/ruff check --quiet --fix-only .
@@ -61,25 +71,46 @@ mutations: $(STAMP)
 schemathesis: $(STAMP)
 	@$(BIN)/python -m tests.support.schemathesis_run $(EXAMPLES) $(ARGS)
 
-setup: $(STAMP)
+screenshots: $(STAMP) console browser
+	@$(BIN)/python -m tests.console.screenshots $(ARGS)
+
+smoothness: $(STAMP) console browser
+	@$(BIN)/python -m tests.console.smoothness $(ARGS)
+
+setup: $(STAMP) console
 	@echo "$(VENV) is ready"
 
 clean:
 	@echo "Removing $(VENV), the tour's database and what tools have made"
-	@rm -rf "$(VENV)" build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache .peers benchmarks/.scratch
+	@rm -rf "$(VENV)" src/fairlane/console console/node_modules screenshots build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache .peers benchmarks/.scratch
 	@rm -f tour.db tour.db-* tour.db.*
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# The stamp is newer than what it was installed from, so a second run installs nothing. A folder whose
-# interpreter no longer starts (the tree was moved, Python was upgraded) is made anew.
-$(STAMP): pyproject.toml constraints.txt
+# A stamp is newer than what it was installed from, so a second run installs nothing. A folder whose
+# interpreter no longer starts (the tree was moved, Python was upgraded) is made anew. To run it takes
+# less than to work on it.
+$(READY): pyproject.toml constraints.txt
 	@"$(BIN)/python" -m pip --version >/dev/null 2>&1 || { $(find_python); $(need_venv); \
 	    echo "Creating $(VENV) with $$($$python --version)"; \
 	    $$python -m venv --clear "$(VENV)"; }
-	@echo "Installing Fairlane and its tools into $(VENV): about half a minute, once (and when pyproject.toml changes)"
-	@$(PIP) install --root-user-action=ignore --no-warn-script-location \
-	    --constraint constraints.txt --editable '.[dev]'
+	@echo "Installing Fairlane into $(VENV) and building its console: about half a minute, once"
+	@$(INSTALL) --editable '.[server]'
+	@touch "$(READY)"
+
+$(STAMP): $(READY)
+	@echo "Installing the tools of its tests: about half a minute, once (and when pyproject.toml changes)"
+	@$(INSTALL) --editable '.[dev]'
 	@touch "$(STAMP)"
+
+# The console is built when it is installed, and here when it has changed since.
+console: $(READY)
+	@$(BIN)/python hatch_build.py
+
+# Its tests need a browser. Without one they are skipped, and say so.
+browser:
+	@for name in "$$CHROMIUM" chromium chromium-browser google-chrome; do \
+	    command -v "$$name" >/dev/null 2>&1 && exit 0; \
+	done; $(need_chromium)
 
 # Sets $$python to the first interpreter that is new enough.
 define find_python
@@ -108,5 +139,15 @@ if ! $$python -c 'import venv, ensurepip' >/dev/null 2>&1; then \
         echo "This Python has no venv module. Install it (Debian and Ubuntu: sudo apt-get install $$package) and try again." >&2; \
         exit 1; \
     fi; \
+fi
+endef
+
+define need_chromium
+if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then \
+    echo "Installing chromium, in which the console is tested: about a minute, once"; \
+    { apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends chromium fonts-noto-cjk; } >/dev/null 2>&1 \
+        || echo "apt-get could not install chromium: tests in a browser are skipped." >&2; \
+else \
+    echo "There is no chromium: tests in a browser are skipped. Install it (Debian and Ubuntu: sudo apt-get install chromium), or set CHROMIUM to where it is." >&2; \
 fi
 endef

@@ -4,50 +4,15 @@ import asyncio
 import random
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from fairlane import Context, Fairlane
-from fairlane.errors import FairlaneError
 from tests.support.apps import Doors
 from tests.support.eventually import eventually
 from tests.support.followers import EventSource, Follower, Mirror, Socket, served, state_of
+from tests.support.under_load import a_moment_of_load, program, rests
 
 CUTS = 100
-
-
-def program(database: str, doors: Doors) -> Fairlane:
-    app = Fairlane(database, slots=16, stop_grace_seconds=0)
-    app.queue("quick", max_concurrent=8)
-    app.queue("slow", max_concurrent=2)
-
-    @app.task(name="work", queue="quick", lane="{name}")
-    async def work(ctx: Context, name: str) -> str:
-        ctx.progress(50, "half of it")
-        await asyncio.sleep(0)
-        if name.startswith("bad"):
-            raise ValueError(name)
-        return name
-
-    @app.task(name="held", queue="slow")
-    async def held(ctx: Context, name: str) -> None:
-        ctx.progress(25)
-        await doors.wait(name)
-
-    return app
-
-
-async def a_moment_of_load(app: Fairlane, dice: random.Random, number: int) -> None:
-    work, held = app.tasks["work"], app.tasks["held"]
-    names = [f"{dice.choice(('good', 'bad'))}-{dice.randrange(5)}" for _ in range(5)]
-    jobs = await app.submit_many([*(work.call(name) for name in names), held.call(f"h{number}")])
-    if dice.random() < 0.3:
-        await (app.pause("quick") if dice.random() < 0.5 else app.resume("quick"))
-    try:
-        await dice.choice(jobs).cancel()
-    except FairlaneError:
-        pass  # it has ended already
 
 
 @pytest.mark.parametrize("places", ["one on sqlite", "two on postgres"])
@@ -97,10 +62,3 @@ async def test_clients_cut_off_a_hundred_times_under_load_end_with_the_state_of_
         assert follower.cuts >= CUTS
         assert follower.mirror.taken == 1, "each time it could go on where it was"
         assert follower.mirror.shown(truth) == truth.shown(truth)
-
-
-async def rests(url: str) -> bool:
-    """Tell whether only those are left that are held, and have said what they had to say."""
-    state: dict[str, Any] = await state_of(url)
-    said = all(job["progress"]["percent"] == 25 for job in state["running"])
-    return "quick" not in state["counts"] and len(state["running"]) == 2 and said

@@ -28,10 +28,14 @@ WITHOUT_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # to read certificates ta
 @asynccontextmanager
 async def served(app: Fairlane, **options: Any) -> AsyncIterator[str]:
     """Serve an app, which somebody else has started, on a free port; give its URL."""
+    async with serving_application(asgi(app, **options)) as url:
+        yield url
+
+
+@asynccontextmanager
+async def serving_application(application: Any) -> AsyncIterator[str]:
     with socket.create_server(("127.0.0.1", 0), backlog=2048) as listener:
-        server = uvicorn.Server(
-            uvicorn.Config(asgi(app, **options), log_config=None, log_level="critical")
-        )
+        server = uvicorn.Server(uvicorn.Config(application, log_config=None, log_level="critical"))
         serving = asyncio.create_task(server.serve(sockets=[listener]))
         try:
             yield f"http://127.0.0.1:{listener.getsockname()[1]}"

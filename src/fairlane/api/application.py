@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from fairlane.api import (
+    console,
     events,
     forecasts,
     health,
@@ -75,7 +76,7 @@ def asgi(
     hosts: Iterable[str] = (),
     largest_body: int = LARGEST_BODY,
 ) -> FastAPI:
-    """Return the API of an app, to be served or mounted; see `Fairlane.asgi`."""
+    """Return the API and the console of an app, to be served or mounted; see `Fairlane.asgi`."""
     allowed = [*hosts, *os.environ.get("FAIRLANE_ALLOWED_HOSTS", "").split(",")]
     keys = Keys(
         token=token or os.environ.get("FAIRLANE_TOKEN"),
@@ -110,6 +111,7 @@ def asgi(
         application.include_router(router, prefix="/api", responses=problems.documented())
     application.include_router(health.router)
     application.include_router(metrics.router)
+    application.include_router(console.router)
 
     @application.get("/api/openapi.json", include_in_schema=False)
     async def document(request: Request) -> Response:
@@ -123,7 +125,7 @@ def asgi(
 def _addresses() -> list[tuple[str, set[str]]]:
     """Return every path that is served, and the methods it takes."""
     found: list[tuple[str, set[str]]] = []
-    outside = (("", health.router), ("", metrics.router))
+    outside = (("", health.router), ("", metrics.router), ("", console.router))
     for prefix, router in (*(("/api", router) for router in ROUTERS), *outside):
         for route in router.routes:
             if isinstance(route, APIRoute):

@@ -18,6 +18,7 @@ from starlette.requests import cookie_parser
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from fairlane.api import console
 from fairlane.api.keys import Keys, Role
 from fairlane.api.problems import problem
 from fairlane.errors import BadSetting
@@ -114,7 +115,8 @@ class Guard:
             if client is not None and not _is_here(client[0]):
                 return _unauthorized("without a token, only this machine itself is served")
             return None
-        if _path(scope) in _OPEN:
+        path = _path(scope)
+        if path in _OPEN or console.is_public(path):
             return None
         role = self.role_in(scope)
         if role is None:

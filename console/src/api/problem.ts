@@ -1,0 +1,61 @@
+// What the server says when something does not work, as an error that can be shown.
+
+export interface FieldProblem {
+  where: string;
+  message: string;
+}
+
+interface Facts {
+  status: number;
+  code: string;
+  detail: string;
+  hint?: string;
+  active_job?: string | null;
+  legal?: string[] | null;
+  problems?: FieldProblem[] | null;
+}
+
+export class Problem extends Error {
+  readonly status: number;
+  readonly code: string;
+  readonly detail: string;
+  readonly hint: string;
+  readonly active_job: string | null;
+  readonly legal: readonly string[];
+  readonly problems: readonly FieldProblem[];
+
+  constructor(facts: Facts) {
+    super(facts.detail);
+    this.name = "Problem";
+    this.status = facts.status;
+    this.code = facts.code;
+    this.detail = facts.detail;
+    this.hint = facts.hint ?? "";
+    this.active_job = facts.active_job ?? null;
+    this.legal = facts.legal ?? [];
+    this.problems = facts.problems ?? [];
+  }
+
+  /** The server could not be reached, or cannot answer at the moment: trying again may help. */
+  get isPassing(): boolean {
+    return this.status === 0 || this.status === 503 || this.status === 502 || this.status === 504;
+  }
+}
+
+/** Make a problem of an answer that is no success, whoever gave it: a proxy may have. */
+export function problemFrom(status: number, body: unknown, title: string): Problem {
+  const said = typeof body === "object" && body !== null ? (body as Partial<Facts>) : {};
+  return new Problem({
+    ...said,
+    status,
+    code: typeof said.code === "string" ? said.code : `http_${status}`,
+    detail: typeof said.detail === "string" ? said.detail : title || `HTTP ${status}`,
+  });
+}
+
+/** Make a problem of anything that was thrown. */
+export function asProblem(error: unknown): Problem {
+  if (error instanceof Problem) return error;
+  const detail = error instanceof Error ? error.message : String(error);
+  return new Problem({ status: 0, code: "failed", detail });
+}

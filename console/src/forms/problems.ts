@@ -1,0 +1,27 @@
+// What the server says of each field, by the field's name.
+
+import type { FieldProblem } from "../api/problem";
+
+export interface Sorted {
+  /** By the name of the parameter. */
+  readonly fields: Readonly<Record<string, string>>;
+  /** What belongs to no field of the form. */
+  readonly rest: readonly string[];
+}
+
+/** Put problems to the fields they are about: "handle", "tags.0" or "body.params.handle". */
+export function sortProblems(problems: readonly FieldProblem[], names: readonly string[]): Sorted {
+  const fields: Record<string, string> = {};
+  const rest: string[] = [];
+  for (const { where, message } of problems) {
+    const path = where.replace(/^body\.(params\.|jobs\.\d+\.(params\.)?)?/, "");
+    const name = names.find((one) => path === one || path.startsWith(`${one}.`));
+    if (name === undefined) rest.push(`${where}: ${message}`);
+    else {
+      const inside = path.slice(name.length + 1);
+      const said = inside ? `${inside}: ${message}` : message;
+      fields[name] = name in fields ? `${fields[name]}; ${said}` : said;
+    }
+  }
+  return { fields, rest };
+}

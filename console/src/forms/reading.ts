@@ -1,0 +1,116 @@
+// From what was typed into a field to a value, and back. A field holds text, whatever its kind.
+
+import type { FormField, Kind } from "./schema";
+
+/** What is wrong, by the name of the word that says it. */
+export class Unreadable extends Error {
+  readonly word: "new.bad_json" | "new.bad_number";
+
+  constructor(word: Unreadable["word"], message = "") {
+    super(message);
+    this.word = word;
+  }
+}
+
+/** Write a value as a field shows it. */
+export function shown(field: FormField, value: unknown): string {
+  if (value === null || value === undefined) return "";
+  switch (field.kind) {
+    case "secret":
+      return "";
+    case "choice":
+      return String(field.choices.findIndex((one) => one === value));
+    case "list":
+      return (value as readonly unknown[]).map(String).join("\n");
+    case "json":
+      return JSON.stringify(value, null, 2);
+    case "instant":
+      return localInstant(String(value));
+    default:
+      return String(value);
+  }
+}
+
+/** Return what a form begins with: what each parameter usually is. */
+export function initial(
+  fields: readonly FormField[],
+  given: Readonly<Record<string, unknown>> = {},
+): Record<string, string> {
+  return Object.fromEntries(
+    fields.map((field) => [field.name, shown(field, given[field.name] ?? field.usual)]),
+  );
+}
+
+/** Read a field; undefined means that it is left out and the task's own default holds. */
+export function read(field: FormField, text: string): unknown {
+  if (text.trim() === "" && field.kind !== "list") return nothing(field, text);
+  if (field.kind === "list") {
+    const lines = text.split("\n").map((line) => line.trim()).filter((line) => line !== "");
+    if (lines.length === 0) return nothing(field, "");
+    return lines.map((line) => scalar(field.items, line));
+  }
+  if (field.kind === "choice") return field.choices[Number(text)];
+  return scalar(field.kind, text);
+}
+
+function nothing(field: FormField, text: string): unknown {
+  const usual = field.usual;
+  if (field.isNullable && usual !== null && usual !== undefined) return null;
+  // Whoever empties a field that usually holds something means it to be empty.
+  if (field.kind === "text" && typeof usual === "string" && usual !== "") return text;
+  if (field.kind === "list" && Array.isArray(usual) && usual.length > 0) return [];
+  return undefined;
+}
+
+function scalar(kind: Kind, text: string): unknown {
+  switch (kind) {
+    case "integer":
+    case "number": {
+      const value = Number(text);
+      if (Number.isNaN(value)) throw new Unreadable("new.bad_number");
+      return value;
+    }
+    case "boolean":
+      return text === "true";
+    case "instant":
+      return new Date(text).toISOString();
+    case "json":
+      try {
+        return JSON.parse(text) as unknown;
+      } catch (error) {
+        throw new Unreadable("new.bad_json", error instanceof Error ? error.message : "");
+      }
+    default:
+      return text;
+  }
+}
+
+/** Write an instant as a field of the kind datetime-local has it: local, without a zone. */
+export function localInstant(instant: string): string {
+  const date = new Date(instant);
+  if (Number.isNaN(date.getTime())) return "";
+  const local = new Date(date.getTime() - date.getTimezoneOffset() * 60_000);
+  return local.toISOString().slice(0, 19);
+}
+
+export interface Read {
+  readonly params: Record<string, unknown>;
+  /** What is wrong with each field. */
+  readonly problems: Record<string, Unreadable>;
+}
+
+/** Read all fields of a form. */
+export function readAll(fields: readonly FormField[], values: Readonly<Record<string, string>>): Read {
+  const params: Record<string, unknown> = {};
+  const problems: Record<string, Unreadable> = {};
+  for (const field of fields) {
+    try {
+      const value = read(field, values[field.name] ?? "");
+      if (value !== undefined) params[field.name] = value;
+    } catch (error) {
+      if (!(error instanceof Unreadable)) throw error;
+      problems[field.name] = error;
+    }
+  }
+  return { params, problems };
+}

@@ -1,0 +1,81 @@
+// What is done with jobs, wherever they are shown. Each is pending under the job's id until the
+// server has answered.
+
+import * as calls from "../api/calls";
+import type { Place, Priority, Stopping } from "../api/types";
+import { act } from "../shell/acts.svelte";
+import { jobHref } from "../shell/router.svelte";
+import { toasts } from "../shell/toasts.svelte";
+import { t } from "../words/index.svelte";
+
+/** The name under which whatever is done with a job is pending. */
+export const nameOf = (id: string): string => `job:${id}`;
+
+const AT_ONCE = 6;
+
+export async function move(id: string, to: Place): Promise<void> {
+  await act(nameOf(id), () => calls.move(id, to));
+}
+
+/** Put jobs beside one another, in their order. */
+export async function moveMany(ids: readonly string[], to: Place): Promise<void> {
+  let place = to;
+  for (const id of ids) {
+    if (!(await act(nameOf(id), () => calls.move(id, place)))) return;
+    place = { after: id };
+  }
+}
+
+/** Move jobs to the front, each in its own queue and band; they keep their order. */
+export async function moveToFront(ids: readonly string[]): Promise<void> {
+  for (const id of ids.toReversed())
+    if (!(await act(nameOf(id), () => calls.move(id, { to: "head" })))) return;
+}
+
+/** Let a job go before all others: to the front of the first band. */
+export async function startNow(job: { id: string; priority: Priority }): Promise<void> {
+  await act(nameOf(job.id), async () => {
+    if (job.priority !== "high") await calls.prioritize(job.id, "high");
+    return calls.move(job.id, { to: "head" });
+  });
+}
+
+export async function prioritize(ids: readonly string[], priority: Priority): Promise<void> {
+  await forEach(ids, (id) => calls.prioritize(id, priority));
+}
+
+export async function skip(id: string): Promise<void> {
+  await act(nameOf(id), () => calls.skip(id));
+}
+
+export async function retry(id: string, place: "head" | "tail" = "head"): Promise<void> {
+  const job = await act(nameOf(id), () => calls.retry(id, place));
+  if (job) toasts.done(t("done.retried"), { href: jobHref(id), text: t("common.show_job") });
+}
+
+export async function rerun(id: string): Promise<void> {
+  const job = await act(nameOf(id), () => calls.rerun(id));
+  if (job) toasts.done(t("done.rerun"), { href: jobHref(job.id), text: t("common.show_job") });
+}
+
+export async function cancel(ids: readonly string[], how: Stopping): Promise<void> {
+  const done = await forEach(ids, (id) => calls.cancel(id, how));
+  if (ids.length > 1 && done > 0) toasts.done(t("done.cancelled_many", { n: done }));
+}
+
+/** Do the same with several jobs, a few at a time, and return with how many it worked. */
+async function forEach(
+  ids: readonly string[],
+  action: (id: string) => Promise<unknown>,
+): Promise<number> {
+  const rest = [...ids];
+  let done = 0;
+  const one = async () => {
+    for (let id = rest.shift(); id !== undefined; id = rest.shift()) {
+      const name = id;
+      if ((await act(nameOf(name), () => action(name))) !== undefined) done += 1;
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(AT_ONCE, ids.length) }, one));
+  return done;
+}

@@ -1,0 +1,59 @@
+import { describe, expect, it } from "vitest";
+import { brief, job, live, queue } from "../testing/jobs";
+import { Pace, counter, rateText, remaining } from "./pace";
+import { can } from "./verbs";
+import { busyLanes, mostTelling, whyOf } from "./why";
+
+describe("why a job waits", () => {
+  const code = (given: Parameters<typeof brief>[0], state = live()) =>
+    whyOf(brief(given), state, busyLanes(state)).code;
+
+  it("is what the server says, where it says something", () => {
+    const waiting_for = [{ code: "disk_space", message: "2 GB are missing" }];
+    expect(code({ id: "a", state: "blocked", waiting_for })).toBe("disk_space");
+    expect(code({ id: "a", state: "retrying" })).toBe("retry");
+    expect(code({ id: "a", state: "scheduled" })).toBe("due");
+  });
+
+  it("is told from the queue, the lane and the limit otherwise", () => {
+    expect(code({ id: "a" })).toBe("turn");
+    expect(code({ id: "a" }, live({ counts: { mail: { running: 1 } } }))).toBe("max_concurrent");
+    const running = [job({ id: "r", state: "running", lane: "ann" })];
+    expect(code({ id: "a", lane: "ann" }, live({ running }))).toBe("lane");
+    const paused = live({ queues: { mail: { ...queue("mail"), paused: "paused" } }, running });
+    expect(code({ id: "a", lane: "ann" }, paused)).toBe("paused");
+  });
+
+  it("is the most telling of several reasons", () => {
+    const reasons = ["turn", "max_concurrent", "rate_limit"].map((one) => ({ code: one, message: "" }));
+    expect(mostTelling(reasons)?.code).toBe("rate_limit");
+    expect(mostTelling([...reasons, { code: "unheard_of", message: "" }])?.code).toBe("rate_limit");
+    expect(mostTelling([])).toBeUndefined();
+  });
+});
+
+describe("pace", () => {
+  it("guesses what is left from what is done", () => {
+    expect(remaining(25, 10_000)).toBe(30_000);
+    expect(remaining(null, 10_000)).toBeNull();
+    expect(remaining(0, 10_000)).toBeNull();
+    expect(remaining(50, 500)).toBeNull();
+  });
+
+  it("measures how fast a counter grows", () => {
+    expect(counter({ note: "x", saved: 3, bytes: 9 })).toEqual(["saved", 3]);
+    const pace = new Pace();
+    expect(pace.add(0, 0)).toBeNull();
+    expect(pace.add(10, 2_000)).toBe(5);
+    expect(pace.add(0, 3_000)).toBeNull();
+    expect(rateText(0.123)).toBe("0.12");
+    expect(rateText(12.34)).toBe("12.3");
+  });
+});
+
+it("only what is legal is offered", () => {
+  expect(can(brief({ id: "a" }), "move")).toBe(true);
+  expect(can(brief({ id: "a", position: null, state: "blocked" }), "move")).toBe(false);
+  expect(can(brief({ id: "a", state: "completed" }), "retry")).toBe(false);
+  expect(can(brief({ id: "a", state: "failed" }), "retry")).toBe(true);
+});

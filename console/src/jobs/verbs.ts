@@ -1,0 +1,29 @@
+// What people can do with a job as it is; the server has the same table and the last word.
+
+import type { JobState } from "../api/types";
+
+export type Verb = "cancel" | "move" | "priority" | "skip" | "retry" | "rerun";
+
+const VERBS: Record<JobState, readonly Verb[]> = {
+  created: [],
+  scheduled: ["cancel", "move", "priority", "skip"],
+  queued: ["cancel", "move", "priority", "skip"],
+  blocked: ["cancel", "move", "priority", "skip"],
+  running: ["cancel"],
+  retrying: ["cancel", "move", "priority", "skip"],
+  interrupted: ["cancel"],
+  completed: ["rerun"],
+  failed: ["retry", "rerun"],
+  cancelled: ["retry", "rerun"],
+  skipped: ["rerun"],
+};
+
+interface Standing {
+  readonly state: JobState;
+  readonly position: string | null;
+}
+
+/** Tell whether something can be done with a job; one that stands in no order cannot be moved. */
+export function can(job: Standing, verb: Verb): boolean {
+  return VERBS[job.state].includes(verb) && (verb !== "move" || job.position !== null);
+}

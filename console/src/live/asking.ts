@@ -1,0 +1,98 @@
+// Asks for jobs that events told too little of: a few one by one, many by the list of the newest,
+// so that a thousand new jobs do not mean a thousand requests.
+
+import { listJobs, showJob } from "../api/calls";
+import { Problem } from "../api/problem";
+import type { Job, JobState } from "../api/types";
+import { MOST_ENDED } from "./live";
+import { FINAL, WAITING, isFinal } from "./order";
+
+const ONE_BY_ONE = 6;
+const PAUSE_MS = 250;
+/** With more than this many unknown jobs it is cheaper to take the whole state again. */
+const MOST = 1000;
+
+export interface Asker {
+  /** These are jobs as the server has them now. */
+  learn(jobs: readonly Job[]): void;
+  /** Too much is unknown. */
+  giveUp(): void;
+}
+
+export class Asking {
+  #wanted = new Map<string, JobState>();
+  #asked = new Set<string>();
+  #busy = false;
+  #asker: Asker;
+
+  constructor(asker: Asker) {
+    this.#asker = asker;
+  }
+
+  want(jobs: ReadonlyMap<string, JobState>): void {
+    for (const [id, state] of jobs) this.#wanted.set(id, state);
+    if (this.#wanted.size > MOST) {
+      this.forget();
+      this.#asker.giveUp();
+    } else if (this.#wanted.size > 0 && !this.#busy) {
+      void this.#run();
+    }
+  }
+
+  /** An event changed a job: what is on its way may be older, so it has to be asked for again. */
+  touch(id: string, state: JobState): void {
+    if (this.#asked.delete(id)) this.#wanted.set(id, state);
+  }
+
+  forget(): void {
+    this.#wanted.clear();
+    this.#asked.clear();
+  }
+
+  async #run(): Promise<void> {
+    this.#busy = true;
+    try {
+      while (this.#wanted.size > 0) {
+        const round = this.#wanted;
+        this.#wanted = new Map();
+        this.#asked = new Set(round.keys());
+        const jobs = await this.#ask(round);
+        const fresh = jobs.filter((job) => this.#asked.has(job.id));
+        this.#asked.clear();
+        if (fresh.length > 0) this.#asker.learn(fresh);
+        await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+      }
+    } catch {
+      this.forget();
+      this.#asker.giveUp();
+    } finally {
+      this.#busy = false;
+    }
+  }
+
+  async #ask(round: Map<string, JobState>): Promise<Job[]> {
+    const found: Job[] = [];
+    if (round.size > ONE_BY_ONE) {
+      const ended = [...round.values()].filter(isFinal).length;
+      const live = round.size - ended;
+      const pages = [
+        live > 0 ? listJobs({ state: [...WAITING, "running"], limit: Math.min(1000, live * 2) }) : null,
+        ended > 0 ? listJobs({ state: FINAL, limit: MOST_ENDED }) : null,
+      ];
+      for (const page of await Promise.all(pages))
+        for (const job of page?.items ?? []) if (round.has(job.id)) found.push(job);
+      for (const job of found) round.delete(job.id);
+      // Of those that have ended and are not among the newest, no list has room.
+      for (const [id, state] of round) if (isFinal(state)) round.delete(id);
+    }
+    const rest = [...round.keys()].slice(0, ONE_BY_ONE);
+    for (const id of [...round.keys()].slice(ONE_BY_ONE)) this.touch(id, round.get(id)!);
+    const shown = await Promise.all(rest.map((id) => showJob(id).catch(notFound)));
+    return found.concat(shown.filter((job) => job !== null));
+  }
+}
+
+function notFound(error: unknown): null {
+  if (error instanceof Problem && error.status === 404) return null;
+  throw error;
+}

@@ -1,0 +1,252 @@
+// The truth in the page: the state of the server, kept true by its events.
+//
+// The state is taken once; events are gathered and applied together, once per frame. While a state
+// is on its way they only gather, so that it can never undo what was shown already. It is taken
+// again after a gap, a `resync`, a connection that was lost and a page that was out of sight.
+
+import { takeState } from "../api/calls";
+import { asProblem } from "../api/problem";
+import type { Job, JobState, LiveEvent } from "../api/types";
+import { Asking } from "./asking";
+import { briefOf } from "./brief";
+import { Draft } from "./draft";
+import { Lines } from "./lines";
+import { type Live, NOTHING, liveFrom, waitingIn } from "./live";
+import { Records } from "./records";
+import { reduce } from "./reduce";
+import { Stream } from "./stream";
+import { withKnownTails } from "./whole";
+
+export type Connection = "connecting" | "live" | "reconnecting" | "signed_out";
+type Listener = (events: readonly LiveEvent[]) => void;
+
+const PAUSE_MS = 50; // nobody sees more than twenty changes a second
+const MOST_GATHERED = 10_000;
+const LONGEST_WAIT_MS = 10_000;
+const HIDDEN_MS = 30_000; // after that a page out of sight gives its connection back
+const REFILL_BELOW = 60;
+const SILENCE_MS = 45_000; // after that we ask whether the stream is dead
+
+class Feed {
+  live: Live = $state.raw(NOTHING);
+  connection: Connection = $state("connecting");
+  /** The first state has come. */
+  isReady = $state(false);
+  /** How often the state was taken. What a page keeps beside it may be old after each time. */
+  takes = $state(0);
+
+  #stream: Stream | undefined;
+  #gathered: LiveEvent[] = [];
+  #listeners = new Set<Listener>();
+  #isScheduled = false;
+  #appliedAt = 0;
+  #heardAt = Date.now();
+  #taking = false;
+  #takeAgain = false;
+  #failures = 0;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #hiddenTimer: ReturnType<typeof setTimeout> | undefined;
+  #hiddenAt = 0;
+  #asking = new Asking({
+    learn: (jobs) => this.#learn(jobs),
+    giveUp: () => void this.take(),
+  });
+  #records = new Records((changes) => (this.live = { ...this.live, ...changes }));
+  #lines = new Lines(this, (jobs) => this.#asking.want(jobs));
+
+  /** Begin to follow; whoever has signed in begins anew. */
+  start(): void {
+    clearTimeout(this.#timer);
+    this.#close();
+    if (this.connection !== "connecting") this.connection = "reconnecting";
+    void this.take();
+  }
+
+  signedOut(): void {
+    clearTimeout(this.#timer);
+    this.#close();
+    this.connection = "signed_out";
+  }
+
+  /** Be told of every batch of events, after it was applied. Returns how to stop that. */
+  listen(listener: Listener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Take the state again, now or when the one that is on its way has come. */
+  async take(): Promise<void> {
+    if (this.#taking) {
+      this.#takeAgain = true;
+      return;
+    }
+    this.#taking = true;
+    try {
+      const next = liveFrom(await takeState());
+      this.#asking.forget();
+      this.live = withKnownTails(next, this.live);
+      this.isReady = true;
+      this.takes += 1;
+      this.#failures = 0;
+      this.#stream ??= this.#open(next.seq);
+    } catch (error) {
+      if (asProblem(error).status === 401) this.signedOut();
+      else this.#later();
+      return;
+    } finally {
+      this.#taking = false;
+    }
+    const again = this.#takeAgain;
+    this.#takeAgain = false;
+    if (again) void this.take();
+    else this.#schedule();
+    this.#lines.restart();
+  }
+
+  /** See to it that every waiting job of a queue is here. */
+  wantWhole(queue: string): void {
+    this.#lines.want(queue);
+  }
+
+  /** The long line of a queue is no longer looked at. */
+  releaseWhole(queue: string): void {
+    this.#lines.release(queue);
+  }
+
+  watchPage(): void {
+    setInterval(() => void this.#checkSilence(), SILENCE_MS / 3);
+    document.addEventListener("visibilitychange", () => this.#seen(!document.hidden));
+    addEventListener("online", () => this.start());
+    addEventListener("offline", () => this.#lost(true));
+    addEventListener("pagehide", () => this.#close());
+    addEventListener("pageshow", (event) => {
+      if (event.persisted) this.start();
+    });
+  }
+
+  #seen(visible: boolean): void {
+    clearTimeout(this.#hiddenTimer);
+    if (this.connection === "signed_out") return;
+    if (!visible) {
+      this.#hiddenAt = Date.now();
+      this.#hiddenTimer = setTimeout(() => this.#close(), HIDDEN_MS);
+    } else if (!this.#stream) {
+      this.start();
+    } else if (Date.now() - this.#hiddenAt > 2_000) {
+      void this.take();
+    }
+  }
+
+  /** A connection may die without a word, and only the state tells that events are missing. */
+  async #checkSilence(): Promise<void> {
+    if (this.connection !== "live" || Date.now() - this.#heardAt < SILENCE_MS) return;
+    this.#heardAt = Date.now();
+    const before = this.live.seq;
+    await this.take();
+    if (this.live.seq > before && this.#gathered.length === 0) this.start();
+  }
+
+  #open(after: number): Stream {
+    return new Stream(after, {
+      onevent: (event) => this.#hear(event),
+      onopen: (again) => {
+        this.connection = "live";
+        if (again) void this.take();
+      },
+      onlost: (forGood) => this.#lost(forGood),
+    });
+  }
+
+  #close(): void {
+    this.#stream?.close();
+    this.#stream = undefined;
+    this.#gathered = [];
+  }
+
+  #lost(forGood: boolean): void {
+    if (this.connection === "signed_out") return;
+    this.connection = "reconnecting";
+    if (forGood) {
+      this.#close();
+      this.#later();
+    }
+  }
+
+  #later(): void {
+    this.connection = "reconnecting";
+    const wait = Math.min(LONGEST_WAIT_MS, 500 * 2 ** this.#failures) * (0.75 + Math.random() / 2);
+    this.#failures += 1;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.start(), wait);
+  }
+
+  #hear(event: LiveEvent): void {
+    this.#heardAt = Date.now();
+    if (event.type === "resync" || this.#gathered.length >= MOST_GATHERED) {
+      this.#gathered = [];
+      void this.take();
+      return;
+    }
+    this.#gathered.push(event);
+    this.#schedule();
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled || this.#taking || this.#gathered.length === 0) return;
+    this.#isScheduled = true;
+    const apply = () => {
+      this.#isScheduled = false;
+      this.#appliedAt = performance.now();
+      if (!this.#taking) this.#apply();
+    };
+    const wait = this.#appliedAt + PAUSE_MS - performance.now();
+    // A page out of sight is given no frames.
+    if (document.hidden) setTimeout(apply, 500);
+    else if (wait > 0) setTimeout(() => requestAnimationFrame(apply), wait);
+    else requestAnimationFrame(apply);
+  }
+
+  #apply(): void {
+    const events = this.#gathered;
+    this.#gathered = [];
+    const { live, wanted, gap } = reduce(this.live, events);
+    this.#touch(events);
+    this.live = live;
+    for (const listener of this.#listeners) listener(events);
+    if (gap) {
+      void this.take();
+      return;
+    }
+    this.#asking.want(wanted.jobs);
+    this.#records.want(wanted);
+    this.#refill();
+  }
+
+  #touch(events: readonly LiveEvent[]): void {
+    for (const { job, type, data } of events) {
+      if (job === null || type === "job_progress" || type === "job_log") continue;
+      const state = (data.state as JobState | undefined) ?? "queued";
+      this.#asking.touch(job, state);
+      this.#lines.touch(job, state);
+    }
+  }
+
+  #learn(jobs: readonly Job[]): void {
+    const draft = new Draft(this.live);
+    for (const job of jobs) draft.put(briefOf(job));
+    this.live = draft.done(this.live.seq);
+  }
+
+  /** Of a long line only the first are known; when most of them have left, get the next. */
+  #refill(): void {
+    for (const [queue, line] of Object.entries(this.live.waiting)) {
+      if (line.isWhole || line.jobs.length >= REFILL_BELOW) continue;
+      if (waitingIn(this.live.counts[queue] ?? {}) > line.jobs.length) {
+        void this.take();
+        return;
+      }
+    }
+  }
+}
+
+export const feed = new Feed();

@@ -1,0 +1,78 @@
+// Which long lines are wanted as a whole, and the reading of them.
+
+import type { JobState } from "../api/types";
+import { type Live, findJob } from "./live";
+import { WAITING } from "./order";
+import { readLine, withLine } from "./whole";
+
+interface Holder {
+  live: Live;
+}
+
+interface Reading {
+  /** Jobs that an event told about since it began, with the last state of each. */
+  readonly touched: Map<string, JobState>;
+  readonly stop: AbortController;
+}
+
+export class Lines {
+  #holder: Holder;
+  #ask: (jobs: ReadonlyMap<string, JobState>) => void;
+  #wanted = new Set<string>();
+  #readings = new Map<string, Reading>();
+  /** Of these there is more than can be held; they are not read again and again. */
+  #tooLong = new Set<string>();
+
+  constructor(holder: Holder, ask: (jobs: ReadonlyMap<string, JobState>) => void) {
+    this.#holder = holder;
+    this.#ask = ask;
+  }
+
+  want(queue: string): void {
+    this.#wanted.add(queue);
+    if (this.#holder.live.waiting[queue]?.isWhole !== false) return;
+    if (!this.#readings.has(queue) && !this.#tooLong.has(queue)) void this.#read(queue);
+  }
+
+  release(queue: string): void {
+    this.#wanted.delete(queue);
+    this.#tooLong.delete(queue);
+    this.#readings.get(queue)?.stop.abort();
+  }
+
+  /** An event told about a job: what is being read may be older. */
+  touch(job: string, state: JobState): void {
+    for (const { touched } of this.#readings.values()) touched.set(job, state);
+  }
+
+  /** The state was taken anew, and events may be missing: what was being read is read again. */
+  restart(): void {
+    for (const { stop } of this.#readings.values()) stop.abort();
+    for (const queue of this.#wanted) this.want(queue);
+  }
+
+  async #read(queue: string): Promise<void> {
+    const reading = { touched: new Map<string, JobState>(), stop: new AbortController() };
+    const { signal } = reading.stop;
+    this.#readings.set(queue, reading);
+    try {
+      for await (const part of readLine(queue, signal)) {
+        if (signal.aborted) break;
+        const { live } = this.#holder;
+        // In a strict queue the pages are not in the order in which it is shown.
+        const strict = live.queues[queue]?.settings.order === "strict";
+        if (part.isLast || !strict)
+          this.#holder.live = withLine(live, queue, part, reading.touched);
+      }
+      // While the line was not whole there was no place for those at its end.
+      const { live } = this.#holder;
+      const waiting = [...reading.touched].filter(([, state]) => WAITING.includes(state));
+      this.#ask(new Map(waiting.filter(([id]) => !findJob(live, id))));
+      if (!signal.aborted && !this.#holder.live.waiting[queue]?.isWhole) this.#tooLong.add(queue);
+    } catch {
+      // Whoever scrolls on asks again.
+    }
+    this.#readings.delete(queue);
+    if (signal.aborted && this.#wanted.has(queue)) this.want(queue);
+  }
+}

@@ -1,0 +1,39 @@
+// The order in which jobs wait: as the server's, so that a page and the queue never disagree.
+
+import type { JobState, Priority } from "../api/types";
+import type { Brief } from "./brief";
+
+export const BANDS: readonly Priority[] = ["high", "normal", "low"];
+export const WAITING: readonly JobState[] = [
+  "created", "scheduled", "queued", "blocked", "retrying", "interrupted",
+];
+export const FINAL: readonly JobState[] = ["completed", "failed", "cancelled", "skipped"];
+
+const band = { high: 0, normal: 1, low: 2 } as const;
+
+export const isFinal = (state: JobState): boolean => FINAL.includes(state);
+
+/**
+ * Compare two waiting jobs. One without a position stands in no order yet and comes last; a strict
+ * queue knows no bands.
+ */
+export function compare(a: Brief, b: Brief, strict: boolean): number {
+  const first = a.position ?? "";
+  const second = b.position ?? "";
+  if ((first === "") !== (second === "")) return first === "" ? 1 : -1;
+  if (!strict && a.priority !== b.priority) return band[a.priority] - band[b.priority];
+  if (first !== second) return first < second ? -1 : 1;
+  return a.id < b.id ? -1 : a.id > b.id ? 1 : 0;
+}
+
+/** Return where a job stands, or would stand, among jobs that are in order. */
+export function placeIn(jobs: readonly Brief[], job: Brief, strict: boolean): number {
+  let low = 0;
+  let high = jobs.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (compare(jobs[middle]!, job, strict) < 0) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

@@ -1,0 +1,47 @@
+// What events only name: queues, workers and schedules are read anew, once for all who ask meanwhile.
+
+import { listQueues, listSchedules, listWorkers } from "../api/calls";
+import type { Live } from "./live";
+import type { Wanted } from "./reduce";
+
+const PAUSE_MS = 500;
+
+type Kind = "queues" | "workers" | "schedules";
+
+const READ: { [K in Kind]: () => Promise<Live[K]> } = {
+  queues: async () =>
+    Object.fromEntries((await listQueues()).items.map((queue) => [queue.name, queue])),
+  workers: async () => (await listWorkers()).items,
+  schedules: async () => (await listSchedules()).items,
+};
+
+export class Records {
+  /** What is being read, and whether it has to be read once more. */
+  #reading = new Map<Kind, boolean>();
+  #learn: (changes: Partial<Live>) => void;
+
+  constructor(learn: (changes: Partial<Live>) => void) {
+    this.#learn = learn;
+  }
+
+  want(wanted: Wanted): void {
+    for (const kind of ["queues", "workers", "schedules"] as const)
+      if (wanted[kind]) void this.#read(kind);
+  }
+
+  async #read(kind: Kind): Promise<void> {
+    if (this.#reading.has(kind)) {
+      this.#reading.set(kind, true);
+      return;
+    }
+    this.#reading.set(kind, false);
+    try {
+      this.#learn({ [kind]: await READ[kind]() });
+    } catch {
+      // What cannot be read now comes with the next state.
+    }
+    const again = this.#reading.get(kind);
+    this.#reading.delete(kind);
+    if (again) setTimeout(() => void this.#read(kind), PAUSE_MS);
+  }
+}

@@ -1,0 +1,148 @@
+// From a state and what happened to the next state: no clock, no requests, nothing hidden.
+//
+// Events tell what changed, not the whole job. So beside the next state there is a list of what has
+// to be asked for: jobs that are new to us or of which an event tells too little, and records that
+// an event only names.
+
+import type { Brief } from "./brief";
+import { cut, firstOf } from "./brief";
+import { Draft } from "./draft";
+import type { Job, JobState, LiveEvent, Priority, Queue, Stage } from "../api/types";
+import { isFinal } from "./order";
+import type { Live } from "./live";
+
+export interface Wanted {
+  /** Jobs to ask for, with the last known state of each. */
+  readonly jobs: ReadonlyMap<string, JobState>;
+  readonly queues: boolean;
+  readonly workers: boolean;
+  readonly schedules: boolean;
+}
+
+export interface Reduced {
+  readonly live: Live;
+  readonly wanted: Wanted;
+  /** An event is missing: the state has to be taken again. Nothing after the gap was applied. */
+  readonly gap: boolean;
+}
+
+class Wishes implements Wanted {
+  jobs = new Map<string, JobState>();
+  queues = false;
+  workers = false;
+  schedules = false;
+}
+
+/** Apply events in their order; those that the state knows already are passed over. */
+export function reduce(live: Live, events: readonly LiveEvent[]): Reduced {
+  const draft = new Draft(live);
+  const wanted = new Wishes();
+  let seq = live.seq;
+  for (const event of events) {
+    if (event.seq <= seq) continue;
+    if (event.prev > seq) return { live: draft.done(seq), wanted, gap: true };
+    seq = event.seq;
+    apply(draft, wanted, event);
+  }
+  return { live: seq === live.seq ? live : draft.done(seq), wanted, gap: false };
+}
+
+function apply(draft: Draft, wanted: Wishes, event: LiveEvent): void {
+  switch (event.type) {
+    case "job_state_changed":
+      return changeState(draft, wanted, event);
+    case "job_progress":
+      return progress(draft, event);
+    case "job_moved":
+      return moved(draft, wanted, event);
+    case "job_stopping":
+      return amend(draft, event, { stopping: true });
+    case "job_stuck":
+      return amend(draft, event, {
+        waiting_for: [{ code: "stuck", message: text(event.data.message) }],
+      });
+    case "queue_changed":
+      if (event.queue !== null)
+        draft.setPaused(event.queue, (event.data.paused ?? null) as Queue["paused"]);
+      wanted.queues = true;
+      return;
+    case "worker_changed":
+      wanted.workers = true;
+      return;
+    case "schedule_changed":
+    case "schedule_fired":
+      wanted.schedules = true;
+      return;
+  }
+}
+
+function changeState(draft: Draft, wanted: Wishes, event: LiveEvent): void {
+  const { job: id, queue, data } = event;
+  if (id === null || queue === null) return;
+  const state = data.state as JobState;
+  draft.count(queue, data.from as JobState, state);
+  const known = draft.find(id, queue);
+  if (!known) {
+    wanted.jobs.set(id, state);
+    return;
+  }
+  // A job that comes back to the queue may stand elsewhere, and one that is blocked has a reason with
+  // a code; events do not tell these.
+  if (data.retried || data.recovered || state === "blocked") wanted.jobs.set(id, state);
+  draft.put({ ...known, ...changed(known, state, event) });
+}
+
+function changed(known: Brief, state: JobState, event: LiveEvent): Partial<Brief> {
+  const { data, at } = event;
+  const error = data.error as { code: string; message: string } | undefined;
+  const common = {
+    state,
+    stopping: false,
+    due_at: typeof data.due_at === "string" ? data.due_at : null,
+    waiting_for:
+      typeof data.reason === "string" ? [{ code: state, message: data.reason }] : [],
+  };
+  if (state === "running") {
+    return {
+      ...common,
+      attempt: Number(data.attempt ?? known.attempt),
+      worker: typeof data.worker === "string" ? data.worker : known.worker,
+      started_at: at,
+      error: null,
+    };
+  }
+  const failure = error ? { code: error.code, message: cut(error.message, 300) } : null;
+  if (isFinal(state)) return { ...common, ended_at: at, position: null, error: failure };
+  if (state === "retrying" && failure) return { ...common, error: failure };
+  return { ...common, ended_at: null, crashes: Number(data.crashes ?? known.crashes) };
+}
+
+function progress(draft: Draft, event: LiveEvent): void {
+  const known = event.job === null ? undefined : draft.find(event.job, event.queue);
+  if (known?.state !== "running") return;
+  const { progress, stages, statistics } = event.data as Partial<Job>;
+  draft.replaceRunning({
+    ...known,
+    ...(progress ? { progress } : {}),
+    ...(stages ? { stages: stages as readonly Stage[] } : {}),
+    ...(statistics ? { statistics: firstOf(statistics) } : {}),
+  });
+}
+
+function moved(draft: Draft, wanted: Wishes, event: LiveEvent): void {
+  if (event.job === null) return;
+  const known = draft.find(event.job, event.queue);
+  if (!known) {
+    wanted.jobs.set(event.job, "queued");
+    return;
+  }
+  const position = text(event.data.position) || null;
+  draft.put({ ...known, position, priority: event.data.priority as Priority });
+}
+
+function amend(draft: Draft, event: LiveEvent, changes: Partial<Brief>): void {
+  const known = event.job === null ? undefined : draft.find(event.job, event.queue);
+  if (known?.state === "running") draft.replaceRunning({ ...known, ...changes });
+}
+
+const text = (value: unknown): string => (typeof value === "string" ? value : "");

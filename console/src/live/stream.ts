@@ -1,0 +1,41 @@
+// The server's events through one `EventSource`, which comes back by itself after a lost connection.
+
+import { address } from "../api/client";
+import type { LiveEvent } from "../api/types";
+
+// An EventSource hears only the types it was told to listen for.
+const TYPES = [
+  "job_state_changed", "job_progress", "job_log", "job_moved", "job_stopping", "job_stuck",
+  "queue_changed", "limit_changed", "lane_changed", "schedule_changed", "schedule_fired",
+  "worker_changed", "resync",
+];
+
+export interface Follower {
+  onevent(event: LiveEvent): void;
+  /** It is open; `again` after it was lost. */
+  onopen(again: boolean): void;
+  /** It was lost; if `forGood`, the browser will not come back by itself. */
+  onlost(forGood: boolean): void;
+}
+
+export class Stream {
+  #source: EventSource;
+  #wasOpen = false;
+
+  constructor(after: number, follower: Follower, only: { job?: string } = {}) {
+    const source = new EventSource(address("/api/events", { after, ...only }));
+    this.#source = source;
+    const hear = (message: MessageEvent<string>) => follower.onevent(JSON.parse(message.data));
+    for (const type of TYPES) source.addEventListener(type, hear);
+    source.onopen = () => {
+      follower.onopen(this.#wasOpen);
+      this.#wasOpen = true;
+    };
+    source.onerror = () => follower.onlost(source.readyState === EventSource.CLOSED);
+  }
+
+  close(): void {
+    this.#source.onopen = this.#source.onerror = null;
+    this.#source.close();
+  }
+}

@@ -1,0 +1,66 @@
+// What somebody looks for in the past, as the address says it and as the server is asked for it.
+
+import type { Wanted } from "../../api/calls";
+import type { JobState } from "../../api/types";
+import { FINAL, WAITING } from "../../live/order";
+
+export const RANGES = { "1h": 1, "24h": 24, "7d": 7 * 24, "30d": 30 * 24 } as const;
+export type Range = keyof typeof RANGES;
+
+const HOUR_MS = 3_600_000;
+const STATES: readonly string[] = [...WAITING, "running", ...FINAL];
+
+export interface Choice {
+  readonly states: readonly JobState[];
+  readonly live: boolean;
+  readonly queue: string | undefined;
+  readonly task: string | undefined;
+  readonly lane: string | undefined;
+  readonly q: string | undefined;
+  readonly range: Range | "own" | undefined;
+  readonly since: string | undefined;
+  readonly until: string | undefined;
+}
+
+/** Read what is chosen; what makes no sense is passed over. */
+export function choiceOf(query: URLSearchParams): Choice {
+  const text = (name: string) => query.get(name) || undefined;
+  const instant = (name: string) => {
+    const given = text(name);
+    return given !== undefined && !Number.isNaN(Date.parse(given)) ? given : undefined;
+  };
+  const range = text("range");
+  return {
+    states: query.getAll("state").filter((one): one is JobState => STATES.includes(one)),
+    live: query.get("live") !== null,
+    queue: text("queue"),
+    task: text("task"),
+    lane: text("lane"),
+    q: text("q")?.trim() || undefined,
+    range: range === "own" || (range !== undefined && range in RANGES) ? (range as Range) : undefined,
+    since: instant("since"),
+    until: instant("until"),
+  };
+}
+
+/** The states that are asked for: the final ones, and with them live ones where that is wanted. */
+export function statesOf({ states, live }: Choice): readonly JobState[] {
+  const ended = states.length > 0 ? states : FINAL;
+  return live ? [...new Set<JobState>([...WAITING, "running", ...ended])] : ended;
+}
+
+export function wantedOf(choice: Choice, now: number): Wanted {
+  const { queue, task, lane, q, range } = choice;
+  const period =
+    range === "own"
+      ? { since: choice.since, until: choice.until }
+      : range === undefined
+        ? {}
+        : { since: new Date(now - RANGES[range] * HOUR_MS).toISOString() };
+  return { state: statesOf(choice), queue, task, lane, q, ...period };
+}
+
+/** Whether anything is narrowed beside the queue, which is chosen elsewhere. */
+export function isNarrowed({ states, live, task, lane, q, range }: Choice): boolean {
+  return states.length > 0 || live || [task, lane, q, range].some((one) => one !== undefined);
+}

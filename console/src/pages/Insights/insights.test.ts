@@ -1,0 +1,56 @@
+import { expect, it } from "vitest";
+import { byLength, overTime, waitingAt, widthOf } from "./buckets";
+import { byTask, quantile, sampleOf, spreadOf } from "./samples";
+
+const ended = (given: Partial<Parameters<typeof sampleOf>[0]> = {}) =>
+  sampleOf({
+    id: "1", task: "send", queue: "mail", state: "completed",
+    created_at: "2026-01-01T00:00:00Z", started_at: "2026-01-01T00:00:05Z",
+    ended_at: "2026-01-01T00:00:15Z", ...given,
+  });
+
+it("measures waiting and running, and neither of a job that never ran", () => {
+  expect(ended()).toMatchObject({ waited: 5_000, ran: 10_000, result: "completed" });
+  expect(ended({ started_at: null, state: "skipped" })).toMatchObject({
+    waited: null, ran: null, result: "other",
+  });
+});
+
+it("takes quantiles by rank", () => {
+  expect([quantile([], 0.5), quantile([7], 0.95), quantile([1, 2, 3, 4], 0.5)]).toEqual([null, 7, 2]);
+  const hundred = spreadOf(Array.from({ length: 100 }, (_, index) => 100 - index));
+  expect([hundred.median, hundred.p95]).toEqual([50, 95]);
+});
+
+it("sums up by queue and task, the most first", () => {
+  const sums = byTask([
+    ended(), ended({ state: "failed" }), ended({ task: "read" }), ended({ queue: "a/b", task: "c" }),
+  ]);
+  expect(sums.map(({ task, queue, count, failed }) => [queue, task, count, failed])).toEqual([
+    ["mail", "send", 2, 1], ["a/b", "c", 1, 0], ["mail", "read", 1, 0],
+  ]);
+});
+
+it("counts over time, with the buckets in which nothing ended", () => {
+  const from = Date.parse("2026-01-01T00:00:10Z");
+  const buckets = overTime([ended(), ended({ state: "failed" })], from, from + 120_000, 60_000);
+  expect(buckets.map(({ completed, failed }) => [completed, failed])).toEqual([[1, 1], [0, 0], [0, 0]]);
+});
+
+it("chooses widths that leave few enough buckets", () => {
+  expect([3_600_000, 86_400_000, 7 * 86_400_000].map(widthOf)).toEqual([60_000, 1_800_000, 21_600_000]);
+});
+
+it("counts lengths between the shortest and the longest, in no fewer than six buckets", () => {
+  const counts = (lengths: number[]) => byLength(lengths).map(({ upTo, count }) => [upTo, count]);
+  expect(counts([90, 150, 160, 4_000])).toEqual([
+    [100, 1], [200, 2], [500, 0], [1_000, 0], [2_000, 0], [5_000, 1],
+  ]);
+  expect(counts([900]).map(([upTo]) => upTo)).toEqual([100, 200, 500, 1_000, 2_000, 5_000]);
+  expect(counts([9e12]).at(-1)).toEqual([Number.POSITIVE_INFINITY, 1]);
+  expect(counts([])).toEqual([]);
+});
+
+it("draws how many still wait", () => {
+  expect(waitingAt([30, 10, 20], 5, [0, 10, 25, 99])).toEqual([5, 4, 3, 2]);
+});

@@ -1,0 +1,82 @@
+// When a queue will be empty, as it is and with another limit. The server works it out by running its
+// scheduler ahead, so it is asked when the slider rests, and now and then.
+
+import { forecast } from "../../api/calls";
+import { asProblem } from "../../api/problem";
+import type { Forecast } from "../../api/types";
+
+const RESTS_MS = 300;
+const SHORTEST_MS = 6_000;
+const COSTS = 20; // times what the answers took
+const LIMIT = 5000;
+
+export interface Foreseen {
+  readonly waiting: number;
+  /** When those start of which it is known, in order. */
+  readonly starts: readonly number[];
+  readonly emptyAt: number | null;
+}
+
+export function foreseen({ items, waiting, empty_at }: Forecast): Foreseen {
+  const starts = items.flatMap(({ starts_at }) => (starts_at === null ? [] : [Date.parse(starts_at)]));
+  return { waiting, starts, emptyAt: empty_at === null ? null : Date.parse(empty_at) };
+}
+
+export class WhatIf {
+  present: Foreseen | null = $state.raw(null);
+  other: Foreseen | null = $state.raw(null);
+  /** The limit for which `other` was worked out. */
+  answered: number | null = $state(null);
+  isAsking = $state(false);
+  problem = $state("");
+  #queue = "";
+  #wanted: number | null = null;
+  #round = 0;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  /** Follow a queue; returns how to stop. */
+  follow(queue: string): () => void {
+    this.#queue = queue;
+    this.#wanted = null;
+    this.present = this.other = null;
+    this.answered = null;
+    void this.#ask();
+    return () => {
+      this.#round += 1;
+      clearTimeout(this.#timer);
+    };
+  }
+
+  /** Ask what would be with another limit; null: with the present one. */
+  want(limit: number | null): void {
+    this.#wanted = limit;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => void this.#ask(), RESTS_MS);
+    this.isAsking = true;
+  }
+
+  async #ask(): Promise<void> {
+    const round = (this.#round += 1);
+    const began = performance.now();
+    const limit = this.#wanted;
+    const query = { queue: this.#queue, limit: LIMIT };
+    this.isAsking = true;
+    try {
+      const [present, other] = await Promise.all([
+        forecast(query),
+        limit === null ? null : forecast({ ...query, max_concurrent: limit }),
+      ]);
+      if (round !== this.#round) return;
+      this.present = foreseen(present);
+      this.other = other && foreseen(other);
+      this.answered = limit;
+      this.problem = "";
+    } catch (error) {
+      if (round !== this.#round) return;
+      this.problem = asProblem(error).detail;
+    }
+    this.isAsking = false;
+    const wait = Math.max(SHORTEST_MS, COSTS * (performance.now() - began));
+    this.#timer = setTimeout(() => void this.#ask(), wait);
+  }
+}

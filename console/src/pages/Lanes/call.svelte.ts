@@ -1,0 +1,81 @@
+// A task with its parameters in the making, for whoever keeps one: a lane, a schedule.
+
+import { listTasks } from "../../api/calls";
+import { asProblem, type Problem } from "../../api/problem";
+import type { Task } from "../../api/types";
+import { sortProblems } from "../../forms/problems";
+import { initial, readAll } from "../../forms/reading";
+import { type FormField, fieldsOf } from "../../forms/schema";
+import { t } from "../../words/index.svelte";
+import type { LaneCall } from "./calls";
+import { secretsIn } from "./carry";
+
+export class CallDraft {
+  tasks: readonly Task[] | null = $state.raw(null);
+  values: Record<string, string> = $state({});
+  problems: Readonly<Record<string, string>> = $state.raw({});
+  /** What is wrong and belongs to no field. */
+  general: Problem | null = $state.raw(null);
+  rest: readonly string[] = $state.raw([]);
+  #name = $state("");
+  #given: LaneCall | null = null;
+
+  readonly task: Task | undefined = $derived(this.tasks?.find((one) => one.name === this.#name));
+  readonly fields: readonly FormField[] = $derived(this.task ? fieldsOf(this.task.parameters) : []);
+
+  /** Read the tasks, and begin with a call or with a task of this queue. */
+  async load(given: LaneCall | null, queue: string | undefined): Promise<void> {
+    this.#given = given;
+    try {
+      const { items } = await listTasks();
+      this.tasks = items;
+    } catch (error) {
+      this.general = asProblem(error);
+      return;
+    }
+    const usual = this.tasks.find((one) => one.queue === queue) ?? this.tasks[0];
+    this.choose((this.tasks.find((one) => one.name === given?.task) ?? usual)?.name ?? "");
+  }
+
+  choose(name: string): void {
+    this.#name = name;
+    const params = this.#given?.task === name ? this.#given.params : {};
+    const values = initial(this.fields, params);
+    // Somebody chose to have no value here; that is not the same as the usual one.
+    for (const field of this.fields) if (params[field.name] === null) values[field.name] = "";
+    this.values = values;
+    this.clear();
+  }
+
+  /** Secrets that were saved: they are not shown, so they have to be entered again. */
+  get secrets(): readonly string[] {
+    return this.#given && this.#given.task === this.#name ? secretsIn(this.#given.params) : [];
+  }
+
+  clear(): void {
+    this.problems = {};
+    this.rest = [];
+    this.general = null;
+  }
+
+  /** Return what was entered; null if it cannot be read, which is then said. */
+  read(): LaneCall | null {
+    this.clear();
+    if (!this.task) return null;
+    const { params, problems } = readAll(this.fields, this.values);
+    this.problems = Object.fromEntries(
+      Object.entries(problems).map(([name, { word, message }]) => [name, t(word, { message })]),
+    );
+    return Object.keys(problems).length > 0 ? null : { task: this.task.name, params };
+  }
+
+  /** Show what the server found wrong, at the fields it is about. */
+  refuse(error: unknown, others: readonly string[] = []): void {
+    const problem = asProblem(error);
+    const names = [...this.fields.map((one) => one.name), ...others];
+    const { fields, rest } = sortProblems(problem.problems, names);
+    this.problems = fields;
+    this.rest = rest;
+    this.general = Object.keys(fields).length + rest.length > 0 ? null : problem;
+  }
+}

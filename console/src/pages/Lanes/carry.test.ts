@@ -1,0 +1,23 @@
+import { expect, test } from "vitest";
+import { carry, HIDDEN, secretsIn, telling } from "./carry";
+
+const from = { queue: "archive", lane: "nasa" };
+const to = { queue: "archive", lane: "esa" };
+
+test("a parameter that named the lane names the other one", () => {
+  const call = { task: "archive", params: { handle: "nasa", posts: 40, tags: ["nasa"] } };
+  expect(carry(call, from, to)).toEqual({
+    task: "archive",
+    params: { handle: "esa", posts: 40, tags: ["nasa"] },
+  });
+});
+
+test("a secret is not copied as the stars that stand for it", () => {
+  const call = { task: "archive", params: { handle: "nasa", token: HIDDEN } };
+  expect(carry(call, from, to).params).toEqual({ handle: "esa" });
+  expect(secretsIn(call.params)).toEqual(["token"]);
+});
+
+test("a summary leaves out the lane's own name and what is hidden", () => {
+  expect(telling({ handle: "nasa", token: HIDDEN, posts: 40 }, "nasa")).toEqual({ posts: 40 });
+});

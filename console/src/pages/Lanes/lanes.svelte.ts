@@ -1,0 +1,82 @@
+// The lanes of a queue, read anew whenever something happened that may concern one of them.
+//
+// Events do not tell in which lane a job is, and the server reads all lanes to show one; so the list
+// is read as a whole, at most so often that it costs a small part of the time.
+
+import type { Lane, LiveEvent } from "../../api/types";
+import { listLanes } from "./calls";
+
+const PAGE = 1000;
+export const MOST = 3000;
+const SOON_MS = 120;
+const SHORTEST_MS = 600;
+const LONGEST_MS = 3000;
+const COSTS = 5; // times what it took
+
+export class Lanes {
+  items: readonly Lane[] = $state.raw([]);
+  isReady = $state(false);
+  /** There are more than are read. */
+  isCut = $state(false);
+  #queue: string | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #restUntil = 0;
+  #isReading = false;
+  #again = false;
+
+  /** Follow one queue, or all; returns how to stop. */
+  follow(queue: string | undefined): () => void {
+    this.#queue = queue;
+    this.isReady = false;
+    void this.#read();
+    return () => clearTimeout(this.#timer);
+  }
+
+  hear(events: readonly LiveEvent[]): void {
+    const concerns = ({ type, queue }: LiveEvent) =>
+      (type === "lane_changed" || type === "job_state_changed") &&
+      (this.#queue === undefined || queue === this.#queue);
+    if (events.some(concerns)) this.refresh();
+  }
+
+  /** Read the list soon. */
+  refresh(): void {
+    if (this.#isReading) {
+      this.#again = true;
+      return;
+    }
+    const wait = Math.max(SOON_MS, this.#restUntil - performance.now());
+    this.#timer ??= setTimeout(() => void this.#read(), wait);
+  }
+
+  async #read(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const began = performance.now();
+    const queue = this.#queue;
+    this.#isReading = true;
+    try {
+      const found: Lane[] = [];
+      let cursor: string | undefined;
+      do {
+        const page = await listLanes({ queue, limit: PAGE, cursor });
+        found.push(...page.items);
+        cursor = page.next ?? undefined;
+      } while (cursor !== undefined && found.length < MOST);
+      if (queue !== this.#queue) return;
+      this.items = found;
+      this.isCut = cursor !== undefined;
+      this.isReady = true;
+    } catch {
+      // Whatever is wrong is shown by the connection; what comes back is followed by events.
+    } finally {
+      this.#isReading = false;
+      const took = performance.now() - began;
+      this.#restUntil = performance.now() + Math.min(LONGEST_MS, Math.max(SHORTEST_MS, COSTS * took));
+      if (this.#again) {
+        this.#again = false;
+        this.refresh();
+      }
+    }
+  }
+}

@@ -1,0 +1,44 @@
+// How the last jobs of lanes ended. A lane names its last job only, so those of the rows that can be
+// seen are asked for, a few at a time, and the newest are kept.
+
+import { SvelteMap } from "svelte/reactivity";
+import { showJob } from "../../api/calls";
+import type { LiveEvent } from "../../api/types";
+import { type Brief, briefOf } from "../../live/brief";
+
+const AT_ONCE = 4;
+const KEPT = 300;
+
+export class Pasts {
+  #known = new SvelteMap<string, Brief | null>();
+  #wanted: string[] = [];
+  #asking = 0;
+
+  /** The job, null if there is none, undefined if it is not known yet. */
+  of(id: string): Brief | null | undefined {
+    return this.#known.get(id);
+  }
+
+  want(id: string): void {
+    if (this.#known.has(id) || this.#wanted.includes(id)) return;
+    this.#wanted.push(id);
+    if (this.#asking < AT_ONCE) void this.#ask();
+  }
+
+  /** A job that changes is asked for again when it is wanted again. */
+  hear(events: readonly LiveEvent[]): void {
+    for (const { type, job } of events)
+      if (type === "job_state_changed" && job !== null) this.#known.delete(job);
+  }
+
+  async #ask(): Promise<void> {
+    this.#asking += 1;
+    for (let id = this.#wanted.shift(); id !== undefined; id = this.#wanted.shift()) {
+      const found = await showJob(id).then(briefOf, () => null);
+      this.#known.set(id, found);
+      const oldest = this.#known.keys().next().value;
+      if (this.#known.size > KEPT && oldest !== undefined) this.#known.delete(oldest);
+    }
+    this.#asking -= 1;
+  }
+}

@@ -1,0 +1,54 @@
+// How a lane stands: what the list of lanes says, corrected by what events have told since.
+
+import type { Lane } from "../../api/types";
+import type { Brief } from "../../live/brief";
+import { isFinal } from "../../live/order";
+import type { Address } from "./calls";
+
+/** A job by its id, with what is known of it here. */
+export interface Known {
+  readonly id: string;
+  readonly job: Brief | undefined;
+}
+
+export interface Standing {
+  /** The job that locks the lane. */
+  readonly active: Known | null;
+  readonly last: Known | null;
+}
+
+export const keyOf = ({ queue, lane }: Address): string => `${encodeURIComponent(queue)}/${lane}`;
+
+/** The first job of each lane among these. */
+export function activeIn(jobs: Iterable<Brief>): Map<string, Brief> {
+  const found = new Map<string, Brief>();
+  for (const job of jobs) {
+    if (job.lane === null) continue;
+    const key = keyOf({ queue: job.queue, lane: job.lane });
+    if (!found.has(key)) found.set(key, job);
+  }
+  return found;
+}
+
+/** Say how a lane stands; `known` is a live job of it that events have told of. */
+export function standingOf(
+  lane: Lane,
+  known: Brief | undefined,
+  find: (id: string) => Brief | undefined,
+): Standing {
+  const past = lane.last_job === null ? null : { id: lane.last_job, job: find(lane.last_job) };
+  if (known) return { active: { id: known.id, job: known }, last: past };
+  if (lane.active_job === null) return { active: null, last: past };
+  const listed: Known = { id: lane.active_job, job: find(lane.active_job) };
+  const hasEnded = listed.job !== undefined && isFinal(listed.job.state);
+  return hasEnded ? { active: null, last: listed } : { active: listed, last: past };
+}
+
+/** Tell whether a lane fits a filter: its name, its task or what is in its parameters. */
+export function matcher(text: string): (lane: Lane) => boolean {
+  const wanted = text.trim().toLowerCase();
+  if (wanted === "") return () => true;
+  return ({ lane, params }) =>
+    lane.toLowerCase().includes(wanted) ||
+    (params !== null && JSON.stringify(params).toLowerCase().includes(wanted));
+}

@@ -1,0 +1,61 @@
+// Several jobs from pasted lines: each line is the value of one parameter, or a JSON object.
+
+import type { FormField } from "../../forms/schema";
+import { Unreadable, read } from "../../forms/reading";
+
+export interface LineProblem {
+  /** From 1, as people count. */
+  readonly line: number;
+  readonly word: "new.bad_json" | "new.bad_json_object" | "new.bad_number";
+  readonly message: string;
+}
+
+export interface FromLines {
+  readonly params: readonly Record<string, unknown>[];
+  readonly problems: readonly LineProblem[];
+}
+
+/** The parameters that a line can stand for. */
+export function lineFields(fields: readonly FormField[]): FormField[] {
+  const kinds = ["text", "integer", "number", "secret"];
+  return fields.filter((field) => kinds.includes(field.kind));
+}
+
+export const countLines = (text: string): number =>
+  text.split("\n").filter((line) => line.trim() !== "").length;
+
+/** Read lines; `field` is what each is, null for JSON. `common` is the same for every job. */
+export function fromLines(
+  text: string,
+  field: FormField | null,
+  common: Readonly<Record<string, unknown>>,
+): FromLines {
+  const params: Record<string, unknown>[] = [];
+  const problems: LineProblem[] = [];
+  text.split("\n").forEach((line, index) => {
+    if (line.trim() === "") return;
+    try {
+      params.push(field ? { ...common, [field.name]: read(field, line.trim()) } : objectIn(line, common));
+    } catch (error) {
+      const word = error instanceof Unreadable ? error.word : "new.bad_json_object";
+      const message = error instanceof Error ? error.message : "";
+      problems.push({ line: index + 1, word, message });
+    }
+  });
+  return { params, problems };
+}
+
+function objectIn(
+  line: string,
+  common: Readonly<Record<string, unknown>>,
+): Record<string, unknown> {
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch (error) {
+    throw new Unreadable("new.bad_json", error instanceof Error ? error.message : "");
+  }
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    throw new Error("not an object");
+  return { ...common, ...value };
+}

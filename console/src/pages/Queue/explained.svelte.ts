@@ -1,0 +1,40 @@
+// Why jobs wait of which it cannot be told from here: the few that can be seen are asked for, slowly.
+
+import type { Explanation, Reason } from "../../api/types";
+
+const EVERY_MS = 4_000;
+const MOST = 12;
+
+export class Explained {
+  #reasons: ReadonlyMap<string, readonly Reason[]> = $state.raw(new Map());
+  #wanted: readonly string[] = [];
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #ask: (id: string) => Promise<Explanation>;
+
+  constructor(ask: (id: string) => Promise<Explanation>) {
+    this.#ask = ask;
+  }
+
+  of(id: string): readonly Reason[] | undefined {
+    return this.#reasons.get(id);
+  }
+
+  want(ids: readonly string[]): void {
+    this.#wanted = ids.slice(0, MOST);
+    if (this.#wanted.length > 0) this.#timer ??= setTimeout(() => void this.#run(), 300);
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+    this.#wanted = [];
+  }
+
+  async #run(): Promise<void> {
+    const found = await Promise.all(
+      this.#wanted.map((id) => this.#ask(id).then((said) => [id, said.reasons] as const, () => null)),
+    );
+    this.#reasons = new Map(found.filter((one) => one !== null));
+    this.#timer = undefined;
+    if (this.#wanted.length > 0) this.#timer = setTimeout(() => void this.#run(), EVERY_MS);
+  }
+}

@@ -1,0 +1,103 @@
+// What was entered for a schedule, as the server takes it: a new one whole, a known one by what is
+// different. What stays is not sent, so secrets that cannot be seen stay as well.
+
+import type { Priority, Schedule } from "../../api/types";
+import type { LaneCall } from "../Lanes/calls";
+import { HIDDEN } from "../Lanes/carry";
+import type { NewSchedule, ScheduleChanges } from "./calls";
+
+export const UNITS = { seconds: 1, minutes: 60, hours: 3600, days: 86_400 } as const;
+export type Unit = keyof typeof UNITS;
+
+export interface Entered {
+  kind: "cron" | "every" | "at";
+  cron: string;
+  amount: number;
+  unit: Unit;
+  /** As a field of the kind datetime-local has it. */
+  at: string;
+  timezone: string;
+  grace: number;
+  coalesce: boolean;
+  overlap: Schedule["overlap"];
+  /** Empty: as the task says. */
+  queue: string;
+  lane: string;
+  priority: Priority;
+}
+
+/** What the form begins with. */
+export function entered(was: Schedule | null, local: (instant: string) => string, zone: string): Entered {
+  const seconds = was?.every_seconds ?? 600;
+  const unit = unitOf(seconds);
+  return {
+    kind: was?.every_seconds != null ? "every" : was?.at != null ? "at" : "cron",
+    cron: was?.cron ?? "0 3 * * *",
+    amount: seconds / UNITS[unit],
+    unit,
+    at: was?.at ? local(was.at) : "",
+    timezone: was?.timezone ?? zone,
+    grace: was?.grace_seconds ?? 300,
+    coalesce: was?.coalesce ?? true,
+    overlap: was?.overlap ?? "skip",
+    queue: was?.queue ?? "",
+    lane: was && !isFilledIn(was) ? (was.lane ?? "") : "",
+    priority: was?.priority ?? "normal",
+  };
+}
+
+/** The largest unit of which an interval is a whole number. */
+export function unitOf(seconds: number): Unit {
+  const units: readonly Unit[] = ["days", "hours", "minutes"];
+  return units.find((unit) => seconds >= UNITS[unit] && seconds % UNITS[unit] === 0) ?? "seconds";
+}
+
+/** A lane that is one of the parameters most likely comes from them. */
+function isFilledIn({ lane, params }: Schedule): boolean {
+  return lane !== null && Object.values(params).some((value) => String(value) === lane);
+}
+
+function trigger(given: Entered): Pick<ScheduleChanges, "cron" | "every_seconds" | "at"> {
+  if (given.kind === "cron") return { cron: given.cron.trim() };
+  if (given.kind === "every") return { every_seconds: given.amount * UNITS[given.unit] };
+  return { at: new Date(given.at).toISOString() };
+}
+
+export function newSchedule(name: string, given: Entered, call: LaneCall): NewSchedule {
+  return {
+    name,
+    ...call,
+    ...trigger(given),
+    timezone: given.timezone,
+    grace_seconds: given.grace,
+    coalesce: given.coalesce,
+    overlap: given.overlap,
+    ...options(given),
+  } as NewSchedule;
+}
+
+function options({ queue, lane, priority }: Entered) {
+  return { ...(queue ? { queue } : {}), ...(lane ? { lane } : {}), priority };
+}
+
+export function changesTo(was: Schedule, before: Entered, given: Entered, call: LaneCall): ScheduleChanges {
+  const differs = (...names: (keyof Entered)[]) => names.some((name) => given[name] !== before[name]);
+  const changes: ScheduleChanges = {};
+  if (differs("kind", "cron", "amount", "unit", "at")) Object.assign(changes, trigger(given));
+  if (differs("timezone")) changes.timezone = given.timezone;
+  if (differs("grace")) changes.grace_seconds = given.grace;
+  if (differs("coalesce")) changes.coalesce = given.coalesce;
+  if (differs("overlap")) changes.overlap = given.overlap;
+  const other = call.task !== was.task || !isSame(was.params, call.params);
+  // Queue and lane are chosen anew with any of these, so all go along.
+  if (other || differs("queue", "lane", "priority")) Object.assign(changes, options(given));
+  if (other) Object.assign(changes, call);
+  return changes;
+}
+
+function isSame(was: Readonly<Record<string, unknown>>, now: Readonly<Record<string, unknown>>): boolean {
+  return [...new Set([...Object.keys(was), ...Object.keys(now)])].every((name) => {
+    if (was[name] === HIDDEN && now[name] === undefined) return true;
+    return JSON.stringify(was[name] ?? null) === JSON.stringify(now[name] ?? null);
+  });
+}

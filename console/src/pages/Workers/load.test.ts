@@ -1,0 +1,28 @@
+import { expect, it } from "vitest";
+import type { Worker } from "../../api/types";
+import { brief } from "../../testing/jobs";
+import { loadsOf, matcher } from "./load";
+
+const worker = (id: string, host: string): Worker => ({
+  id, name: `worker ${id}`, slots: 2, tasks: ["send"], queues: null, labels: ["gpu"], device: false,
+  accepting: true, host, pid: 7,
+});
+
+it("gives each worker what it runs, in an order that stays", () => {
+  const running = [
+    brief({ id: "1", state: "running", worker: "worker b" }),
+    brief({ id: "2", state: "running", worker: "a" }),
+    brief({ id: "3", state: "running", worker: "worker b" }),
+    brief({ id: "4", state: "running", worker: "gone" }),
+  ];
+  const loads = loadsOf([worker("b", "east"), worker("a", "west")], running);
+  expect(loads.map(({ worker: { id }, jobs }) => [id, jobs.map((job) => job.id)])).toEqual([
+    ["b", ["1", "3"]],
+    ["a", ["2"]],
+  ]);
+});
+
+it("finds workers by host, task or tag", () => {
+  for (const text of ["EAST", "gp", "send", ""]) expect(matcher(text)(worker("b", "east"))).toBe(true);
+  expect(matcher("west")(worker("b", "east"))).toBe(false);
+});

@@ -1,0 +1,39 @@
+// Who we are to the server: somebody who may do everything, only look, or has to sign in.
+
+import { askSession, signIn, signOut } from "../api/calls";
+import type { Session } from "../api/types";
+import { feed } from "../live/feed.svelte";
+
+class SessionState {
+  #session: Session | null = $state(null);
+
+  get mayOperate(): boolean {
+    return this.#session === null || this.#session.role === "operate";
+  }
+
+  /** There is a session that could be ended. */
+  get hasToken(): boolean {
+    return this.#session?.token_needed === true && this.#session.role !== null;
+  }
+
+  async ask(): Promise<void> {
+    try {
+      this.#session = await askSession();
+    } catch {
+      // The state tells soon enough whether the server answers.
+    }
+  }
+
+  async enter(token: string): Promise<void> {
+    this.#session = await signIn(token);
+    feed.start();
+  }
+
+  async leave(): Promise<void> {
+    await signOut();
+    this.#session = null;
+    feed.signedOut();
+  }
+}
+
+export const session = new SessionState();

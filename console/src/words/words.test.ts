@@ -1,0 +1,17 @@
+import { expect, it } from "vitest";
+import { roughSpan, span } from "../time/format";
+import { say } from "./say";
+
+it("words are filled in, and take the number that fits", () => {
+  expect(say("{n} job|{n} jobs", { n: 1 })).toBe("1 job");
+  expect(say("{n} job|{n} jobs", { n: "12" })).toBe("12 jobs");
+  expect(say("{n} 个任务", { n: 1 })).toBe("1 个任务");
+  expect(say("Go to {page}", {})).toBe("Go to {page}");
+});
+
+it("spans are short", () => {
+  expect([800, 59_400, 61_000, 3_661_000, 90_061_000].map(span)).toEqual([
+    "1s", "59s", "1m 01s", "1h 01m", "1d 1h",
+  ]);
+  expect([800, 90_000, 7_200_000].map(roughSpan)).toEqual(["1s", "2m", "2h"]);
+});

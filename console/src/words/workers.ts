@@ -1,0 +1,48 @@
+// The page of workers and devices.
+
+export const en = {
+  "workers.title": "Workers",
+  "workers.summary": "{used} of {total} slots in use",
+  "workers.devices": "Devices",
+  "workers.processes": "Processes",
+  "workers.none": "Nothing works at the moment",
+  "workers.none.text":
+    "What waits starts as soon as a program with these tasks runs, such as fairlane serve.",
+  "workers.accepting": "Takes jobs",
+  "workers.stopping": "Stopping: takes no more jobs",
+  "workers.pid": "Process",
+  "workers.slots": "Slots",
+  "workers.slots.of": "{used} of {total} slots",
+  "workers.tasks": "Tasks",
+  "workers.queues": "Queues",
+  "workers.labels": "Tags",
+  "workers.all": "all",
+  "workers.runs": "Runs now",
+  "workers.runs.nothing": "Nothing at the moment",
+  "workers.runs.more": "and {n} more",
+  "workers.filter": "Filter by name, host, task or tag",
+  "workers.none.match": "No worker matches",
+};
+
+export const zh: Record<keyof typeof en, string> = {
+  "workers.title": "工作进程",
+  "workers.summary": "已用 {used} / {total} 个槽位",
+  "workers.devices": "设备",
+  "workers.processes": "进程",
+  "workers.none": "目前没有工作进程",
+  "workers.none.text": "包含这些任务的程序（例如 fairlane serve）一运行，等待的任务就会开始。",
+  "workers.accepting": "接受任务",
+  "workers.stopping": "正在停止：不再接受任务",
+  "workers.pid": "进程号",
+  "workers.slots": "槽位",
+  "workers.slots.of": "{used} / {total} 个槽位",
+  "workers.tasks": "任务类型",
+  "workers.queues": "队列",
+  "workers.labels": "标签",
+  "workers.all": "全部",
+  "workers.runs": "正在运行",
+  "workers.runs.nothing": "目前没有",
+  "workers.runs.more": "还有 {n} 个",
+  "workers.filter": "按名称、主机、任务或标签筛选",
+  "workers.none.match": "没有匹配的工作进程",
+};

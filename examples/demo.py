@@ -1,0 +1,400 @@
+"""A small media studio at work, to be watched and steered in the console: `make run`.
+
+It archives accounts (a lane each), downloads videos, compresses them one at a time, writes
+transcripts on the one gpu there is and checks a flaky service. Nothing is real but the queue: tasks
+sleep, and no network is used. New jobs come for as long as it runs, never more than a few dozen at
+a time, and everything is kept in a temporary folder that goes when it ends.
+
+So that there is a past to look at, the studio has been at work for half an hour when you arrive:
+its clock begins back then and catches up with the real one in three seconds.
+"""
+
+import argparse
+import asyncio
+import contextlib
+import logging
+import os
+import random
+import shutil
+import signal
+import socket
+import sys
+import tempfile
+import time
+import webbrowser
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextvars import ContextVar
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import uvicorn
+from pydantic import Field, SecretStr
+
+from fairlane import Call, Conflict, Context, Fairlane, Give, Permanent, Priority, Retry
+
+PORT = 8420
+PAST_SECONDS = 30 * 60
+CATCH_UP_SECONDS = 3.0
+
+
+class CatchingUp:
+    """A clock that begins in the past, runs fast, and is the real one from when they meet."""
+
+    def __init__(self) -> None:
+        self._meets_at = 0.0
+        self._pace = 1.0
+        self._woken_at: ContextVar[float] = ContextVar("woken_at")  # of each task
+
+    def begin(self, *, past_seconds: float, within_seconds: float) -> None:
+        self._meets_at = time.time() + within_seconds
+        self._pace = (past_seconds + within_seconds) / within_seconds
+
+    def now(self) -> float:
+        now = time.time()
+        return (
+            now if now >= self._meets_at else self._meets_at - self._pace * (self._meets_at - now)
+        )
+
+    def seconds_until(self, at: float) -> float:
+        if at < self._meets_at:
+            at = self._meets_at - (self._meets_at - at) / self._pace
+        return max(0.0, at - time.time())
+
+    def jumped(self) -> float:
+        return 0.0
+
+    async def nap(self, shortest: float, longest: float | None = None) -> None:
+        """Sleep for so many of its seconds, or for something between two numbers of them.
+
+        A fast second is so short that every nap is too long. The next one makes up for it.
+        """
+        seconds = random.uniform(shortest, shortest if longest is None else longest)
+        until = max(self._woken_at.get(0.0), self.now() - self._pace * 0.01) + seconds
+        self._woken_at.set(until)
+        await asyncio.sleep(self.seconds_until(until))
+
+    async def meet(self) -> None:
+        await asyncio.sleep(self.seconds_until(self._meets_at))
+        self._pace = 1.0
+
+
+FOLDER = Path(tempfile.gettempdir()) / f"fairlane-demo-{os.getpid()}"
+ACCOUNTS = ["esa", "nasa", "noaa", "nrk", "rijksmuseum", "故宫博物院"]
+IDLE_ACCOUNTS = ["loc", "tate", "unesco"]  # for you to start
+TITLES = [
+    "aurora over Tromsø", "how bread rises", "a walk through Kyoto", "the tides of Fundy",
+    "night trains of Europe", "小城的早晨", "Sagrada Família", "<b>bold & beautiful",
+    "glass blowing", "lecture 7: queues", "the last lighthouse", "wind over the dunes",
+]  # fmt: skip
+SITES = ["feeds.example", "media.example", "search.example"]
+
+clock = CatchingUp()
+nap = clock.nap
+
+app = Fairlane(
+    f"sqlite:///{FOLDER}/demo.db", clock=clock, slots=32, stop_grace_seconds=1, keep_history=500
+)
+app.queue("archive", max_concurrent=3, on_conflict="reject")
+app.queue("downloads", max_concurrent=4)
+app.queue("compress", max_concurrent=1, order="strict")
+app.queue("transcripts", max_concurrent=3)
+app.queue("checks", order="round_robin")
+app.queue("reports", max_concurrent=1)
+app.limit("service", starts=6, per_seconds=60)
+app.resource("gpu", 1)
+
+
+@app.task(queue="archive", lane="{account}", stages=["listing", "saving"])
+async def archive(
+    ctx: Context,
+    account: Annotated[str, Field(min_length=1, max_length=100)],
+    posts: Annotated[int, Field(ge=1, le=500, description="How many to save")] = 40,
+    media: Literal["everything", "pictures", "videos"] = "everything",
+    token: SecretStr | None = None,
+) -> dict[str, int]:
+    """Save what an account has posted; a continued one goes on where it stopped."""
+    saved = ctx.checkpoint.get("saved", 0)
+    async with ctx.stage("listing") as stage:
+        for page in range(1, 5):
+            await nap(0.3, 1.2)
+            stage.progress(25 * page, f"page {page} of 4")
+    ctx.log(f"{posts} posts of {account} to save, {saved} are here already")
+    async with ctx.stage("saving") as stage:
+        for number in range(1, posts + 1):
+            await nap(0.2, 0.9)
+            stage.progress(100 * number / posts, f"post {number} of {posts}")
+            ctx.report(saved=number, skipped=number // 9, megabytes=round(number * 3.7, 1))
+            ctx.checkpoint["saved"] = saved + number
+            if number % 10 == 0:
+                ctx.log(f"saved {saved + number} posts so far")
+    return {"saved": posts}
+
+
+@app.task(
+    queue="downloads",
+    stages=["resolve", "download", "verify"],
+    retry=Retry(times=3, first_seconds=6),
+)
+async def download(
+    ctx: Context, url: str, quality: Literal["best", "1080p", "720p"] = "best"
+) -> dict[str, Any]:
+    """Download a video. Some servers are slow and tried again; some no longer have it."""
+    async with ctx.stage("resolve"):
+        await nap(0.5, 2)
+        ctx.log(f"resolved {url}")
+        refuse_what_is_gone(url)
+    size = random.randint(80, 600)
+    async with ctx.stage("download") as stage:
+        for step in range(1, 26):
+            await nap(0.2, 1.0)
+            if step == 12 and ctx.attempt == 1 and random.random() < 0.25:
+                ctx.log("no data for 30 s", "warning")
+                raise TimeoutError("the server stopped sending")
+            rate = random.uniform(6, 14)
+            stage.progress(4 * step, f"{size * step / 25:.0f} of {size} MB · {rate:.1f} MB/s")
+        ctx.report(megabytes=size)
+    async with ctx.stage("verify"):
+        await nap(0.5, 1.5)
+    return {"megabytes": size, "quality": quality}
+
+
+def refuse_what_is_gone(url: str) -> None:
+    if "gone.example" in url:
+        raise Permanent(f"404: {url} is no longer there")
+
+
+@app.task(
+    queue="compress",
+    outputs=[lambda params: str(FOLDER / f"{params['title'][:40]}.mp4")],
+    on_output="overwrite",
+)
+async def compress(
+    ctx: Context,
+    title: Annotated[str, Field(pattern=r"^[^/]+$")],
+    preset: Literal["fast", "balanced", "small"] = "balanced",
+    crf: Annotated[int, Field(ge=0, le=51, description="Lower is better, and larger")] = 23,
+) -> dict[str, Any]:
+    """Compress a video, one at a time; the file appears when it is whole."""
+    frames = random.randint(2_000, 9_000)
+    async with ctx.output(ctx.outputs[0]) as part:
+        with part.open("wb") as file:
+            for step in range(1, 61):
+                await nap(0.2, 0.6)
+                file.write(bytes(512))
+                speed = random.uniform(1.6, 2.4)
+                ctx.progress(step / 0.6, f"frame {frames * step // 60} of {frames} · {speed:.1f}×")
+                ctx.report(fps=round(25 * speed), crf=crf)
+    return {"saved_percent": random.randint(35, 70), "preset": preset}
+
+
+@app.task(queue="transcripts", stages=["audio", "speech", "text"])
+async def transcribe(
+    ctx: Context, title: str, language: Literal["auto", "en", "zh"] = "auto"
+) -> dict[str, Any]:
+    """Write down what is said; recognising speech needs the gpu."""
+    await ctx.stage("audio").run(nap, 1.0, 3.0)
+    await ctx.stage("speech").run(
+        recognise, title, uses={"gpu": 1}, retry=Retry(times=1, first_seconds=3), fallback=Give("")
+    )
+    await ctx.stage("text").run(nap, 0.5, 1.5)
+    return {"words": random.randint(400, 3_000), "language": language}
+
+
+async def recognise(title: str) -> str:
+    await nap(4, 9)
+    if random.random() < 0.2:
+        raise ValueError(f"no speech was found in {title!r}")
+    return title
+
+
+@app.task(
+    queue="checks", bucket="{site}", limits=["service"], retry=Retry(times=2, first_seconds=8)
+)
+async def check(ctx: Context, site: str) -> dict[str, int]:
+    """Ask a service how it is; it allows six questions a minute."""
+    await nap(0.4, 2)
+    answer = random.choices([200, 503, 410], [75, 20, 5])[0]
+    if answer == 503:
+        raise ConnectionError(f"{site} answered 503")
+    if answer == 410:
+        raise LookupError(f"{site} answered 410: this account is gone")
+    ctx.report(status=answer)
+    return {"status": answer}
+
+
+@app.task(queue="reports")
+async def report(ctx: Context, title: str) -> str:
+    """Sum up what was done; it waits for the jobs it is about."""
+    for step in range(1, 11):
+        await nap(0.3, 0.8)
+        ctx.progress(10 * step, f"chapter {step} of 10")
+    return f"{title}.pdf"
+
+
+def room(params: Mapping[str, Any]) -> str | None:
+    wanted = params["gigabytes"]
+    return None if wanted <= 120 else f"120 GB are free on the backup disk, {wanted} are needed"
+
+
+@app.task(queue="reports", preconditions=[room])
+async def backup(gigabytes: Annotated[int, Field(ge=1, le=10_000)]) -> None:
+    """Copy everything to another disk, as soon as there is room."""
+    await nap(gigabytes / 10)
+
+
+app.schedule("status of the feeds", check.call(site="feeds.example"), every_seconds=60)
+app.schedule(
+    "nightly report", report.call(title="the night"), cron="0 3 * * *", timezone="Europe/Berlin"
+)
+app.schedule("weekly backup", backup.call(gigabytes=80), cron="0 6 * * 0")
+
+
+# What comes in, for as long as it runs.
+
+
+def a_priority() -> Priority:
+    return random.choices([Priority.HIGH, Priority.NORMAL, Priority.LOW], [1, 6, 2])[0]
+
+
+def a_download() -> Call[Any]:
+    host = random.choices(["video.example", "gone.example"], [12, 1])[0]
+    url = f"https://{host}/watch/{random.choice(TITLES).replace(' ', '-')}"
+    quality: Any = random.choice(["best", "1080p", "720p"])
+    return download.options(priority=a_priority()).call(url, quality)
+
+
+def a_compression() -> Call[Any]:
+    preset: Any = random.choice(["fast", "balanced", "small"])
+    return compress.options(priority=a_priority()).call(random.choice(TITLES), preset)
+
+
+async def supply(queue: str) -> None:
+    """Bring one more job, or a few that belong together."""
+    match queue:
+        case "archive":
+            account = random.choice(ACCOUNTS)
+            run = random.choice([app.start_lane, app.continue_lane])
+            with contextlib.suppress(Conflict):  # its lane is busy
+                await run("archive", account)
+        case "downloads":
+            await app.submit(a_download())
+        case "compress":
+            await app.submit(a_compression())
+        case "transcripts":
+            first = await app.submit(a_download())
+            await transcribe.options(depends_on=[first]).submit(random.choice(TITLES))
+        case "checks":
+            await check.submit(random.choice(SITES))
+        case "reports":
+            last = await transcribe.submit(random.choice(TITLES))
+            await report.options(depends_on=[last], run_anyway=True).submit("today's transcripts")
+
+
+MOST_WAITING = {
+    "archive": 2, "downloads": 9, "compress": 7, "transcripts": 4, "checks": 5, "reports": 3,
+}  # fmt: skip
+
+
+async def keep_busy() -> None:
+    while True:
+        counts = await app.counts()
+        for queue, most in MOST_WAITING.items():
+            states = counts.get(queue, {})
+            missing = most - sum(states.values()) + states.get("running", 0)
+            for _ in range(min(missing, random.randint(0, 2))):
+                await supply(queue)
+        await nap(1, 4)
+
+
+async def set_the_stage() -> None:
+    """Leave parameters with every lane, and something that waits for more than its turn."""
+    for account in ACCOUNTS + IDLE_ACCOUNTS:
+        posts = random.randrange(20, 80, 5)
+        await app.save_lane("archive", account, archive.call(account, posts=posts))
+    tomorrow = datetime.now(UTC) + timedelta(days=1)
+    await report.options(run_at=tomorrow).submit("tomorrow's plan")
+    await backup.submit(gigabytes=400)
+
+
+# Serving it.
+
+
+class Server(uvicorn.Server):
+    """A server that leaves it to us what happens after a signal: the engine ends in peace."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self.handle_exit)
+        yield
+
+
+def listen(port: int) -> socket.socket:
+    """Return a socket on this port, or on the next one that is free."""
+    for candidate in [*range(port, port + 20), 0]:
+        with contextlib.suppress(OSError):
+            return socket.create_server(("127.0.0.1", candidate))
+    raise SystemExit("there is no port to listen on")
+
+
+@contextlib.asynccontextmanager
+async def studio() -> AsyncIterator[None]:
+    """Have the engine run, and new jobs come in, for as long as the block lasts."""
+    clock.begin(past_seconds=PAST_SECONDS, within_seconds=CATCH_UP_SECONDS)
+    async with app, asyncio.TaskGroup() as group:
+        await set_the_stage()
+        feeding = group.create_task(keep_busy())
+        await clock.meet()
+        yield
+        feeding.cancel()
+
+
+async def serve(listener: socket.socket, *, open_browser: bool) -> None:
+    server = Server(uvicorn.Config(app.asgi(), log_config=None, timeout_graceful_shutdown=2))
+    url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    async with studio():
+        serving = asyncio.create_task(server.serve(sockets=[listener]))
+        print(GREETING.format(url=url), flush=True)
+        if open_browser:
+            await asyncio.to_thread(webbrowser.open, url)
+        await serving
+
+
+GREETING = """\
+Fairlane's console is on {url} (Ctrl-C ends it).
+
+Try this there:
+  - drag a waiting job up, or press "start now"; ask why it waits, and when it will run
+  - pause a queue, or let it run more at a time with the control at its head
+  - open Lanes and start "tate"; copy its parameters to "loc"; see why "nasa" is locked
+  - cancel a compression and delete what it wrote; retry a download that failed
+  - press ? for what the keyboard can do
+"""
+
+
+def has_display() -> bool:
+    if not sys.stdout.isatty():
+        return False
+    on_unix = sys.platform not in ("win32", "darwin")
+    return not on_unix or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--port", type=int, default=PORT, help="the first to try; 0 takes any")
+    parser.add_argument("--no-browser", action="store_true", help="do not open a browser")
+    arguments = parser.parse_args()
+    logging.getLogger("fairlane").addHandler(logging.NullHandler())  # the console shows what fails
+    FOLDER.mkdir()
+    try:
+        with listen(arguments.port) as listener:
+            open_browser = has_display() and not arguments.no_browser
+            asyncio.run(serve(listener, open_browser=open_browser))
+    finally:
+        shutil.rmtree(FOLDER, ignore_errors=True)
+    print("Stopped.")
+
+
+if __name__ == "__main__":
+    main()

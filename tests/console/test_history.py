@@ -1,0 +1,61 @@
+"""What has ended: found, shared by its address, and run again; and what is learnt from it."""
+
+from playwright.async_api import Page, expect
+
+from tests.support.console_site import Site
+from tests.support.eventually import eventually
+
+
+async def some_past(site: Site) -> tuple[str, str]:
+    failed = await site.submit("fail", message="no such comet")
+    done = await site.submit("greet", name="Ann")
+    await site.reaches(failed, "failed")
+    await site.reaches(done, "completed")
+    return failed, done
+
+
+async def test_the_address_holds_filters_and_search(page: Page, site: Site) -> None:
+    failed, done = await some_past(site)
+    await page.goto("./#/history")
+    rows = page.get_by_role("main").locator("[data-job]")
+    await expect(rows).to_have_count(2)
+    await page.get_by_role("searchbox").fill("comet")
+    await expect(rows).to_have_count(1)
+    await expect(rows).to_have_attribute("data-job", failed)
+    address = page.url
+    assert "q=comet" in address
+
+    await page.goto("./#/history?state=completed")
+    await expect(rows).to_have_count(1)
+    await expect(rows).to_have_attribute("data-job", done)
+    await page.goto(address)
+    await page.reload()
+    await expect(rows).to_have_attribute("data-job", failed)
+    await expect(page.get_by_role("searchbox")).to_have_value("comet")
+
+
+async def test_what_ends_while_one_looks_appears(page: Page, site: Site) -> None:
+    await page.goto("./#/history")
+    failed, done = await some_past(site)
+    for id in (failed, done):
+        await expect(page.locator(f'[data-job="{id}"]')).to_be_visible()
+
+
+async def test_what_would_be_with_another_limit_is_foreseen_and_set(page: Page, site: Site) -> None:
+    site.puppets.end("learnt from")
+    learnt = await site.submit("play", name="learnt from")
+    await site.reaches(learnt, "completed")
+    await site.line(*(f"job {number}" for number in range(8)))
+    await page.goto("./#/insights?queue=line")
+    slider = page.get_by_role("slider", name="At a time in line")
+    await expect(slider).to_have_value("1")
+    await slider.press("ArrowRight")
+    await slider.press("ArrowRight")
+    await expect(page.get_by_text("With 3 at a time the queue is empty at")).to_be_visible()
+    await expect(page.locator("canvas").first).to_be_visible()
+    await page.get_by_role("button", name="Set the limit to 3").click()
+
+    async def is_set() -> bool:
+        return bool((await site.get("/queues/line"))["settings"]["max_concurrent"] == 3)
+
+    await eventually(is_set, what="the limit")

@@ -1,0 +1,95 @@
+"""Lanes: their parameters, how they go on, and what they are locked by."""
+
+from typing import Any
+
+from playwright.async_api import Locator, Page, expect
+
+from tests.support.console_site import Site
+from tests.support.eventually import eventually
+
+
+def button(page: Page, what: str, lane: str) -> Locator:
+    return page.get_by_role("button", name=f"{what}: {lane}", exact=True)
+
+
+async def save(site: Site, lane: str, **params: Any) -> None:
+    call = site.app.tasks["archive"].call(handle=lane, **params)
+    await site.app.save_lane("archive", lane, call)
+
+
+async def params_of(site: Site, lane: str) -> Any:
+    saved = (await site.get(f"/lanes/archive?lane={lane}"))["params"]
+    return saved and saved["params"]
+
+
+async def test_a_lane_is_locked_while_it_is_at_work_and_says_by_what(
+    page: Page, site: Site
+) -> None:
+    await save(site, "nasa", posts=20)
+    await page.goto("./#/lanes")
+    await button(page, "Start", "nasa").click()
+    row = page.locator('[data-job*="nasa"]')
+    await expect(row).to_contain_text("Locked by archive")
+    for what in ("Start", "Continue", "Edit parameters", "Paste parameters"):
+        await expect(button(page, what, "nasa")).to_be_disabled()
+    state = await site.get("/state")
+    (job,) = state["running"]
+    link = row.get_by_role("link", name="archive", exact=True)
+    await expect(link).to_have_attribute("href", f"#/jobs/{job['id']}")
+
+    site.puppets.end("nasa")
+    await site.reaches(job["id"], "completed")
+    await expect(row).not_to_contain_text("Locked")
+    await expect(button(page, "Start", "nasa")).to_be_enabled()
+
+
+async def test_a_lane_goes_on_where_it_stopped(page: Page, site: Site) -> None:
+    await save(site, "nasa")
+    await page.goto("./#/lanes")
+    await expect(button(page, "Continue", "nasa")).to_be_disabled()
+    site.puppets.end("nasa")
+    await button(page, "Start", "nasa").click()
+    await expect(button(page, "Continue", "nasa")).to_be_enabled()
+    await button(page, "Continue", "nasa").click()
+    await expect(page.locator('[data-job*="nasa"]')).to_contain_text("Locked by")
+    (job,) = (await site.get("/state"))["running"]
+    assert job["kind"] == "continue"
+
+    await button(page, "Cancel", "nasa").click()
+    dialog = page.get_by_role("dialog")
+    await dialog.get_by_role("button", name="Cancel the job").click()
+    await site.reaches(job["id"], "cancelled")
+    await expect(page.locator('[data-job*="nasa"]')).to_contain_text("Cancelled")
+
+
+async def test_parameters_are_copied_from_row_to_row(page: Page, site: Site) -> None:
+    await save(site, "nasa", posts=77)
+    await save(site, "esa", posts=5)
+    await page.goto("./#/lanes")
+    await expect(button(page, "Paste parameters", "esa")).to_be_disabled()
+    await button(page, "Copy parameters", "nasa").click()
+    await button(page, "Paste parameters", "esa").click()
+
+    async def are_pasted() -> bool:
+        return bool(await params_of(site, "esa") == {"handle": "esa", "posts": 77})
+
+    await eventually(are_pasted, what="the parameters of nasa, with the handle of esa")
+    assert await params_of(site, "nasa") == {"handle": "nasa", "posts": 77}
+    await expect(page.locator('[data-job*="esa"]')).to_contain_text("77")
+
+
+async def test_parameters_are_changed_and_refused_in_the_servers_words(
+    page: Page, site: Site
+) -> None:
+    await save(site, "nasa", posts=5)
+    await page.goto("./#/lanes")
+    await button(page, "Edit parameters", "nasa").click()
+    dialog = page.get_by_role("dialog")
+    posts = dialog.get_by_label("posts")
+    await posts.fill("5000")
+    await dialog.get_by_role("button", name="Save").click()
+    await expect(posts).to_have_accessible_description("Input should be less than or equal to 500")
+    await posts.fill("50")
+    await dialog.get_by_role("button", name="Save").click()
+    await expect(dialog).to_have_count(0)
+    assert await params_of(site, "nasa") == {"handle": "nasa", "posts": 50}

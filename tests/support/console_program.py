@@ -1,0 +1,73 @@
+"""A program for the console to show: whatever its jobs do, a test has told them to."""
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, SecretStr
+
+from fairlane import Context, Fairlane, Retry
+from tests.support.puppets import Puppets
+
+
+def program(database: str, puppets: Puppets, folder: Path) -> Fairlane:
+    app = Fairlane(database, slots=32, stop_grace_seconds=0)
+    app.queue("line", max_concurrent=1)
+    app.queue("archive", max_concurrent=2, on_conflict="reject")
+    app.limit("site", starts=100, per_seconds=60)
+    app.resource("gpu", 1)
+
+    @app.task(queue="line")
+    async def play(ctx: Context, name: str) -> Any:
+        """Do as the test says."""
+        return await puppets.act(ctx, name)
+
+    @app.task(queue="line", stages=["first", "second"])
+    async def staged(ctx: Context, name: str) -> str:
+        """Do as the test says, in two stages."""
+        async with ctx.stage("first") as stage:
+            stage.progress(100, "the first is done")
+        async with ctx.stage("second") as stage:
+            stage.progress(10, "the second has begun")
+            await puppets.act(ctx, name)
+        return name
+
+    @app.task(queue="archive", lane="{handle}", limits=["site"])
+    async def archive(
+        ctx: Context, handle: str, posts: Annotated[int, Field(ge=1, le=500)] = 10
+    ) -> dict[str, int]:
+        """Save what an account has posted, from where it stopped."""
+        page = ctx.checkpoint.get("page", 0) + 1
+        ctx.checkpoint["page"] = page
+        await puppets.act(ctx, handle)
+        return {"page": page, "posts": posts}
+
+    @app.task
+    async def greet(
+        name: Annotated[str, Field(min_length=1, description="Whom to greet")],
+        times: Annotated[int, Field(ge=1, le=10)] = 1,
+        loudly: bool = False,
+        mood: Literal["kind", "curt"] = "kind",
+        token: SecretStr | None = None,
+    ) -> str:
+        """Greet somebody, as often as wanted."""
+        return " ".join([f"hello {name}{'!' if loudly else ''}"] * times)
+
+    @app.task(retry=Retry(times=1, first_seconds=3600))
+    async def flaky() -> None:
+        """Fail, and be tried again in an hour."""
+        raise TimeoutError("the server is slow")
+
+    @app.task
+    async def fail(message: str = "no such file") -> None:
+        """Fail at once."""
+        raise ValueError(message)
+
+    @app.task
+    async def write(ctx: Context, name: str) -> None:
+        """Write a file, and then do as the test says."""
+        async with ctx.output(folder / f"{name}.txt") as part:
+            part.write_text(name)
+        await puppets.act(ctx, name)
+
+    app.schedule("nightly", greet.call(name="night"), cron="0 3 * * *", timezone="Europe/Berlin")
+    return app
