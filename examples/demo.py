@@ -137,13 +137,16 @@ async def archive(
     retry=Retry(times=3, first_seconds=6),
 )
 async def download(
-    ctx: Context, url: str, quality: Literal["best", "1080p", "720p"] = "best"
+    ctx: Context,
+    title: str,
+    site: str = "video.example",
+    quality: Literal["best", "1080p", "720p"] = "best",
 ) -> dict[str, Any]:
     """Download a video. Some servers are slow and tried again; some no longer have it."""
     async with ctx.stage("resolve"):
         await nap(0.5, 2)
-        ctx.log(f"resolved {url}")
-        refuse_what_is_gone(url)
+        ctx.log(f"found {title!r} on {site}")
+        refuse_what_is_gone(title, site)
     size = random.randint(80, 600)
     async with ctx.stage("download") as stage:
         for step in range(1, 26):
@@ -159,9 +162,9 @@ async def download(
     return {"megabytes": size, "quality": quality}
 
 
-def refuse_what_is_gone(url: str) -> None:
-    if "gone.example" in url:
-        raise Permanent(f"404: {url} is no longer there")
+def refuse_what_is_gone(title: str, site: str) -> None:
+    if site == "gone.example":
+        raise Permanent(f"404: {title!r} is no longer on {site}")
 
 
 @app.task(
@@ -258,10 +261,9 @@ def a_priority() -> Priority:
 
 
 def a_download() -> Call[Any]:
-    host = random.choices(["video.example", "gone.example"], [12, 1])[0]
-    url = f"https://{host}/watch/{random.choice(TITLES).replace(' ', '-')}"
+    site = random.choices(["video.example", "gone.example"], [12, 1])[0]
     quality: Any = random.choice(["best", "1080p", "720p"])
-    return download.options(priority=a_priority()).call(url, quality)
+    return download.options(priority=a_priority()).call(random.choice(TITLES), site, quality)
 
 
 def a_compression() -> Call[Any]:
