@@ -20,15 +20,14 @@ import signal
 import socket
 import sys
 import tempfile
-import time
 import webbrowser
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextvars import ContextVar
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import uvicorn
+from catching_up import CatchingUp
 from pydantic import Field, SecretStr
 
 from fairlane import Call, Conflict, Context, Fairlane, Give, Permanent, Priority, Retry
@@ -36,49 +35,6 @@ from fairlane import Call, Conflict, Context, Fairlane, Give, Permanent, Priorit
 PORT = 8420
 PAST_SECONDS = 30 * 60
 CATCH_UP_SECONDS = 3.0
-
-
-class CatchingUp:
-    """A clock that begins in the past, runs fast, and is the real one from when they meet."""
-
-    def __init__(self) -> None:
-        self._meets_at = 0.0
-        self._pace = 1.0
-        self._woken_at: ContextVar[float] = ContextVar("woken_at")  # of each task
-
-    def begin(self, *, past_seconds: float, within_seconds: float) -> None:
-        self._meets_at = time.time() + within_seconds
-        self._pace = (past_seconds + within_seconds) / within_seconds
-
-    def now(self) -> float:
-        now = time.time()
-        return (
-            now if now >= self._meets_at else self._meets_at - self._pace * (self._meets_at - now)
-        )
-
-    def seconds_until(self, at: float) -> float:
-        if at < self._meets_at:
-            at = self._meets_at - (self._meets_at - at) / self._pace
-        return max(0.0, at - time.time())
-
-    def jumped(self) -> float:
-        return 0.0
-
-    async def nap(self, shortest: float, longest: float | None = None) -> None:
-        """Sleep for so many of its seconds, or for something between two numbers of them.
-
-        A fast second is so short that every nap is too long. The next one makes up for it.
-        """
-        seconds = random.uniform(shortest, shortest if longest is None else longest)
-        until = max(self._woken_at.get(0.0), self.now() - self._pace * 0.01) + seconds
-        self._woken_at.set(until)
-        await asyncio.sleep(self.seconds_until(until))
-
-    async def meet(self) -> None:
-        await asyncio.sleep(self.seconds_until(self._meets_at))
-        self._pace = 1.0
-
-
 FOLDER = Path(tempfile.gettempdir()) / f"fairlane-demo-{os.getpid()}"
 ACCOUNTS = ["esa", "nasa", "noaa", "nrk", "rijksmuseum", "故宫博物院"]
 IDLE_ACCOUNTS = ["loc", "tate", "unesco"]  # for you to start
@@ -137,13 +93,16 @@ async def archive(
     retry=Retry(times=3, first_seconds=6),
 )
 async def download(
-    ctx: Context, url: str, quality: Literal["best", "1080p", "720p"] = "best"
+    ctx: Context,
+    title: str,
+    site: str = "video.example",
+    quality: Literal["best", "1080p", "720p"] = "best",
 ) -> dict[str, Any]:
     """Download a video. Some servers are slow and tried again; some no longer have it."""
     async with ctx.stage("resolve"):
         await nap(0.5, 2)
-        ctx.log(f"resolved {url}")
-        refuse_what_is_gone(url)
+        ctx.log(f"found {title!r} on {site}")
+        refuse_what_is_gone(title, site)
     size = random.randint(80, 600)
     async with ctx.stage("download") as stage:
         for step in range(1, 26):
@@ -159,9 +118,9 @@ async def download(
     return {"megabytes": size, "quality": quality}
 
 
-def refuse_what_is_gone(url: str) -> None:
-    if "gone.example" in url:
-        raise Permanent(f"404: {url} is no longer there")
+def refuse_what_is_gone(title: str, site: str) -> None:
+    if site == "gone.example":
+        raise Permanent(f"404: {title!r} is no longer on {site}")
 
 
 @app.task(
@@ -258,10 +217,9 @@ def a_priority() -> Priority:
 
 
 def a_download() -> Call[Any]:
-    host = random.choices(["video.example", "gone.example"], [12, 1])[0]
-    url = f"https://{host}/watch/{random.choice(TITLES).replace(' ', '-')}"
+    site = random.choices(["video.example", "gone.example"], [12, 1])[0]
     quality: Any = random.choice(["best", "1080p", "720p"])
-    return download.options(priority=a_priority()).call(url, quality)
+    return download.options(priority=a_priority()).call(random.choice(TITLES), site, quality)
 
 
 def a_compression() -> Call[Any]:

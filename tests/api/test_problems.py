@@ -24,7 +24,7 @@ def app() -> Fairlane:
 
 async def test_a_path_that_nobody_serves_is_a_problem(app: Fairlane) -> None:
     async with talking(app) as client:
-        for path in ("/", "/api", "/api/job", "/api/jobs/", "/docs", "/openapi.json"):
+        for path in ("/console", "/api", "/api/job", "/api/jobs/", "/docs", "/openapi.json"):
             assert said(await client.get(path), 404)["code"] == "no_route"
 
 

@@ -23,7 +23,7 @@ ROOT: Final = Path(__file__).resolve().parent.parent.parent
 SCREENSHOTS: Final = ROOT / "screenshots"
 KEPT: Final = ROOT / "docs" / "images"
 KEPT_NAMES: Final = ("downloads-light", "downloads-dark", "lanes-light", "insights-dark")
-DESKTOP: Final = {"width": 1280, "height": 800}
+DESKTOP: Final = {"width": 1280, "height": 720}
 SHAPES: Final = (
     ("light", "", DESKTOP),
     ("dark", "", DESKTOP),

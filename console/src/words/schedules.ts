@@ -8,7 +8,6 @@ export const en = {
   "schedules.none.text":
     "A schedule submits a job by a cron expression, at an interval, or once. Make one here, or declare it in your program.",
   "schedules.none.match": "No schedule matches",
-  "schedules.next": "Next",
   "schedules.next.never": "Never again",
   "schedules.paused": "Paused",
   "schedules.declared": "From the program",
@@ -85,7 +84,6 @@ export const zh: Record<keyof typeof en, string> = {
   "schedules.none": "还没有自动任务",
   "schedules.none.text": "计划按 cron 表达式、固定间隔或单次时间提交任务。可以在这里新建，也可以在程序中声明。",
   "schedules.none.match": "没有匹配的计划",
-  "schedules.next": "下次",
   "schedules.next.never": "不再触发",
   "schedules.paused": "已暂停",
   "schedules.declared": "来自程序",

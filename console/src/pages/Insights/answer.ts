@@ -1,9 +1,9 @@
-// What a forecast says, in a sentence, and no more than it knows.
+// What a forecast says, in a sentence.
 
 import { clock } from "../../time/clock.svelte";
 import { clockTime, roughSpan } from "../../time/format";
 import { number, t, words } from "../../words/index.svelte";
-import type { Foreseen } from "./whatif.svelte";
+import { compare, type Foreseen } from "./foresee";
 
 export interface Answer {
   readonly sentence: string;
@@ -15,23 +15,22 @@ export interface Answer {
 const SAME_MS = 1_000;
 
 export function answerTo(present: Foreseen, other: Foreseen | null, limit: number | null): Answer {
+  const found = compare(present, limit === null ? null : other);
   const plain = (sentence: string): Answer => ({ sentence, difference: "", isBetter: false, note: "" });
-  if (present.waiting === 0) return plain(t("whatif.none"));
-  if (present.starts.length === 0) return plain(t("whatif.unknown"));
-  const isWhole = present.emptyAt !== null && (!other || other.emptyAt !== null);
-  const before = isWhole ? present.emptyAt! : present.starts.at(-1)!;
-  const after = other && (isWhole ? other.emptyAt! : (other.starts.at(-1) ?? before));
-  const kind = isWhole ? "whatif" : "whatif.starts";
-  const unknown = present.waiting - present.starts.length;
-  const note = isWhole || unknown <= 0 ? "" : t("whatif.part", { n: number(unknown), total: number(present.waiting) });
+  if (found.kind === "none" || found.kind === "unknown") return plain(t(`whatif.${found.kind}`));
+  const { before, after, unknown } = found;
+  const kind = found.kind === "empty" ? "whatif" : "whatif.starts";
+  const facts = { n: number(unknown), total: number(present.waiting) };
+  const note = unknown > 0 ? t("whatif.part", facts) : "";
   if (after === null || limit === null)
     return { ...plain(t(`${kind}.present`, { time: time(before) })), note };
   const gained = before - after;
   if (Math.abs(gained) < SAME_MS)
     return { ...plain(t(`${kind}.same`, { n: limit, time: time(after) })), note };
+  const span = roughSpan(Math.abs(gained));
   return {
     sentence: t(`${kind}.answer`, { n: limit, time: time(after), before: time(before) }),
-    difference: t(gained > 0 ? "whatif.sooner" : "whatif.later", { span: roughSpan(Math.abs(gained)) }),
+    difference: t(gained > 0 ? "whatif.sooner" : "whatif.later", { span }),
     isBetter: gained > 0,
     note,
   };

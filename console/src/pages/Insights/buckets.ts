@@ -14,7 +14,8 @@ const FEWEST = 6; // one bar alone would say nothing about how long is long
 
 /** How wide a bucket of time is, so that there are not too many of them. */
 export function widthOf(spanMs: number): number {
-  return WIDTHS.find((width) => spanMs / width <= MOST_BUCKETS) ?? Math.ceil(spanMs / MOST_BUCKETS / DAY) * DAY;
+  const days = () => Math.ceil(spanMs / MOST_BUCKETS / DAY) * DAY;
+  return WIDTHS.find((width) => spanMs / width <= MOST_BUCKETS) ?? days();
 }
 
 export interface TimeBucket extends Record<Result, number> {

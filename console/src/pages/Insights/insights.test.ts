@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { byLength, overTime, waitingAt, widthOf } from "./buckets";
+import { compare, foreseen } from "./foresee";
 import { byTask, quantile, sampleOf, spreadOf } from "./samples";
 
 const ended = (given: Partial<Parameters<typeof sampleOf>[0]> = {}) =>
@@ -53,4 +54,34 @@ it("counts lengths between the shortest and the longest, in no fewer than six bu
 
 it("draws how many still wait", () => {
   expect(waitingAt([30, 10, 20], 5, [0, 10, 25, 99])).toEqual([5, 4, 3, 2]);
+});
+
+const seconds = (second: number) => `2026-01-01T00:00:${String(second).padStart(2, "0")}Z`;
+const forecast = (empty: number | null, ...starts: (number | null)[]) =>
+  foreseen({
+    items: starts.map((start, index) => ({
+      job: String(index),
+      starts_at: start === null ? null : seconds(start),
+    })),
+    waiting: starts.length,
+    empty_at: empty === null ? null : seconds(empty),
+  });
+
+it("compares when a queue is empty, if both are known", () => {
+  const found = compare(forecast(40, 10, 20), forecast(25, 10, 12));
+  expect(found).toEqual({
+    kind: "empty", before: Date.parse(seconds(40)), after: Date.parse(seconds(25)), unknown: 0,
+  });
+});
+
+it("speaks of the last known start where the end is not known, and of how many it knows nothing", () => {
+  const found = compare(forecast(null, 10, 20, null), forecast(null, 10, 12, null));
+  expect(found).toEqual({
+    kind: "starts", before: Date.parse(seconds(20)), after: Date.parse(seconds(12)), unknown: 1,
+  });
+});
+
+it("claims nothing where nothing waits or nothing is known", () => {
+  expect(compare(forecast(5), forecast(5))).toEqual({ kind: "none" });
+  expect(compare(forecast(null, null), null)).toEqual({ kind: "unknown" });
 });

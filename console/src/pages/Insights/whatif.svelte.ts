@@ -3,24 +3,12 @@
 
 import { forecast } from "../../api/calls";
 import { asProblem } from "../../api/problem";
-import type { Forecast } from "../../api/types";
+import { foreseen, type Foreseen } from "./foresee";
 
 const RESTS_MS = 300;
 const SHORTEST_MS = 6_000;
 const COSTS = 20; // times what the answers took
 const LIMIT = 5000;
-
-export interface Foreseen {
-  readonly waiting: number;
-  /** When those start of which it is known, in order. */
-  readonly starts: readonly number[];
-  readonly emptyAt: number | null;
-}
-
-export function foreseen({ items, waiting, empty_at }: Forecast): Foreseen {
-  const starts = items.flatMap(({ starts_at }) => (starts_at === null ? [] : [Date.parse(starts_at)]));
-  return { waiting, starts, emptyAt: empty_at === null ? null : Date.parse(empty_at) };
-}
 
 export class WhatIf {
   present: Foreseen | null = $state.raw(null);

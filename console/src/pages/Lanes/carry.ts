@@ -27,7 +27,12 @@ export function telling(
   return Object.fromEntries(Object.entries(params).filter(says));
 }
 
+/** Name the parameters that have a value. */
+export function namesOf(params: Readonly<Record<string, unknown>>, value: unknown): string[] {
+  return Object.keys(params).filter((name) => params[name] === value);
+}
+
 /** Name the parameters whose values are not shown. */
 export function secretsIn(params: Readonly<Record<string, unknown>>): string[] {
-  return Object.keys(params).filter((name) => params[name] === HIDDEN);
+  return namesOf(params, HIDDEN);
 }

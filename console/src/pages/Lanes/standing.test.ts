@@ -12,7 +12,7 @@ const lane: Lane = {
   params: { task: "archive", params: { handle: "nasa", media: "Pictures" } },
   checkpoint: null,
 };
-const job = (id: string, state: Brief["state"]) => ({ id, state }) as Brief;
+const job = (id: string, state: Brief["state"], attempt = 1) => ({ id, state, attempt }) as Brief;
 
 test("a lane is locked by its active job, known here or not", () => {
   expect(standingOf(lane, undefined, () => undefined).active).toEqual({ id: "a", job: undefined });
@@ -22,6 +22,12 @@ test("a job that has ended meanwhile locks nothing and is the last one", () => {
   const ended = job("a", "failed");
   const standing = standingOf(lane, undefined, (id) => (id === "a" ? ended : undefined));
   expect(standing).toEqual({ active: null, last: { id: "a", job: ended } });
+});
+
+test("a job that was cancelled before it ran leaves the last one as it was", () => {
+  const never = job("a", "cancelled", 0);
+  const standing = standingOf(lane, undefined, (id) => (id === "a" ? never : undefined));
+  expect(standing).toEqual({ active: null, last: { id: "z", job: undefined } });
 });
 
 test("a job that has started since the list was read locks the lane", () => {

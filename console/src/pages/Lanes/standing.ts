@@ -40,8 +40,9 @@ export function standingOf(
   if (known) return { active: { id: known.id, job: known }, last: past };
   if (lane.active_job === null) return { active: null, last: past };
   const listed: Known = { id: lane.active_job, job: find(lane.active_job) };
-  const hasEnded = listed.job !== undefined && isFinal(listed.job.state);
-  return hasEnded ? { active: null, last: listed } : { active: listed, last: past };
+  if (!listed.job || !isFinal(listed.job.state)) return { active: listed, last: past };
+  // One that never ran leaves no trace in its lane.
+  return { active: null, last: listed.job.attempt > 0 ? listed : past };
 }
 
 /** Tell whether a lane fits a filter: its name, its task or what is in its parameters. */

@@ -6,6 +6,8 @@ import type { LaneCall } from "../Lanes/calls";
 import { HIDDEN } from "../Lanes/carry";
 import type { NewSchedule, ScheduleChanges } from "./calls";
 
+type Params = Readonly<Record<string, unknown>>;
+
 export const UNITS = { seconds: 1, minutes: 60, hours: 3600, days: 86_400 } as const;
 export type Unit = keyof typeof UNITS;
 
@@ -27,7 +29,11 @@ export interface Entered {
 }
 
 /** What the form begins with. */
-export function entered(was: Schedule | null, local: (instant: string) => string, zone: string): Entered {
+export function entered(
+  was: Schedule | null,
+  local: (instant: string) => string,
+  zone: string,
+): Entered {
   const seconds = was?.every_seconds ?? 600;
   const unit = unitOf(seconds);
   return {
@@ -80,7 +86,12 @@ function options({ queue, lane, priority }: Entered) {
   return { ...(queue ? { queue } : {}), ...(lane ? { lane } : {}), priority };
 }
 
-export function changesTo(was: Schedule, before: Entered, given: Entered, call: LaneCall): ScheduleChanges {
+export function changesTo(
+  was: Schedule,
+  before: Entered,
+  given: Entered,
+  call: LaneCall,
+): ScheduleChanges {
   const differs = (...names: (keyof Entered)[]) => names.some((name) => given[name] !== before[name]);
   const changes: ScheduleChanges = {};
   if (differs("kind", "cron", "amount", "unit", "at")) Object.assign(changes, trigger(given));
@@ -95,7 +106,7 @@ export function changesTo(was: Schedule, before: Entered, given: Entered, call: 
   return changes;
 }
 
-function isSame(was: Readonly<Record<string, unknown>>, now: Readonly<Record<string, unknown>>): boolean {
+function isSame(was: Params, now: Params): boolean {
   return [...new Set([...Object.keys(was), ...Object.keys(now)])].every((name) => {
     if (was[name] === HIDDEN && now[name] === undefined) return true;
     return JSON.stringify(was[name] ?? null) === JSON.stringify(now[name] ?? null);
