@@ -84,7 +84,8 @@ def lane_without_secrets(lane: LaneView) -> LaneView:
     saved = lane.params
     if not saved or "secrets" not in saved:
         return lane
-    shown = {n: MASK if n in saved["secrets"] else v for n, v in saved["params"].items()}
+    hidden = {name for name in saved["secrets"] if saved["params"].get(name) is not None}
+    shown = {n: MASK if n in hidden else v for n, v in saved["params"].items()}
     return msgspec.structs.replace(lane, params={"task": saved["task"], "params": shown})
 
 

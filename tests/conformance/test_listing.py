@@ -94,13 +94,25 @@ async def test_a_text_is_found_in_what_was_submitted(
 @pytest.mark.parametrize("is_live", [True, False])
 async def test_nobody_finds_out_a_secret_by_looking_for_it(store: Store, *, is_live: bool) -> None:
     job = a_job("one")
-    params = '{"token":"hunter2","name":"nasa"}'
-    await store.commit(admitted(job, params=params, options='{"secrets":["token"]}'), NOW)
+    params = '{"token":"hunter2","name":"nasa \\"x\\"","list":["esa"],"more":null}'
+    options = '{"secrets":["token","more"]}'
+    await store.commit(admitted(job, params=params, options=options), NOW)
     if not is_live:
         await store.commit(ended(job), NOW)
     look = store.live if is_live else store.history
-    assert (await look(Query(text="hunter"))).items == []
-    assert [view.id for view in (await look(Query(text="ONE"))).items] == ["one"]
+    for text, found in {
+        "hunter": False, "token": False, "ONE": True, "Nasa": True, 'nasa "X"': True, "esa": True,
+    }.items():  # fmt: skip
+        items = (await look(Query(text=text))).items
+        assert [view.id for view in items] == (["one"] if found else []), text
+
+
+async def test_a_search_is_not_stopped_by_what_is_no_number(store: Store) -> None:
+    job = a_job("one")
+    params = '{"token":"hunter2","ratio":NaN}'
+    await store.commit(admitted(job, params=params, options='{"secrets":["token"]}'), NOW)
+    assert (await store.live(Query(text="hunter"))).items == []
+    assert [view.id for view in (await store.live(Query(text="one"))).items] == ["one"]
 
 
 @pytest.mark.parametrize("is_live", [True, False])

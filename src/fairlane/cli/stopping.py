@@ -17,6 +17,12 @@ from fairlane.app import Fairlane
 from fairlane.engine.engine import Engine
 
 
+def farewell(app: Fairlane) -> str:
+    """Say what happens to what runs."""
+    grace = f"{app._stop_grace_seconds:g} s"
+    return f"stopping: nothing new begins; what runs has {grace} to finish, then it is put back"
+
+
 class Stopping:
     def __init__(self) -> None:
         self.asked = asyncio.Event()

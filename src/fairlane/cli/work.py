@@ -8,7 +8,7 @@ import typer
 from fairlane import logs
 from fairlane.app import Fairlane
 from fairlane.cli.finding import UNAVAILABLE, fail, find_app
-from fairlane.cli.stopping import Stopping
+from fairlane.cli.stopping import Stopping, farewell
 from fairlane.errors import FairlaneError, StoreError
 
 
@@ -54,5 +54,5 @@ async def _work(app: Fairlane) -> None:
         if engine is not None:
             typer.echo(f"working on {engine.store.address} with {engine.worker.slots} slots")
             await stopping.asked.wait()
-            typer.echo("stopping: nothing new begins, what runs may finish")
+            typer.echo(farewell(app))
     typer.echo("stopped")

@@ -5,6 +5,7 @@ stand for processes on one file, so that standing by and taking over can be trie
 """
 
 import copy
+import json
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -24,6 +25,7 @@ from fairlane.store.protocol import Image, InboxRow, Writing
 from fairlane.store.pruning import PIECE, Pruned, Pruning
 from fairlane.store.viewing import (
     LATELY,
+    MASK,
     ActiveJob,
     Facts,
     WorkerName,
@@ -35,6 +37,7 @@ from fairlane.store.viewing import (
     lanes_of,
     medians,
     submissions_in,
+    without_secrets,
     worker_names,
 )
 from fairlane.store.views import (
@@ -426,8 +429,11 @@ class MemoryStore:
         if text is None:
             return True
         given = self._database.details[job.id].submission
-        # Nobody finds out a secret by looking for it.
-        params = "" if '"secrets"' in given.options else given.params
+        params = given.params
+        if '"secrets"' in given.options:  # nobody finds one out by looking for it
+            shown = without_secrets(json.loads(params), given.options)
+            others = [value for value in shown.values() if value != MASK]
+            params = json.dumps(others, ensure_ascii=False)
         names = " ".join([job.id, job.task, job.lane or ""]).lower()
         inside = escaped_text(text).lower()
         texts = (params, given.meta, error or "")

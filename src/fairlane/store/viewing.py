@@ -116,7 +116,10 @@ def without_secrets(params: dict[str, Any], options: str) -> dict[str, Any]:
     if options in ("", "{}"):
         return params
     hidden = _hidden.decode(options).secrets
-    return {name: MASK if name in hidden else value for name, value in params.items()}
+    return {
+        name: MASK if name in hidden and value is not None else value
+        for name, value in params.items()
+    }
 
 
 def job_view(facts: Facts, workers: Mapping[str, WorkerName]) -> JobView:

@@ -115,15 +115,23 @@ LISTED: Final = f"""
 SELECT {_LIVE} FROM ({{ids}}) found JOIN fairlane.live ON live.id = found.id {_WITH_DETAIL}
 ORDER BY live.id DESC
 """
-# Nobody finds out a secret by looking for it: parameters that hold one are not looked through.
+# Nobody finds out a secret by looking for it: beside one, each parameter is looked through alone.
+# What is no JSON to PostgreSQL (not a number, infinity) could not be taken apart.
 _HAS_TEXT: Final = """(
     strpos(lower(concat_ws(' ', {table}.id, {table}.task, {table}.lane)), lower($1)) > 0
     OR EXISTS (
         SELECT FROM fairlane.detail WHERE detail.id = {table}.id AND (
-            strpos(lower(detail.meta), lower($2)) > 0 OR (
-                strpos(detail.options, '"secrets"') = 0
-                AND strpos(lower(detail.params), lower($2)) > 0
-            )
+            strpos(lower(detail.meta), lower($2)) > 0 OR CASE
+                WHEN strpos(detail.options, '"secrets"') = 0
+                THEN strpos(lower(detail.params), lower($2)) > 0
+                WHEN detail.params !~ 'NaN|Infinity' THEN EXISTS (
+                    SELECT FROM json_each(detail.params::json) parameter
+                    WHERE strpos(lower(parameter.value::text), lower($2)) > 0
+                    AND parameter.key NOT IN (
+                        SELECT json_array_elements_text(detail.options::json -> 'secrets')
+                    )
+                )
+            END
         )
     )
 """

@@ -130,13 +130,24 @@ LISTED: Final = f"""
 SELECT json_group_array({_LIVE} ORDER BY job.id DESC)
 FROM ({{ids}}) found CROSS JOIN job ON job.id = found.id {_WITH_DETAIL}
 """
-# Nobody finds out a secret by looking for it: parameters that hold one are not looked through.
+# Nobody finds out a secret by looking for it: beside one, each parameter is looked through alone.
 _HAS_TEXT: Final = """(
     instr(lower({table}.id || ' ' || {table}.task || ' ' || coalesce({table}.lane, '')), lower(?1))
     OR EXISTS (
         SELECT 1 FROM detail WHERE detail.id = {table}.id AND (
             instr(lower(detail.meta), lower(?2))
-            OR (instr(detail.options, '"secrets"') = 0 AND instr(lower(detail.params), lower(?2)))
+            OR CASE WHEN instr(detail.options, '"secrets"') = 0
+                THEN instr(lower(detail.params), lower(?2))
+                ELSE EXISTS (
+                    SELECT 1 FROM json_each(detail.params) parameter
+                    WHERE (
+                        instr(lower(parameter.value), lower(?1))
+                        OR instr(lower(parameter.value), lower(?2))
+                    ) AND parameter.key NOT IN (
+                        SELECT value FROM json_each(detail.options, '$.secrets')
+                    )
+                )
+            END
         )
     )
 """
