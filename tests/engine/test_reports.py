@@ -57,6 +57,34 @@ async def test_what_was_reported_last_is_there_when_the_state_has_changed(app: F
     assert (completed.state, completed.statistics) == ("completed", {"downloaded": 2})
 
 
+async def test_an_attempt_does_not_seem_as_far_as_the_one_before_it(
+    app: Fairlane, doors: Doors
+) -> None:
+    @app.task(retry=Retry(times=1, first_seconds=5))
+    async def work(ctx: Context) -> None:
+        if ctx.attempt == 1:
+            async with ctx.stage("saving") as stage:
+                stage.progress(40)
+                ctx.progress(60, "block 14")
+                raise TimeoutError
+        await doors.wait("a")
+
+    async with running(app) as world:
+        job = await work.submit()
+        await world.idle()
+        assert (await job.show()).progress.percent == 60
+        await world.advance(5)
+        await doors.reached("a")
+
+        await world.advance(1)
+        view = await job.show()
+        doors.open("a")
+        await job.wait()
+
+    assert [(stage.status, stage.percent) for stage in view.stages] == [("pending", 0)]
+    assert (view.progress.percent, view.progress.message) == (0, "")
+
+
 async def test_statistics_of_earlier_attempts_are_kept_until_they_are_reported_anew(
     app: Fairlane,
 ) -> None:

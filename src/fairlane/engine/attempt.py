@@ -29,7 +29,7 @@ from fairlane.engine.threads import in_thread
 from fairlane.errors import TimedOut
 from fairlane.logs import Subject, speak_of
 from fairlane.masks import Mask, mask_of
-from fairlane.store.views import Payload, ReportBody
+from fairlane.store.views import Payload, Progress, ReportBody
 from fairlane.tracing import AttemptSpan, attempting
 
 if TYPE_CHECKING:
@@ -354,6 +354,8 @@ def build_context(
     if payload.report is None and payload.checkpoint:
         checkpoint = msgspec.json.decode(payload.checkpoint)
     body = Body(link, earlier=earlier, stages=definition.stages, checkpoint=checkpoint)
+    if earlier.progress != Progress():
+        body.changed()  # how far the attempt before it came says nothing of this one
     publisher = publishing.Publishing(
         facts.id, facts.attempt, outputs, link.keep, kept, policy=definition.on_output,
         declared=declared,

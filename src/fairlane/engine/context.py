@@ -106,7 +106,10 @@ class Body:
     ) -> None:
         self._link = link
         self.lock = threading.RLock()
-        self.stages = {stage.name: stage for stage in earlier.stages}
+        self.stages = {
+            stage.name: stage if stage.status in ("done", "skipped") else StageView(stage.name)
+            for stage in earlier.stages
+        }
         for name in stages:
             self.stages.setdefault(name, StageView(name))
         self.progress = Progress()
