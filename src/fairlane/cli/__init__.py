@@ -1,10 +1,13 @@
 """The command line: one file per verb, or per family of verbs."""
 
+import io
+import sys
 from typing import Final
 
 import typer
 
 from fairlane.cli.doctor import doctor
+from fairlane.cli.endings import USAGE
 from fairlane.cli.explain import explain
 from fairlane.cli.forecast import forecast
 from fairlane.cli.jobs import jobs, log, show
@@ -55,4 +58,12 @@ for _verb in _DATABASE:
 
 
 def main() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a name need not fit the terminal
+    for word in sys.argv[1:]:
+        if any("\ud800" <= character <= "\udfff" for character in word):
+            shown = word.encode(errors="backslashreplace").decode()
+            typer.echo(f'fairlane: "{shown}" is not text; write it in UTF-8', err=True)
+            sys.exit(USAGE)
     program(prog_name="fairlane")
