@@ -10,10 +10,11 @@ from fairlane.cli.doctor import doctor
 from fairlane.cli.endings import USAGE
 from fairlane.cli.explain import explain
 from fairlane.cli.forecast import forecast
-from fairlane.cli.jobs import jobs, log, show
+from fairlane.cli.jobs import jobs, show
 from fairlane.cli.keeping import backup, migrate, prune
 from fairlane.cli.lanes import lanes
 from fairlane.cli.limits import limit
+from fairlane.cli.log import log
 from fairlane.cli.queues import pause, queues, resume, stop_after_current
 from fairlane.cli.schedules import schedules
 from fairlane.cli.serve import serve
