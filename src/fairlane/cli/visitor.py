@@ -5,26 +5,32 @@ Only where nobody leads it leads for the length of one change: on SQLite a proce
 lead would keep the program itself from working.
 """
 
-import json
 import logging
 import secrets
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import httpx
+from msgspec import to_builtins
+from msgspec.structs import replace
 
-from fairlane.api.batch import message_of
 from fairlane.app import Fairlane
 from fairlane.cli.endings import Misused
 from fairlane.cli.requests import Requests, asked
+from fairlane.core.lifecycle import Priority
 from fairlane.engine.engine import Engine
 from fairlane.errors import StoreUnavailable
 from fairlane.store.opening import store_at
 from fairlane.store.protocol import Store
 from fairlane.store.sqlite import SQLiteStore
+from fairlane.store.views import EventView, instant
 from fairlane.upkeep import schema_of
+
+_INSTANTS: Final = {
+    "job_log": ("at",), "job_state_changed": ("due_at",), "schedule_fired": ("fire_at",),
+}  # fmt: skip
 
 
 class Direct(Requests):
@@ -53,7 +59,18 @@ class Direct(Requests):
         wanted: dict[str, Any] = narrowed
         async with aclosing(self._visitor.events(after=after, **wanted)) as events:
             async for event in events:
-                yield json.loads(message_of(event).json(event.prev))
+                yield to_builtins(_in_words(event))
+
+
+def _in_words(event: EventView) -> EventView:
+    """Say instants and priorities, which are numbers to the core, as every answer does."""
+    data = dict(event.data)
+    for name in _INSTANTS.get(event.type, ()):
+        if data.get(name) is not None:
+            data[name] = instant(data[name])
+    if event.type == "job_moved" and data.get("priority") is not None:
+        data["priority"] = Priority(data["priority"]).name.lower()
+    return replace(event, data=data)
 
 
 class Visitor(Fairlane):
