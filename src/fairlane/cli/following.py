@@ -77,7 +77,7 @@ async def events_after(
         except Refused as error:
             if error.exit_code != UNAVAILABLE:
                 raise
-        await asyncio.sleep(PAUSE_SECONDS)
+        await asyncio.sleep(AGAIN_SECONDS)
         await _answers(steering)
 
 
