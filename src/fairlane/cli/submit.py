@@ -2,7 +2,6 @@
 
 from enum import StrEnum
 from pathlib import Path
-from secrets import token_urlsafe
 from typing import Annotated, Any, Final
 
 import typer
@@ -13,7 +12,7 @@ from fairlane.cli.steering import Steering
 from fairlane.cli.terminal import Terminal
 from fairlane.cli.times import ahead, instant_from
 from fairlane.cli.watch import watched
-from fairlane.ids import keyed_id
+from fairlane.ids import keyed_id, new_id
 
 MOST_TOGETHER: Final = 1000
 
@@ -106,7 +105,7 @@ def _takes(task: dict[str, Any]) -> str:
 async def _submit_one(steering: Steering, terminal: Terminal, wanted: dict[str, Any]) -> Any:
     """Submit a job, and name it also where nobody says what becomes of it."""
     try:
-        return await _sent(steering, "/api/jobs", wanted, token_urlsafe())
+        return await _sent(steering, "/api/jobs", wanted, new_id())
     except Refused as error:
         if error.problem.get("code") == "undecided" and error.problem.get("id"):
             terminal.say(error.problem["id"])
@@ -116,7 +115,7 @@ async def _submit_one(steering: Steering, terminal: Terminal, wanted: dict[str, 
 async def _submit_many(steering: Steering, terminal: Terminal, jobs: list[dict[str, Any]]) -> None:
     """Submit in parts that are each taken whole or not at all, and say how far it came."""
     ids: list[str] = []
-    key = token_urlsafe()
+    key = new_id()
     for start in range(0, len(jobs), MOST_TOGETHER):
         part = jobs[start : start + MOST_TOGETHER]
         try:
