@@ -24,7 +24,7 @@ _KNOWN: Final = frozenset(
 )
 _traceback: Final = logging.Formatter()
 # What a job says may come from anywhere: it must not steer a terminal, nor look like another line.
-_VISIBLE: Final = {
+VISIBLE: Final = {
     code: repr(chr(code))[1:-1] for code in (*range(32), *range(127, 160)) if chr(code) != "\t"
 }
 
@@ -130,7 +130,7 @@ class TextFormatter(logging.Formatter):
         text = super().formatMessage(record)
         given = ((name, getattr(record, name, None)) for name in FIELDS)
         about = " ".join(f"{name}={value}" for name, value in given if value is not None)
-        return (f"{text} [{about}]" if about else text).translate(_VISIBLE)
+        return (f"{text} [{about}]" if about else text).translate(VISIBLE)
 
 
 class Chosen(Struct, frozen=True):

@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import os
+import signal
 import subprocess
 import sys
 from asyncio.subprocess import PIPE, Process
@@ -51,6 +53,17 @@ async def gated(ctx: Context, gate: str) -> str:
     while not Path(gate).exists():
         await asyncio.sleep(0.02)
     return "through"
+
+
+@app.task(queue="archive", lane="{gate}")
+async def talkative(ctx: Context, gate: str, lines: int) -> None:
+    """Log so many lines, and as many again when a file of this name is there."""
+    for number in range(lines):
+        ctx.log(f"line {number}")
+    while not Path(gate).exists():
+        await asyncio.sleep(0.02)
+    for number in range(lines, 2 * lines):
+        ctx.log(f"line {number}")
 
 
 @app.task(queue="mail")
@@ -114,6 +127,29 @@ class CommandLine:
         assert said.code == code, f"{words}: {said}"
         return said
 
+    def in_shell(self, redirection: str, *words: str | bytes, code: int = 0) -> Said:
+        """Run a command as a process of its own, with a shell's redirection."""
+        ended = subprocess.run(
+            ["sh", "-c", f'exec "$0" -m fairlane "$@" {redirection}', sys.executable, *words],
+            env=environment(**self._settings), capture_output=True, text=True, timeout=50,
+            check=False,
+        )  # fmt: skip
+        said = Said(ended.returncode, ended.stdout, ended.stderr)
+        assert said.code == code, f"{words!r}: {said}"
+        return said
+
+    def to_nobody(self, *words: str) -> int:
+        """Run a command whose reader has left, and return how it ends."""
+        theirs, ours = os.pipe()
+        os.close(theirs)
+        try:
+            return subprocess.run(
+                [sys.executable, "-m", "fairlane", *words], env=environment(**self._settings),
+                stdout=ours, stderr=subprocess.DEVNULL, timeout=50, check=False,
+            ).returncode  # fmt: skip
+        finally:
+            os.close(ours)
+
     async def begin(self, *words: str) -> Process:
         """Begin a command that a test ends, or waits for."""
         return await asyncio.create_subprocess_exec(
@@ -145,6 +181,12 @@ class Server:
 
     def open(self, name: str) -> None:
         (self.folder / name).touch()
+
+    def freeze(self) -> None:
+        self._process.send_signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        self._process.send_signal(signal.SIGCONT)
 
     def end(self) -> None:
         self._process.terminate()

@@ -167,8 +167,19 @@ def test_what_does_not_exist_is_an_exit_code_of_its_own(fairlane: CommandLine) -
 
 def test_of_several_jobs_all_are_tried(fairlane: CommandLine) -> None:
     job = fairlane("submit", "send", "to=x", "--in", "1h").out.strip()
-    said = fairlane("cancel", "nobody", job, code=3)
+    said = fairlane("cancel", "nobody", job, "nobody-else", code=3)
     assert f"{job} cancelled" in said.out
+    assert len(said.err.splitlines()) == 2
+
+
+def test_of_several_jobs_a_script_is_told_in_one_value(fairlane: CommandLine) -> None:
+    job = fairlane("submit", "send", "to=x", "--in", "1h").out.strip()
+    answers = fairlane.json("cancel", job, "nobody", "../queues", code=3)
+    assert [answer["id"] for answer in answers] == [job, "nobody", "../queues"]
+    assert answers[0]["state"] == "cancelled"
+    assert [answer["problem"]["code"] for answer in answers[1:]] == ["not_found", "not_found"]
+    again = fairlane.json("cancel", job, code=4)
+    assert again["problem"]["code"] == "illegal_transition"
 
 
 def test_only_its_own_program_can_submit_what_it_computes(server: Server) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import fcntl
+import json
 import os
 import pty
 import re
@@ -10,13 +11,17 @@ import struct
 import subprocess
 import sys
 import termios
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from typing import Any, ClassVar
 
 import pytest
 
 from fairlane import Fairlane
+from fairlane.ids import keyed_id
 from tests.cli.commands import CommandLine, Server
-from tests.support.eventually import eventually
+from tests.support.eventually import eventually, eventually_sync
 from tests.support.process_control import environment
 
 TOKEN = "open-sesame"  # noqa: S105
@@ -159,6 +164,127 @@ async def test_events_are_lines_of_json(server: Server) -> None:
     async with asyncio.timeout(20):
         await watching.communicate()
     assert watching.returncode == 130
+
+
+async def test_events_go_on_after_their_server_came_back(tmp_path: Path) -> None:
+    """Each is told once, and what happened while nobody told it as well."""
+    server = Server(tmp_path)
+    fairlane = CommandLine(FAIRLANE_URL=server.url)
+    watching = await fairlane.begin("watch", "--queue", "mail", "--json")
+    assert watching.stdout is not None
+    heard: list[dict[str, Any]] = []
+
+    async def hear(job: str) -> None:
+        assert watching.stdout is not None
+        while not any(event["job"] == job for event in heard):
+            heard.append(json.loads(await watching.stdout.readline()))
+
+    async def submitted() -> str:
+        said = await asyncio.to_thread(fairlane, "submit", "send", "to=ann")
+        return said.out.strip()
+
+    async def is_heard() -> bool:
+        """Submit until the watch hears of it: it takes a moment to listen."""
+        try:
+            async with asyncio.timeout(1):
+                await hear(await submitted())
+        except TimeoutError:
+            return False
+        return True
+
+    await eventually(is_heard)
+    async with asyncio.timeout(50):
+        server.kill()
+        port = server.url.rpartition(":")[2]
+        again = await asyncio.to_thread(Server, tmp_path, "--port", port)
+        await hear(await submitted())
+    numbers = [event["seq"] for event in heard if event["type"] != "resync"]
+    assert numbers == sorted(set(numbers))
+    watching.send_signal(signal.SIGINT)
+    async with asyncio.timeout(20):
+        await watching.communicate()
+    assert watching.returncode == 130
+    again.end()
+
+
+@pytest.mark.parametrize("way", ["url", "database"])
+async def test_a_log_is_followed_beyond_what_is_shown_at_first(server: Server, way: str) -> None:
+    place = {"url": server.url, "database": server.database}[way]
+    fairlane = CommandLine(**{f"FAIRLANE_{way.upper()}": place})
+    gate = f"talk-{way}"
+    said = await asyncio.to_thread(
+        fairlane, "submit", "talkative", f"gate={server.gate(gate)}", "lines=40"
+    )
+    job = said.out.strip()
+
+    async def is_logged() -> bool:
+        log = await asyncio.to_thread(fairlane.json, "log", job)
+        return len(log["items"]) == 40
+
+    await eventually(is_logged)
+    following = await fairlane.begin("log", job, "--follow", "--limit", "5", "--json")
+    assert following.stdout is not None
+    async with asyncio.timeout(50):
+        first = await following.stdout.readline()
+        server.open(gate)
+        out, _ = await following.communicate()
+    told = [json.loads(line)["message"] for line in (first + out).splitlines()]
+    assert told == [f"line {number}" for number in range(35, 80)]
+    assert following.returncode == 0
+    ended = await asyncio.to_thread(fairlane, "log", job, "--follow", "--limit", "2")
+    assert [line.split()[-1] for line in ended.lines] == ["78", "79"]
+
+
+def test_a_job_that_nobody_decides_on_is_named(tmp_path: Path) -> None:
+    """Who is not told its id would submit it again."""
+    server = Server(tmp_path)
+    fairlane = CommandLine(FAIRLANE_DATABASE=server.database)
+    server.freeze()
+    try:
+        said = fairlane.apart("submit", "send", "to=ann", code=5)
+        job = said.out.strip()
+        assert f"do not submit it again: `fairlane show {job}` tells" in said.err
+        assert len(said.err.splitlines()) == 1
+    finally:
+        server.thaw()
+    eventually_sync(lambda: fairlane.json("show", job)["state"] == "completed")
+    assert len(fairlane.json("jobs", "--task", "send")["items"]) == 1
+    server.end()
+
+
+class Silent(BaseHTTPRequestHandler):
+    """A server that goes away when it has heard what somebody wants of it."""
+
+    keys: ClassVar[list[str]] = []
+
+    def do_GET(self) -> None:
+        body = b'{"items": []}'
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_POST(self) -> None:
+        self.keys.append(self.headers["Idempotency-Key"])
+        self.close_connection = True
+
+    def log_message(self, format: str, *args: object) -> None: ...
+
+
+def test_a_submission_without_an_answer_says_what_to_look_for() -> None:
+    with HTTPServer(("127.0.0.1", 0), Silent) as silent:
+        serving = threading.Thread(target=silent.serve_forever)
+        serving.start()
+        try:
+            fairlane = CommandLine(FAIRLANE_URL=f"http://127.0.0.1:{silent.server_port}")
+            told = [fairlane("submit", "send", "to=ann", code=5).err for _ in "ab"]
+            told.append(fairlane("submit", "send", "--file", "-", code=5, stdin='{"to": "x"}').err)
+        finally:
+            silent.shutdown()
+            serving.join()
+    assert len(set(Silent.keys)) == 3
+    for key, said in zip(Silent.keys, told, strict=True):
+        assert f"`fairlane show {keyed_id(key, 0)}`" in said
 
 
 def in_terminal(*words: str, columns: int, **settings: str) -> tuple[int, str]:

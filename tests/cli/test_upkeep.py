@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -231,13 +232,35 @@ def test_a_copy_never_replaces_a_file(alone: CommandLine, tmp_path: Path) -> Non
     there.write_text("precious")
     assert "exists already" in alone("backup", str(there), code=2).err
     assert there.read_text() == "precious"
-    assert "cannot be" in alone("backup", str(tmp_path / "no" / "folder"), code=5).err
+
+
+@pytest.mark.parametrize("name", ["no/folder", "n" * 300])
+def test_a_copy_that_cannot_be_made_there_is_not_the_database_s_fault(
+    alone: CommandLine, tmp_path: Path, name: str
+) -> None:
+    said = alone("backup", str(tmp_path / name), code=2).err
+    assert f"{name} cannot be made" in said
+    assert "alone.db" not in said
 
 
 def test_postgres_makes_its_own_backups(postgres_dsn: str) -> None:
     fairlane = CommandLine(FAIRLANE_DATABASE=postgres_dsn)
     said = fairlane("backup", "copy.dump", code=2).err
-    assert "pg_dump --format=custom --schema=fairlane --file=copy.dump postgresql://" in said
+    words = shlex.split(said.partition("run: ")[2])
+    assert words[:4] == ["pg_dump", "--format=custom", "--schema=fairlane", "--file=copy.dump"]
+    assert words[4].startswith("postgresql://")
+
+
+def test_the_command_for_postgres_names_the_same_server_to_a_shell() -> None:
+    address = "postgresql://me:hush@/work?host=/run/my+dir&port=5433&sslmode=prefer&password=hush"
+    fairlane = CommandLine(FAIRLANE_DATABASE=f"{address}&fairlane_schema=other")
+    said = fairlane("backup", "my copy; rm x", code=2).err
+    words = shlex.split(said.partition("run: ")[2])
+    assert words[:4] == [
+        "pg_dump", "--format=custom", "--schema=other", "--file=my copy; rm x",
+    ]  # fmt: skip
+    assert words[4] == "postgresql://me@/work?host=/run/my+dir&port=5433&sslmode=prefer"
+    assert "hush" not in said
 
 
 def test_postgres_is_looked_over_migrated_and_pruned(postgres_dsn: str) -> None:

@@ -1,5 +1,7 @@
 """What the command line says of times, forecasts and findings, and what it reads."""
 
+import time
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -8,7 +10,16 @@ import pytest
 from fairlane.cli.endings import Misused
 from fairlane.cli.forecast import compared
 from fairlane.cli.given import Shape, lines_from, params_from
-from fairlane.cli.times import between, instant_from, relative, span, span_from
+from fairlane.cli.times import (
+    ago,
+    ahead,
+    between,
+    clock,
+    instant_from,
+    relative,
+    span,
+    span_from,
+)
 
 NOW = datetime(2026, 11, 16, 12, 0, tzinfo=UTC)
 
@@ -25,6 +36,35 @@ def test_lengths_of_time_are_read(text: str, seconds: float) -> None:
 def test_what_is_no_length_of_time_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="not a length of time"):
         span_from(text)
+
+
+@pytest.mark.parametrize("text", ["99999999999w", "9" * 400 + "s"])
+def test_no_length_of_time_is_longer_than_time(text: str) -> None:
+    with pytest.raises(ValueError, match="longer than time is counted"):
+        span_from(text)
+
+
+def test_no_length_of_time_leads_out_of_the_calendar() -> None:
+    for read in (ago, ahead):
+        with pytest.raises(ValueError, match="out of the years"):
+            read("9999999w")
+
+
+@pytest.fixture
+def far_east(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The clock on the wall is ahead of UTC."""
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.usefixtures("far_east")
+def test_the_last_of_all_days_is_shown_in_any_zone() -> None:
+    assert clock("9999-12-31T23:59:59Z") == "9999-12-31 23:59:59"
+    with pytest.raises(ValueError, match="not a time"):
+        instant_from("0001-01-01")
 
 
 def test_times_of_day_are_the_next_ones() -> None:
@@ -100,5 +140,7 @@ def test_lines_are_objects_or_the_one_missing_value(tmp_path: Path) -> None:
     assert found == [{"count": 5, "name": "12"}, {"count": 1, "name": "x"}]
     with pytest.raises(Misused, match="exactly one"):
         list(lines_from(Shape(SCHEMA), file, {"name": "given"}))
+    file.write_text('{"name": "one\u2028line\u0085only"}\n', encoding="utf-8")
+    assert list(lines_from(Shape(SCHEMA), file, {})) == [{"name": "one\u2028line\u0085only"}]
     with pytest.raises(Misused, match="cannot be read"):
         list(lines_from(Shape(SCHEMA), tmp_path / "nowhere", {}))

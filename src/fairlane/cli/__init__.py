@@ -1,16 +1,20 @@
 """The command line: one file per verb, or per family of verbs."""
 
+import io
+import sys
 from typing import Final
 
 import typer
 
 from fairlane.cli.doctor import doctor
+from fairlane.cli.endings import USAGE
 from fairlane.cli.explain import explain
 from fairlane.cli.forecast import forecast
-from fairlane.cli.jobs import jobs, log, show
+from fairlane.cli.jobs import jobs, show
 from fairlane.cli.keeping import backup, migrate, prune
 from fairlane.cli.lanes import lanes
 from fairlane.cli.limits import limit
+from fairlane.cli.log import log
 from fairlane.cli.queues import pause, queues, resume, stop_after_current
 from fairlane.cli.schedules import schedules
 from fairlane.cli.serve import serve
@@ -55,4 +59,12 @@ for _verb in _DATABASE:
 
 
 def main() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a name need not fit the terminal
+    for word in sys.argv[1:]:
+        if any("\ud800" <= character <= "\udfff" for character in word):
+            shown = word.encode(errors="backslashreplace").decode()
+            typer.echo(f'fairlane: "{shown}" is not text; write it in UTF-8', err=True)
+            sys.exit(USAGE)
     program(prog_name="fairlane")

@@ -85,7 +85,7 @@ async def _of_server(place: Place) -> AsyncIterator[Finding]:
     """Ask a server how it is; what only its database can tell is asked of that."""
     async with steering(place) as wheel:
         health = await wheel.get("/healthz")
-        yield Finding("server", "ok", f"{place.url} answers")
+        yield Finding("server", "ok", f"{place.shown} answers")
         led = health.get("led", True)
         yield Finding(
             "leader", "ok" if led else "warning", "somebody leads" if led else "nobody leads",

@@ -29,6 +29,11 @@ class Refused(Exception):
         code = self.problem.get("code")
         if code in _HINTS:
             return _HINTS[code]
+        if code == "undecided" and self.problem.get("id"):
+            return (
+                "do not submit it again: "
+                f"`fairlane show {self.problem['id']}` tells what becomes of it"
+            )
         legal = self.problem.get("legal")
         if code == "illegal_transition":
             return f"what can be done with it: {', '.join(legal)}" if legal else ""
@@ -43,6 +48,14 @@ class Refused(Exception):
 
 class Unreachable(Exception):
     """Nobody answers at the address that was given."""
+
+
+class Unanswered(Unreachable):
+    """Somebody was reached and never answered: what was sent may have been taken."""
+
+
+class Unwritable(Exception):
+    """What was to be said cannot be written where it was to go."""
 
 
 class Misused(Exception):

@@ -1,6 +1,7 @@
 """`fairlane explain`: why a job waits, in words."""
 
 from fairlane.cli.jobs import Job
+from fairlane.cli.paths import job_path
 from fairlane.cli.steering import Steering
 from fairlane.cli.terminal import Terminal, state
 from fairlane.cli.times import clock, relative
@@ -8,7 +9,7 @@ from fairlane.cli.times import clock, relative
 
 async def explain(steering: Steering, terminal: Terminal, job: Job) -> None:
     """Say why a job waits: its place, everything in its way, and when it should start."""
-    why = await steering.get(f"/api/jobs/{job}/explain")
+    why = await steering.get(job_path(job, "explain"))
     if terminal.as_json:
         terminal.value(why)
         return
@@ -17,7 +18,7 @@ async def explain(steering: Steering, terminal: Terminal, job: Job) -> None:
     for reason in why["reasons"]:
         terminal.say(f"  · {reason['message']}")
     if why["place"]:
-        queue = (await steering.get(f"/api/jobs/{job}"))["queue"]
+        queue = (await steering.get(job_path(job)))["queue"]
         foreseen = (await steering.get("/api/forecast", queue=queue, limit=1000))["items"]
         starts = next((item["starts_at"] for item in foreseen if item["job"] == job), None)
         if starts is not None:

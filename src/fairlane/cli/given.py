@@ -1,10 +1,11 @@
 """Parameters as they are typed: name=value, JSON, or a file with a job in each line."""
 
 import json
+import math
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from fairlane.cli.endings import Misused
 
@@ -23,7 +24,7 @@ class Shape:
         if name in self._properties and self._takes_text(self._properties[name]):
             return text
         try:
-            return json.loads(text)
+            return _loaded(text, name)
         except ValueError:
             return text
 
@@ -39,7 +40,7 @@ class Shape:
 
 def params_from(shape: Shape, pairs: list[str], text: str | None) -> dict[str, Any]:
     """Put together what was given as --params and as name=value, which counts more."""
-    params = _object(sys.stdin.read() if text == "-" else text, "--params") if text else {}
+    params = _object(_piped() if text == "-" else text, "--params") if text else {}
     for pair in pairs:
         name, separator, value = pair.partition("=")
         if not separator or not name:
@@ -55,10 +56,10 @@ def lines_from(shape: Shape, path: Path, params: dict[str, Any]) -> Iterator[dic
     """
     missing = [name for name in shape.required if name not in params]
     try:
-        text = sys.stdin.read() if str(path) == "-" else path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        text = _piped() if str(path) == "-" else path.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
         raise Misused(f"{path} cannot be read: {error}") from None
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text.split("\n"), 1):  # U+2028 may stand inside of JSON
         if not line.strip():
             continue
         if line.lstrip().startswith("{"):
@@ -72,9 +73,35 @@ def lines_from(shape: Shape, path: Path, params: dict[str, Any]) -> Iterator[dic
             )
 
 
+def _piped() -> str:
+    """Read the standard input, which is there and in UTF-8 if all is well."""
+    if sys.stdin is None:
+        raise Misused("standard input is closed, and was to be read")
+    try:
+        return sys.stdin.read()
+    except (OSError, UnicodeDecodeError) as error:
+        raise Misused(f"standard input cannot be read: {error}") from None
+
+
+def _loaded(text: str, where: str) -> Any:
+    """Read JSON, without what Python takes for it and nobody else does."""
+
+    def refuse(number: str) -> NoReturn:
+        raise Misused(f"{where} has the number {number[:50]}, which JSON cannot carry")
+
+    def finite(number: str) -> float:
+        value = float(number)
+        return value if math.isfinite(value) else refuse(number)
+
+    try:
+        return json.loads(text, parse_constant=refuse, parse_float=finite)
+    except RecursionError:
+        raise Misused(f"{where} is nested too deep to be read") from None
+
+
 def _object(text: str, where: str) -> dict[str, Any]:
     try:
-        found = json.loads(text)
+        found = _loaded(text, where)
     except ValueError as error:
         raise Misused(f"{where} is not JSON: {error}") from None
     if not isinstance(found, dict):

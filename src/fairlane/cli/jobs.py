@@ -1,16 +1,16 @@
-"""`fairlane jobs`, `show` and `log`: what there is, and what is known of it."""
+"""`fairlane jobs` and `show`: what there is, and what is known of it."""
 
-from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import typer
 from rich.text import Text
 
 from fairlane.cli.endings import Misused
-from fairlane.cli.following import FINAL, looks
+from fairlane.cli.following import FINAL
+from fairlane.cli.paths import job_path
 from fairlane.cli.steering import Steering
 from fairlane.cli.terminal import Terminal, compact, named, state
-from fairlane.cli.times import between, clock, relative, span_from
+from fairlane.cli.times import ago, between, clock, relative
 
 Job = Annotated[str, typer.Argument(help="The id of a job")]
 
@@ -57,14 +57,14 @@ def _since(text: str | None) -> str | None:
     if text is None:
         return None
     try:
-        return (datetime.now(UTC) - span_from(text)).isoformat()
+        return ago(text).isoformat()
     except ValueError as error:
         raise Misused(str(error)) from None
 
 
 async def show(steering: Steering, terminal: Terminal, job: Job) -> None:
     """Show everything known about a job."""
-    view = await steering.get(f"/api/jobs/{job}")
+    view = await steering.get(job_path(job))
     if terminal.as_json:
         terminal.value(view)
         return
@@ -115,38 +115,3 @@ def _facts(view: dict[str, Any]) -> list[tuple[str, str | Text]]:
         ("meta", named(view["meta"])),
         ("", error.get("traceback", "")),
     ]
-
-
-async def log(
-    steering: Steering,
-    terminal: Terminal,
-    job: Job,
-    *,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Until it has ended")] = False,
-    limit: Annotated[int, typer.Option(help="The newest so many", min=1, max=1000)] = 1000,
-) -> None:
-    """Show what a job logged."""
-    told = 0
-
-    async def look() -> tuple[str, list[dict[str, Any]]]:
-        view = await steering.get(f"/api/jobs/{job}")  # first: what it logs at its end is there
-        lines = (await steering.get(f"/api/jobs/{job}/log", limit=limit))["items"]
-        return view["state"], lines
-
-    async for now, lines in looks(steering, look, job=job):
-        if terminal.as_json and not follow:
-            terminal.value({"items": lines})
-            return
-        for line in lines[told:]:
-            _tell(terminal, line)
-        told = max(told, len(lines))
-        if not follow or now in FINAL:
-            return
-
-
-def _tell(terminal: Terminal, line: dict[str, Any]) -> None:
-    if terminal.as_json:
-        terminal.value(line)
-        return
-    style = {"warning": "yellow", "error": "red"}.get(line["level"], "")
-    terminal.say(Text(clock(line["at"]), style="dim"), " ", Text(line["message"], style=style))

@@ -1,6 +1,6 @@
 """`fairlane migrate`, `prune` and `backup`: what keeps a database well."""
 
-from datetime import UTC, datetime
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -10,10 +10,11 @@ from rich.progress import Progress
 from fairlane import upkeep
 from fairlane.cli.endings import Misused
 from fairlane.cli.terminal import Terminal
-from fairlane.cli.times import SPAN_EXAMPLES, span_from
+from fairlane.cli.times import SPAN_EXAMPLES, ago
 from fairlane.core.lifecycle import FINAL
 from fairlane.store.opening import store_at
 from fairlane.store.pruning import Pruning
+from fairlane.store.sqlite import SQLiteStore
 
 
 async def migrate(
@@ -84,8 +85,8 @@ async def prune(
 
 def _before(older_than: str) -> float:
     try:
-        return (datetime.now(UTC) - span_from(older_than)).timestamp()
-    except (ValueError, OverflowError) as error:
+        return ago(older_than).timestamp()
+    except ValueError as error:
         raise Misused(str(error)) from None
 
 
@@ -104,13 +105,23 @@ async def backup(
 
     For PostgreSQL it says which pg_dump to run.
     """
+    store = store_at(database)
+    if not isinstance(store, SQLiteStore) and not store.single_process:
+        from fairlane.cli.dumping import dump_command  # whose driver is an extra
+
+        raise Misused(f"PostgreSQL makes its own backups; run: {dump_command(database, file)}")
+    if not (file.parent.is_dir() and os.access(file.parent, os.W_OK | os.X_OK)):
+        raise Misused(f"{file} cannot be made: {file.parent} is not a folder that can be written")
     with Progress(console=terminal.errors, transient=True, disable=not terminal.is_live) as bar:
         line = bar.add_task("copying", total=None)
 
         def tell(done: int, pages: int) -> None:
             bar.update(line, completed=done, total=pages)
 
-        size = await upkeep.back_up(database, file, tell)
+        try:
+            size = await upkeep.back_up(database, file, tell)
+        except OSError as error:
+            raise Misused(f"{file} cannot be made: {error.strerror or error}") from error
     if terminal.as_json:
         terminal.value({"file": str(file), "bytes": size})
     else:

@@ -1,12 +1,12 @@
 """`fairlane lanes`: what each lane does, and what it was set to run."""
 
 from typing import Annotated, Any
-from urllib.parse import quote
 
 import typer
 
 from fairlane.cli.endings import Misused
 from fairlane.cli.given import params_from
+from fairlane.cli.paths import lanes_path
 from fairlane.cli.steering import Steering
 from fairlane.cli.submit import shape_of
 from fairlane.cli.terminal import Terminal, named, state
@@ -39,9 +39,8 @@ async def lanes(
         page = await steering.get("/api/lanes", queue=queue, limit=limit)
         _list(terminal, page)
         return
-    path = f"/api/lanes/{quote(queue, safe='')}"
     if wanted:
-        job = await steering.post(f"{path}/{wanted[0]}", lane=lane)
+        job = await steering.post(lanes_path(queue, wanted[0]), lane=lane)
         if terminal.as_json:
             terminal.value(job)
         else:
@@ -49,11 +48,11 @@ async def lanes(
         return
     if save:
         given = params_from(await shape_of(steering, save), params or [], None)
-        view = await steering.put(path, {"task": save, "params": given}, lane=lane)
+        view = await steering.put(lanes_path(queue), {"task": save, "params": given}, lane=lane)
     elif forget:
-        view = await steering.delete(path, lane=lane)
+        view = await steering.delete(lanes_path(queue), lane=lane)
     else:
-        view = await steering.get(path, lane=lane)
+        view = await steering.get(lanes_path(queue), lane=lane)
     _show(terminal, view)
 
 

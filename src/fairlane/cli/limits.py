@@ -2,17 +2,18 @@
 
 import re
 from typing import Annotated, Any, Final
-from urllib.parse import quote
 
 import typer
 
 from fairlane.cli.endings import Misused, Refused
+from fairlane.cli.paths import queue_path
 from fairlane.cli.steering import Steering
 from fairlane.cli.terminal import Terminal
 from fairlane.cli.times import span, span_from
 
 _RATE: Final = re.compile(r"(\d+)\s*(?:/|per)\s*(.+)")
 CLEAR: Final = "default"
+LONGEST_NUMBER: Final = 15  # digits, which is more than there are of anything
 
 
 async def limit(
@@ -44,7 +45,7 @@ async def limit(
     kind = next((limit["kind"] for limit in limits if limit["key"] == name), None)
     if is_queue and _RATE.fullmatch(value) is None and (kind is None or value == CLEAR):
         body: dict[str, Any] = {"max_concurrent": None if value == CLEAR else _number(value)}
-        queue = await steering.patch(f"/api/queues/{quote(name, safe='')}", body)
+        queue = await steering.patch(queue_path(name), body)
         _list(terminal, [queue], [])
         return
     changed = await steering.put("/api/limits", _change(name, value, kind), key=name)
@@ -58,7 +59,7 @@ def _change(name: str, value: str, kind: str | None) -> dict[str, Any]:
             seconds = span_from(rate[2] if rate[2][0].isdigit() else f"1{rate[2][0]}")
         except ValueError as error:
             raise Misused(str(error)) from None
-        return {"starts": int(rate[1]), "per_seconds": seconds.total_seconds()}
+        return {"starts": _number(rate[1]), "per_seconds": seconds.total_seconds()}
     if kind is None:
         raise _unknown(name)
     if kind == "rate":
@@ -69,8 +70,8 @@ def _change(name: str, value: str, kind: str | None) -> dict[str, Any]:
 
 
 def _number(value: str) -> int:
-    if not value.isdecimal():
-        raise Misused(f'"{value}" is not a limit; write a number, 5/60s or {CLEAR}')
+    if not value.isdecimal() or len(value) > LONGEST_NUMBER:
+        raise Misused(f'"{value[:50]}" is not a limit; write a number, 5/60s or {CLEAR}')
     return int(value)
 
 

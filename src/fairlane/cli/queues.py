@@ -1,11 +1,11 @@
 """`fairlane queues`, `pause`, `resume` and `stop-after-current`."""
 
 from typing import Annotated, Any
-from urllib.parse import quote
 
 import typer
 from rich.text import Text
 
+from fairlane.cli.paths import queue_path
 from fairlane.cli.steering import Steering
 from fairlane.cli.terminal import Terminal, state
 
@@ -52,7 +52,7 @@ async def stop_after_current(steering: Steering, terminal: Terminal, queue: Queu
 
 
 async def _step(steering: Steering, terminal: Terminal, queue: str, step: str, said: str) -> None:
-    answer = await steering.post(f"/api/queues/{quote(queue, safe='')}/{step}")
+    answer = await steering.post(queue_path(queue, step))
     if terminal.as_json:
         terminal.value(answer)
         return

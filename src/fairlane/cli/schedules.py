@@ -2,13 +2,13 @@
 
 from enum import StrEnum
 from typing import Annotated, Any
-from urllib.parse import quote
 
 import typer
 from rich.text import Text
 
 from fairlane.cli.endings import Misused
 from fairlane.cli.given import params_from
+from fairlane.cli.paths import schedule_path
 from fairlane.cli.steering import Steering
 from fairlane.cli.submit import shape_of
 from fairlane.cli.terminal import Terminal, named
@@ -46,7 +46,7 @@ async def schedules(
     if name is None:
         _list(terminal, (await steering.get("/api/schedules"))["items"])
         return
-    path = f"/api/schedules/{quote(name, safe='')}"
+    path = schedule_path(name)
     rules = _rules(cron, every, at, timezone, overlap)
     if [pause, resume, fire, delete, bool(rules or task)].count(True) > 1:
         raise Misused("one thing at a time: --pause, --resume, --fire, --delete or new rules")
@@ -54,7 +54,7 @@ async def schedules(
         await steering.delete(path)
         _said(terminal, {"deleted": name}, f"{name} is deleted")
     elif fire:
-        job = await steering.post(f"{path}/fire")
+        job = await steering.post(schedule_path(name, "fire"))
         _said(terminal, job, f"{job['id']} {job['state']}" if job else f"{name} was skipped")
     elif pause or resume:
         _show(terminal, await steering.patch(path, {"paused": pause}), [])
@@ -62,7 +62,9 @@ async def schedules(
         _show(terminal, await _saved(steering, name, path, task, params or [], rules), [])
     else:
         view = await steering.get(path)
-        _show(terminal, view, (await steering.get(f"{path}/firings", limit=10))["items"])
+        _show(
+            terminal, view, (await steering.get(schedule_path(name, "firings"), limit=10))["items"]
+        )
 
 
 async def _saved(

@@ -5,7 +5,7 @@ they are requests to a running server; with a database this process answers them
 """
 
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Final, Protocol
 from urllib.parse import urlsplit
@@ -27,6 +27,17 @@ class Place(Struct, frozen=True):
     database: str | None = None
     token: str | None = None
 
+    @property
+    def shown(self) -> str:
+        """The URL without a password."""
+        return without_password(self.url or "")
+
+
+def without_password(url: str) -> str:
+    """Return what may be shown of a URL, or of what was meant to be one."""
+    scheme, separator, rest = url.rpartition("://")
+    return f"{scheme}{separator}{rest.rpartition('@')[2]}"
+
 
 def place_from(url: str | None, database: str | None, token: str | None) -> Place:
     """Settle where the queue is; what is said on the command line counts before the environment."""
@@ -46,19 +57,38 @@ def place_from(url: str | None, database: str | None, token: str | None) -> Plac
                 "sqlite:///work.db (or set FAIRLANE_URL or FAIRLANE_DATABASE)"
             )
         database = DEFAULT_DATABASE
-    if url and urlsplit(url).scheme not in ("http", "https"):
-        raise Misused(f'"{url}" is not the URL of a server; expected {DEFAULT_URL}')
+    if url and not _is_url(url):
+        shown = without_password(url)
+        raise Misused(f'"{shown}" is not the URL of a server; expected {DEFAULT_URL}')
     token = (token or os.environ.get("FAIRLANE_TOKEN")) if url else None
+    if token and not all("!" <= character <= "~" for character in token):
+        raise Misused(
+            "the token holds a space or a character beyond ASCII, which no server takes; give "
+            "another with --token or FAIRLANE_TOKEN"
+        )
     return Place(url=url or None, database=database or None, token=token)
+
+
+def _is_url(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        _ = parts.port  # which is read, and refused, only now
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https") and bool(parts.hostname)
 
 
 class Steering(Protocol):
     async def get(self, path: str, **query: Any) -> Any: ...
-    async def post(self, path: str, body: Any = None, **query: Any) -> Any: ...
+    async def post(
+        self, path: str, body: Any = None, *, key: str | None = None, **query: Any
+    ) -> Any: ...
     async def patch(self, path: str, body: Any, **query: Any) -> Any: ...
     async def put(self, path: str, body: Any, **query: Any) -> Any: ...
     async def delete(self, path: str, **query: Any) -> Any: ...
-    def events(self, **narrowed: str) -> AsyncIterator[dict[str, Any]]: ...
+    def events(
+        self, after: int | None = None, /, **narrowed: str
+    ) -> AsyncGenerator[dict[str, Any], None]: ...
 
 
 @asynccontextmanager
@@ -76,7 +106,7 @@ async def steering(place: Place) -> AsyncIterator[Steering]:
     async with AsyncExitStack() as stack:
         if place.url is not None:
             client = await stack.enter_async_context(server.client_of(place.url, place.token))
-            yield server.Server(client, place.url)
+            yield server.Server(client, place.shown)
         else:
             assert place.database is not None
             await visitor.check(place.database)

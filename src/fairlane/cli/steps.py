@@ -5,8 +5,9 @@ from typing import Annotated, Any
 
 import typer
 
-from fairlane.cli.endings import Misused, Refused
+from fairlane.cli.endings import DONE, UNAVAILABLE, Misused, Refused, Unreachable
 from fairlane.cli.jobs import Job
+from fairlane.cli.paths import job_path
 from fairlane.cli.steering import Steering
 from fairlane.cli.submit import Priority
 from fairlane.cli.terminal import Terminal, state
@@ -28,22 +29,28 @@ async def _each(
     steering: Steering, terminal: Terminal, jobs: list[str], step: str, body: Any = None
 ) -> None:
     """Take one step with each job; go on after one that refuses, and end as the first did."""
-    refused: Refused | None = None
-    views = []
-    for job in jobs:
+    code = DONE
+    answers: list[dict[str, Any]] = []
+    for number, job in enumerate(jobs):
         try:
-            view = await steering.post(f"/api/jobs/{job}/{step}", body)
+            view = await steering.post(job_path(job, step), body)
         except Refused as error:
-            if refused is not None:
-                terminal.hint(f"fairlane: {error}")  # the first is said at the end
-            refused = refused or error
-            continue
-        views.append(view)
-        terminal.say(f"{view['id']} ", state(_now(view)))
-    if terminal.as_json and views:
-        terminal.value(views if len(jobs) > 1 else views[0])
-    if refused is not None:
-        raise refused
+            code = code or error.exit_code
+            answers.append({"id": job, "problem": error.problem})
+            terminal.trouble(str(error), error.hint)
+        except Unreachable as error:
+            code = code or UNAVAILABLE
+            problem = {"detail": str(error)}
+            answers += [{"id": left, "problem": problem} for left in jobs[number:]]
+            terminal.trouble(str(error))
+            break
+        else:
+            answers.append(view)
+            terminal.say(f"{view['id']} ", state(_now(view)))
+    if terminal.as_json:
+        terminal.value(answers if len(jobs) > 1 else answers[0])
+    if code != DONE:
+        raise typer.Exit(code)
 
 
 def _now(view: dict[str, Any]) -> str:

@@ -1,18 +1,18 @@
 """`fairlane submit`: give a task to the queue, with or without its program at hand."""
 
-from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
 
-from fairlane.cli.endings import JOB_FAILED, Misused
+from fairlane.cli.endings import JOB_FAILED, Misused, Refused, Unanswered, Unreachable
 from fairlane.cli.given import Shape, lines_from, params_from
 from fairlane.cli.steering import Steering
 from fairlane.cli.terminal import Terminal
-from fairlane.cli.times import instant_from, span_from
+from fairlane.cli.times import ahead, instant_from
 from fairlane.cli.watch import watched
+from fairlane.ids import keyed_id, new_id
 
 MOST_TOGETHER: Final = 1000
 
@@ -73,7 +73,7 @@ async def submit(
         jobs = [{"task": task, "params": each, **chosen} for each in lines_from(shape, file, given)]
         await _submit_many(steering, terminal, jobs)
         return
-    job = await steering.post("/api/jobs", {"task": task, "params": given, **chosen})
+    job = await _submit_one(steering, terminal, {"task": task, "params": given, **chosen})
     if not wait:
         if terminal.as_json:
             terminal.value(job)
@@ -102,13 +102,24 @@ def _takes(task: dict[str, Any]) -> str:
     return " ".join(name if name in required else f"[{name}]" for name in names)
 
 
+async def _submit_one(steering: Steering, terminal: Terminal, wanted: dict[str, Any]) -> Any:
+    """Submit a job, and name it also where nobody says what becomes of it."""
+    try:
+        return await _sent(steering, "/api/jobs", wanted, new_id())
+    except Refused as error:
+        if error.problem.get("code") == "undecided" and error.problem.get("id"):
+            terminal.say(error.problem["id"])
+        raise
+
+
 async def _submit_many(steering: Steering, terminal: Terminal, jobs: list[dict[str, Any]]) -> None:
     """Submit in parts that are each taken whole or not at all, and say how far it came."""
     ids: list[str] = []
+    key = new_id()
     for start in range(0, len(jobs), MOST_TOGETHER):
         part = jobs[start : start + MOST_TOGETHER]
         try:
-            answer = await steering.post("/api/jobs/batch", {"jobs": part})
+            answer = await _sent(steering, "/api/jobs/batch", {"jobs": part}, f"{key}-{start}")
         except BaseException:
             if ids:
                 terminal.hint(f"the first {len(ids)} were submitted before this:")
@@ -118,6 +129,17 @@ async def _submit_many(steering: Steering, terminal: Terminal, jobs: list[dict[s
         terminal.value({"ids": ids})
     else:
         terminal.say(f"{len(ids)} jobs submitted")
+
+
+async def _sent(steering: Steering, path: str, body: Any, key: str) -> Any:
+    """Submit under a key, by which it is known what to look for if no answer comes."""
+    try:
+        return await steering.post(path, body, key=key)
+    except Unanswered as error:
+        raise Unreachable(
+            f"{error}; before you submit it again, see whether it is there: "
+            f"`fairlane show {keyed_id(key, 0)}`"
+        ) from error
 
 
 async def shape_of(steering: Steering, task: str) -> Shape:
@@ -131,6 +153,6 @@ def _run_at(at: str | None, in_: str | None) -> str | None:
     try:
         if at:
             return instant_from(at).isoformat()
-        return (datetime.now(UTC) + span_from(in_)).isoformat() if in_ else None
+        return ahead(in_).isoformat() if in_ else None
     except ValueError as error:
         raise Misused(str(error)) from None

@@ -15,7 +15,27 @@ def span_from(text: str) -> timedelta:
     parts = _SPAN.findall(text)
     if not parts or _SPAN.sub("", text).strip():
         raise ValueError(f'"{text}" is not a length of time; write it as in {SPAN_EXAMPLES}')
-    return timedelta(seconds=sum(float(amount) * _UNITS[unit] for amount, unit in parts))
+    try:
+        return timedelta(seconds=sum(float(amount) * _UNITS[unit] for amount, unit in parts))
+    except OverflowError:
+        raise ValueError(f'"{text}" is longer than time is counted') from None
+
+
+def ago(text: str) -> datetime:
+    """Read a length of time, and go back so far from now."""
+    return _moved(text, -span_from(text))
+
+
+def ahead(text: str) -> datetime:
+    """Read a length of time, and go forward so far from now."""
+    return _moved(text, span_from(text))
+
+
+def _moved(text: str, distance: timedelta) -> datetime:
+    try:
+        return datetime.now(UTC) + distance
+    except OverflowError:
+        raise ValueError(f'"{text}" leads out of the years that are counted, 1 to 9999') from None
 
 
 def instant_from(text: str, *, now: datetime | None = None) -> datetime:
@@ -28,11 +48,11 @@ def instant_from(text: str, *, now: datetime | None = None) -> datetime:
             at = here.replace(hour=hour, minute=minute, second=0, microsecond=0)
             return at if at > here else at + timedelta(days=1)
         at = datetime.fromisoformat(text)
-    except ValueError:
+        return at if at.tzinfo is not None else at.astimezone()
+    except (ValueError, OverflowError):
         raise ValueError(
             f'"{text}" is not a time; write 14:05, 2026-11-20 or 2026-11-20T14:05'
         ) from None
-    return at if at.tzinfo is not None else at.astimezone()
 
 
 def parsed(text: str | None) -> datetime | None:
@@ -64,7 +84,11 @@ def clock(text: str | None, *, now: datetime | None = None) -> str:
     at = parsed(text)
     if at is None:
         return ""
-    local, today = at.astimezone(), (now or datetime.now(UTC)).astimezone()
+    today = (now or datetime.now(UTC)).astimezone()
+    try:
+        local = at.astimezone()
+    except OverflowError:
+        local = at  # so near to the last of all years that a zone would leave it
     if local.date() == today.date():
         return f"{local:%H:%M:%S}"
     return f"{local:%Y-%m-%d %H:%M:%S}"

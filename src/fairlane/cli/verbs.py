@@ -2,7 +2,9 @@
 
 import asyncio
 import inspect
+import sys
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from functools import wraps
 from typing import Annotated, Any, NoReturn
 
@@ -16,6 +18,7 @@ from fairlane.cli.endings import (
     Misused,
     Refused,
     Unreachable,
+    Unwritable,
 )
 from fairlane.cli.terminal import Terminal
 from fairlane.errors import Conflict, FairlaneError, NotFound, StoreError
@@ -109,6 +112,9 @@ def _with_signature(
 
 def carried_out(run: Callable[[], Coroutine[Any, Any, None]], terminal: Terminal) -> None:
     """Run a command to its end; what goes wrong is one sentence on stderr and an exit code."""
+    if sys.stdout is None:
+        terminal.trouble("standard output is closed; send what you do not want to /dev/null")
+        raise typer.Exit(USAGE)
     try:
         asyncio.run(run())
     except Refused as error:
@@ -119,6 +125,8 @@ def carried_out(run: Callable[[], Coroutine[Any, Any, None]], terminal: Terminal
         ended(terminal, str(error), code=USAGE)
     except FairlaneError as error:
         ended(terminal, error.message, error.hint, code=_code_of(error))
+    except Unwritable as error:
+        ended(terminal, str(error), code=UNAVAILABLE)
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
     except BrokenPipeError:
@@ -146,6 +154,7 @@ def ended(
     problem: dict[str, Any] | None = None,
 ) -> NoReturn:
     if terminal.as_json:
-        terminal.value({"problem": problem or {"detail": message, "hint": hint}})
-    typer.echo(f"fairlane: {message}" + (f" ({hint})" if hint else ""), err=True)
+        with suppress(BrokenPipeError, Unwritable):  # the exit code says it as well
+            terminal.value({"problem": problem or {"detail": message, "hint": hint}})
+    terminal.trouble(message, hint)
     raise typer.Exit(code)

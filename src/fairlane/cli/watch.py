@@ -12,9 +12,9 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from fairlane.cli.endings import JOB_FAILED
-from fairlane.cli.following import FINAL, job_views, looks
+from fairlane.cli.following import FINAL, events_after, job_views, looks, newest_event
 from fairlane.cli.steering import Steering
-from fairlane.cli.terminal import STYLES, Terminal, compact, named, state
+from fairlane.cli.terminal import STYLES, Terminal, compact, named, state, visible
 from fairlane.cli.times import between, relative
 
 MOST_RUNNING: Final = 15
@@ -46,8 +46,10 @@ async def watch(
 
 async def _tell_events(steering: Steering, terminal: Terminal, queue: str | None) -> None:
     narrowed = {} if queue is None else {"queue": queue}
-    async for event in steering.events(**narrowed):
-        terminal.value(event)
+    newest = await newest_event(steering)
+    async with aclosing(events_after(steering, newest, **narrowed)) as events:
+        async for event in events:
+            terminal.value(event)
 
 
 # one job
@@ -230,4 +232,4 @@ def _picture(present: dict[str, Any], queue: str | None) -> RenderableType:
 
 
 def _title(job: dict[str, Any]) -> str:
-    return f"{job['task']} {job['lane']}" if job["lane"] else str(job["task"])
+    return visible(f"{job['task']} {job['lane']}" if job["lane"] else str(job["task"]))
