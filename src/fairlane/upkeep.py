@@ -8,8 +8,7 @@ import platform
 from collections.abc import AsyncIterator, Callable, Iterator
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Final
-from urllib.parse import urlsplit
+from typing import Final
 
 from msgspec import Struct
 
@@ -78,14 +77,9 @@ async def back_up(address: str, target: Path, tell: Callable[[int, int], None]) 
         return await asyncio.to_thread(backing.back_up, store.path, target, tell)
     if store.single_process:
         raise UsageError("memory:// is gone with its program, and cannot be backed up")
-    raise UsageError(f"PostgreSQL makes its own backups; run: {dump_command(store, target)}")
+    from fairlane.store.postgres.dumping import dump_command  # whose driver is an extra
 
-
-def dump_command(store: Any, target: Path) -> str:
-    """Return the command that copies our schema; it asks for the password itself."""
-    shown = urlsplit(store.address)
-    plain = shown._replace(query="").geturl()
-    return f"pg_dump --format=custom --schema={store.schema} --file={target} {plain}"
+    raise UsageError(f"PostgreSQL makes its own backups; run: {dump_command(address, target)}")
 
 
 async def prune(store: Store, pruning: Pruning, tell: Callable[[int], None]) -> int:

@@ -105,12 +105,8 @@ async def backup(
 
     For PostgreSQL it says which pg_dump to run.
     """
-    store = store_at(database)
-    if not isinstance(store, SQLiteStore) and not store.single_process:
-        from fairlane.cli.dumping import dump_command  # whose driver is an extra
-
-        raise Misused(f"PostgreSQL makes its own backups; run: {dump_command(database, file)}")
-    if not (file.parent.is_dir() and os.access(file.parent, os.W_OK | os.X_OK)):
+    is_file = isinstance(store_at(database), SQLiteStore)
+    if is_file and not (file.parent.is_dir() and os.access(file.parent, os.W_OK | os.X_OK)):
         raise Misused(f"{file} cannot be made: {file.parent} is not a folder that can be written")
     with Progress(console=terminal.errors, transient=True, disable=not terminal.is_live) as bar:
         line = bar.add_task("copying", total=None)
