@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
+import type { Stage } from "../api/types";
 import { brief, job, live, queue } from "../testing/jobs";
-import { Pace, counter, rateText, remaining } from "./pace";
+import { Pace, counter, rateText, remaining, timeLeft } from "./pace";
 import { can } from "./verbs";
 import { busyLanes, mostTelling, whyOf } from "./why";
 
@@ -37,7 +38,27 @@ describe("pace", () => {
     expect(remaining(25, 10_000)).toBe(30_000);
     expect(remaining(null, 10_000)).toBeNull();
     expect(remaining(0, 10_000)).toBeNull();
-    expect(remaining(50, 500)).toBeNull();
+    expect(remaining(2.9, 10_000)).toBeNull();
+    expect(remaining(50, 2_900)).toBeNull();
+  });
+
+  it("goes by the stage that runs, and says nothing of those that come", () => {
+    const began = Date.parse("2026-01-01T00:00:00Z");
+    const stage = (status: Stage["status"], percent: number, started_at: string | null) =>
+      ({ name: status, status, percent, started_at, message: "", finished_at: null }) as Stage;
+    const done = stage("done", 100, "2026-01-01T00:00:00Z");
+    const runs = stage("running", 20, "2026-01-01T00:01:00Z");
+    const comes = stage("pending", 0, null);
+    const left = (...stages: Stage[]) =>
+      timeLeft(
+        { started_at: "2026-01-01T00:00:00Z", progress: { percent: 60, message: "" }, stages },
+        began + 70_000,
+      );
+    expect(left(done, runs)).toEqual({ milliseconds: 40_000, isOfStage: false });
+    expect(left(done, runs, comes)).toEqual({ milliseconds: 40_000, isOfStage: true });
+    expect(left(done, { ...runs, percent: 1 })).toBeNull();
+    expect(left(done, comes)).toBeNull();
+    expect(left()).toMatchObject({ isOfStage: false });
   });
 
   it("measures how fast a counter grows", () => {
