@@ -3,7 +3,7 @@ import type { Stage } from "../api/types";
 import { brief, job, live, queue } from "../testing/jobs";
 import { Pace, counter, rateText, remaining, timeLeft } from "./pace";
 import { can } from "./verbs";
-import { busyLanes, mostTelling, whyOf } from "./why";
+import { busyLanes, isHeld, mostTelling, whyOf } from "./why";
 
 describe("why a job waits", () => {
   const code = (given: Parameters<typeof brief>[0], state = live()) =>
@@ -23,6 +23,13 @@ describe("why a job waits", () => {
     expect(code({ id: "a", lane: "ann" }, live({ running }))).toBe("lane");
     const paused = live({ queues: { mail: { ...queue("mail"), paused: "paused" } }, running });
     expect(code({ id: "a", lane: "ann" }, paused)).toBe("paused");
+  });
+
+  it("may be that its queue lets nothing start", () => {
+    const free = queue("mail");
+    expect(isHeld(free)).toBe(false);
+    expect(isHeld({ ...free, paused: "after_current" })).toBe(true);
+    expect(isHeld({ ...free, settings: { ...free.settings, max_concurrent: 0 } })).toBe(true);
   });
 
   it("is the most telling of several reasons", () => {
