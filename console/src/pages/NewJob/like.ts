@@ -3,7 +3,8 @@
 import type { Job, Task } from "../../api/types";
 import { initial } from "../../forms/reading";
 import type { FormField } from "../../forms/schema";
-import { HIDDEN, namesOf } from "../Lanes/carry";
+import { HIDDEN } from "../../live/summary";
+import { namesOf } from "../Lanes/carry";
 import type { Chosen } from "./Options.svelte";
 
 export const USUAL: Chosen = { queue: "", lane: "", priority: "normal", runAt: "", kind: "start" };
