@@ -3,6 +3,10 @@
 export const en = {
   "lanes.title": "Lanes",
   "lanes.filter": "Filter by lane, task or parameter",
+  "lanes.show": "Which lanes are shown",
+  "lanes.show.all": "All",
+  "lanes.show.saved": "Saved",
+  "lanes.show.active": "Active",
   "lanes.add": "Add a lane",
   "lanes.idle": "Idle",
   "lanes.start": "Start",
@@ -55,6 +59,10 @@ export const en = {
 export const zh: Record<keyof typeof en, string> = {
   "lanes.title": "通道",
   "lanes.filter": "按通道、任务名或参数筛选",
+  "lanes.show": "显示哪些通道",
+  "lanes.show.all": "全部",
+  "lanes.show.saved": "已保存",
+  "lanes.show.active": "活动中",
   "lanes.add": "添加通道",
   "lanes.idle": "空闲",
   "lanes.start": "开始",
