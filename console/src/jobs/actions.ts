@@ -6,7 +6,8 @@ import type { Place, Priority, Stopping } from "../api/types";
 import { act } from "../shell/acts.svelte";
 import { jobHref } from "../shell/router.svelte";
 import { toasts } from "../shell/toasts.svelte";
-import { t } from "../words/index.svelte";
+import { t, tOr } from "../words/index.svelte";
+import { mostTelling } from "./why";
 
 /** The name under which whatever is done with a job is pending. */
 export const nameOf = (id: string): string => `job:${id}`;
@@ -32,12 +33,18 @@ export async function moveToFront(ids: readonly string[]): Promise<void> {
     if (!(await act(nameOf(id), () => calls.move(id, { to: "head" })))) return;
 }
 
-/** Let a job go before all others: to the front of the first band. */
+/** Let a job go before all others, to the front of the first band, and say what it still waits for. */
 export async function startNow(job: { id: string; priority: Priority }): Promise<void> {
-  await act(nameOf(job.id), async () => {
+  const moved = await act(nameOf(job.id), async () => {
     if (job.priority !== "high") await calls.prioritize(job.id, "high");
     return calls.move(job.id, { to: "head" });
   });
+  const said = moved && (await calls.explain(job.id).catch(() => undefined));
+  // One that has started, or even ended, has no place any more.
+  const why = said?.place ? mostTelling(said.reasons) : undefined;
+  if (!moved || !why || why.code === "next") return;
+  const facts = { queue: moved.queue, lane: moved.lane ?? "", reason: why.message };
+  toasts.done(tOr(`done.next.${why.code}`, t("done.next.other", facts), facts));
 }
 
 export async function prioritize(ids: readonly string[], priority: Priority): Promise<void> {

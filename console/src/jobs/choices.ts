@@ -2,6 +2,8 @@
 
 import type { JobState, Priority } from "../api/types";
 import type { Choice } from "../parts/Menu.svelte";
+import { router } from "../shell/router.svelte";
+import { session } from "../shell/session.svelte";
 import { toasts } from "../shell/toasts.svelte";
 import { t } from "../words/index.svelte";
 import { move, prioritize, rerun, retry, skip, startNow } from "./actions";
@@ -9,6 +11,7 @@ import { can } from "./verbs";
 
 export interface Subject {
   readonly id: string;
+  readonly task: string;
   readonly state: JobState;
   readonly position: string | null;
   readonly priority: Priority;
@@ -44,7 +47,15 @@ export function choicesFor(job: Subject, oncancel: () => void): Choice[] {
     );
   }
   if (can(job, "rerun"))
-    choices.push({ text: t("action.rerun"), icon: "again", act: () => void rerun(job.id) });
+    choices.push(
+      { text: t("action.rerun"), icon: "again", act: () => void rerun(job.id) },
+      {
+        text: t("action.edit_rerun"),
+        icon: "edit",
+        disabled: !session.mayOperate,
+        act: () => router.go(["new"], { task: job.task, like: job.id }),
+      },
+    );
   choices.push({ text: t("action.copy_id"), icon: "copy", apart: true, act: () => copy(job.id) });
   if (can(job, "skip"))
     choices.push({ text: t("action.skip"), icon: "skip", act: () => void skip(job.id) });

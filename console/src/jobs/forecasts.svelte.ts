@@ -11,16 +11,15 @@ export class Forecasts {
   #starts: ReadonlyMap<string, number> = $state.raw(new Map());
   emptyAt: number | null = $state(null);
   #timer: ReturnType<typeof setTimeout> | undefined;
-  #queue: string | undefined;
-  #isOver = false;
+  /** Counts who follows, so that an answer to somebody before is not taken. */
+  #turn = 0;
 
   /** Follow one queue, or all; returns how to stop. */
   follow(queue: string | undefined): () => void {
-    this.#queue = queue;
-    this.#isOver = false;
-    void this.#ask();
+    const turn = (this.#turn += 1);
+    void this.#ask(queue, turn);
     return () => {
-      this.#isOver = true;
+      this.#turn += 1;
       clearTimeout(this.#timer);
     };
   }
@@ -30,13 +29,12 @@ export class Forecasts {
     return this.#starts.get(id);
   }
 
-  async #ask(): Promise<void> {
+  async #ask(queue: string | undefined, turn: number): Promise<void> {
     const began = performance.now();
-    const queue = this.#queue;
     if (!document.hidden) {
       try {
         const found = await forecast({ limit: LIMIT, ...(queue ? { queue } : {}) });
-        if (this.#isOver || queue !== this.#queue) return;
+        if (turn !== this.#turn) return;
         this.#starts = new Map(
           found.items.flatMap(({ job, starts_at }) =>
             starts_at === null ? [] : [[job, Date.parse(starts_at)] as const],
@@ -47,8 +45,8 @@ export class Forecasts {
         // It is only a guess; the next one may work.
       }
     }
-    if (this.#isOver) return;
+    if (turn !== this.#turn) return;
     const wait = Math.max(SHORTEST_MS, COSTS * (performance.now() - began));
-    this.#timer = setTimeout(() => void this.#ask(), wait);
+    this.#timer = setTimeout(() => void this.#ask(queue, turn), wait);
   }
 }

@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
+import type { Stage } from "../api/types";
 import { brief, job, live, queue } from "../testing/jobs";
-import { Pace, counter, rateText, remaining } from "./pace";
+import { Pace, counter, rateText, remaining, timeLeft } from "./pace";
 import { can } from "./verbs";
-import { busyLanes, mostTelling, whyOf } from "./why";
+import { busyLanes, isHeld, mostTelling, whyOf } from "./why";
 
 describe("why a job waits", () => {
   const code = (given: Parameters<typeof brief>[0], state = live()) =>
@@ -24,6 +25,13 @@ describe("why a job waits", () => {
     expect(code({ id: "a", lane: "ann" }, paused)).toBe("paused");
   });
 
+  it("may be that its queue lets nothing start", () => {
+    const free = queue("mail");
+    expect(isHeld(free)).toBe(false);
+    expect(isHeld({ ...free, paused: "after_current" })).toBe(true);
+    expect(isHeld({ ...free, settings: { ...free.settings, max_concurrent: 0 } })).toBe(true);
+  });
+
   it("is the most telling of several reasons", () => {
     const reasons = ["turn", "max_concurrent", "rate_limit"].map((one) => ({ code: one, message: "" }));
     expect(mostTelling(reasons)?.code).toBe("rate_limit");
@@ -37,7 +45,27 @@ describe("pace", () => {
     expect(remaining(25, 10_000)).toBe(30_000);
     expect(remaining(null, 10_000)).toBeNull();
     expect(remaining(0, 10_000)).toBeNull();
-    expect(remaining(50, 500)).toBeNull();
+    expect(remaining(2.9, 10_000)).toBeNull();
+    expect(remaining(50, 2_900)).toBeNull();
+  });
+
+  it("goes by the stage that runs, and says nothing of those that come", () => {
+    const began = Date.parse("2026-01-01T00:00:00Z");
+    const stage = (status: Stage["status"], percent: number, started_at: string | null) =>
+      ({ name: status, status, percent, started_at, message: "", finished_at: null }) as Stage;
+    const done = stage("done", 100, "2026-01-01T00:00:00Z");
+    const runs = stage("running", 20, "2026-01-01T00:01:00Z");
+    const comes = stage("pending", 0, null);
+    const left = (...stages: Stage[]) =>
+      timeLeft(
+        { started_at: "2026-01-01T00:00:00Z", progress: { percent: 60, message: "" }, stages },
+        began + 70_000,
+      );
+    expect(left(done, runs)).toEqual({ milliseconds: 40_000, isOfStage: false });
+    expect(left(done, runs, comes)).toEqual({ milliseconds: 40_000, isOfStage: true });
+    expect(left(done, { ...runs, percent: 1 })).toBeNull();
+    expect(left(done, comes)).toBeNull();
+    expect(left()).toMatchObject({ isOfStage: false });
   });
 
   it("measures how fast a counter grows", () => {

@@ -1,7 +1,7 @@
 // Why a job waits, in a few words. The server tells the whole story when it is asked (`explain`);
 // for a list this is read from what is known here already, and "turn" means that it is not known.
 
-import type { Reason } from "../api/types";
+import type { Queue, Reason } from "../api/types";
 import type { Brief } from "../live/brief";
 import type { Live } from "../live/live";
 
@@ -16,6 +16,11 @@ export function busyLanes(live: Pick<Live, "running">): ReadonlySet<string> {
   for (const { queue, lane } of live.running.values())
     if (lane !== null) busy.add(`${queue} ${lane}`);
   return busy;
+}
+
+/** Tell whether nothing starts in a queue until somebody lets it. */
+export function isHeld(queue: Queue | undefined): boolean {
+  return queue !== undefined && (queue.paused !== null || queue.settings.max_concurrent === 0);
 }
 
 /** Say why a job waits, by the queues there are, how much is in them, and the busy lanes. */

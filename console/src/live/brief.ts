@@ -2,8 +2,8 @@
 // a list, so only a line of them is kept here; the page of a job asks for the rest.
 
 import type { Job, Reason, Stage } from "../api/types";
+import { cut, summaryOf, telling } from "./summary";
 
-const SUMMARY_LENGTH = 160;
 const STATISTICS = 6;
 
 type Kept =
@@ -39,7 +39,7 @@ export function briefOf(job: Job): Brief {
     created_at: job.created_at,
     started_at: job.started_at,
     ended_at: job.ended_at,
-    summary: summaryOf(job.params),
+    summary: summaryOf(telling(job.params, job.lane)),
     stages: job.stages,
     statistics: firstOf(job.statistics),
     waiting_for: job.waiting_for,
@@ -47,28 +47,6 @@ export function briefOf(job: Job): Brief {
   };
 }
 
-/** Write parameters in one line: the values that say most, and nothing that is empty. */
-export function summaryOf(params: Readonly<Record<string, unknown>>): string {
-  let line = "";
-  for (const [name, value] of Object.entries(params)) {
-    if (value === null || value === "" || value === undefined || value === false) continue;
-    line += `${line && " · "}${name}: ${valueOf(value)}`;
-    if (line.length > SUMMARY_LENGTH) break;
-  }
-  return cut(line, SUMMARY_LENGTH);
-}
-
-function valueOf(value: unknown): string {
-  if (typeof value === "string") return cut(value, 60);
-  if (Array.isArray(value)) return `[${value.length}]`;
-  if (typeof value === "object") return "{…}";
-  return String(value);
-}
-
 export function firstOf(statistics: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(statistics).slice(0, STATISTICS));
-}
-
-export function cut(text: string, length: number): string {
-  return text.length > length ? `${text.slice(0, length - 1)}…` : text;
 }

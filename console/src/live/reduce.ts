@@ -5,11 +5,12 @@
 // an event only names.
 
 import type { Brief } from "./brief";
-import { cut, firstOf } from "./brief";
+import { firstOf } from "./brief";
 import { Draft } from "./draft";
 import type { Job, JobState, LiveEvent, Priority, Queue, Stage } from "../api/types";
 import { isFinal } from "./order";
 import type { Live } from "./live";
+import { cut } from "./summary";
 
 export interface Wanted {
   /** Jobs to ask for, with the last known state of each. */

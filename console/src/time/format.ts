@@ -62,6 +62,15 @@ export function exactTime(instant: string | number, language: string): string {
   return formatter(language, "exact").format(new Date(instant));
 }
 
+/** Return the one name of a time zone that may go by several, such as UTC. */
+export function canonical(zone: string): string {
+  try {
+    return new Intl.DateTimeFormat("en", { timeZone: zone }).resolvedOptions().timeZone;
+  } catch {
+    return zone; // the server may know zones that this browser does not
+  }
+}
+
 const FORMATS = {
   time: { hour: "2-digit", minute: "2-digit", hour12: false },
   day: { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", hour12: false },

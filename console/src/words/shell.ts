@@ -70,6 +70,7 @@ export const en = {
   "time.ago": "{span} ago",
   "time.in": "in {span}",
   "time.left": "{span} left",
+  "time.left_stage": "{span} left in this stage",
   "time.soon": "any moment",
 };
 
@@ -143,5 +144,6 @@ export const zh: Record<keyof typeof en, string> = {
   "time.ago": "{span}前",
   "time.in": "{span}后",
   "time.left": "剩余 {span}",
+  "time.left_stage": "本阶段剩余 {span}",
   "time.soon": "即将",
 };

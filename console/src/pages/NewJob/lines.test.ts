@@ -24,6 +24,16 @@ it("takes JSON objects, and what is common under them", () => {
   ]);
 });
 
+it("takes a JSON object among plain values", () => {
+  const { params, problems } = fromLines('a\n {"url": "b", "page": 2}\n[c]\n{d', url!, { page: 1 });
+  expect(params).toEqual([
+    { page: 1, url: "a" },
+    { page: 2, url: "b" },
+    { page: 1, url: "[c]" },
+  ]);
+  expect(problems).toMatchObject([{ line: 4, word: "new.bad_json" }]);
+});
+
 it("names each line that cannot be read", () => {
   expect(fromLines("1\nx", page!, {}).problems).toMatchObject([{ line: 2, word: "new.bad_number" }]);
   expect(fromLines('{"a": 1}\n[1]\n{', null, {}).problems).toMatchObject([

@@ -1,4 +1,5 @@
-// Several jobs from pasted lines: each line is the value of one parameter, or a JSON object.
+// Several jobs from pasted lines: each line is the value of one parameter, or a JSON object with
+// all of them, as in a file that the command line takes.
 
 import type { FormField } from "../../forms/schema";
 import { Unreadable, read } from "../../forms/reading";
@@ -24,7 +25,10 @@ export function lineFields(fields: readonly FormField[]): FormField[] {
 export const countLines = (text: string): number =>
   text.split("\n").filter((line) => line.trim() !== "").length;
 
-/** Read lines; `field` is what each is, null for JSON. `common` is the same for every job. */
+/**
+ * Read lines. One that begins as an object is the parameters of a job; any other is the value of
+ * `field`, if there is one. `common` is the same for every job that does not say otherwise.
+ */
 export function fromLines(
   text: string,
   field: FormField | null,
@@ -35,7 +39,9 @@ export function fromLines(
   text.split("\n").forEach((line, index) => {
     if (line.trim() === "") return;
     try {
-      params.push(field ? { ...common, [field.name]: read(field, line.trim()) } : objectIn(line, common));
+      const isValue = field !== null && !line.trimStart().startsWith("{");
+      const own = isValue ? { [field.name]: read(field, line.trim()) } : objectIn(line);
+      params.push({ ...common, ...own });
     } catch (error) {
       const word = error instanceof Unreadable ? error.word : "new.bad_json_object";
       const message = error instanceof Error ? error.message : "";
@@ -45,10 +51,7 @@ export function fromLines(
   return { params, problems };
 }
 
-function objectIn(
-  line: string,
-  common: Readonly<Record<string, unknown>>,
-): Record<string, unknown> {
+function objectIn(line: string): Record<string, unknown> {
   let value: unknown;
   try {
     value = JSON.parse(line);
@@ -57,5 +60,5 @@ function objectIn(
   }
   if (typeof value !== "object" || value === null || Array.isArray(value))
     throw new Error("not an object");
-  return { ...common, ...value };
+  return value as Record<string, unknown>;
 }

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { Schedule } from "../../api/types";
-import { HIDDEN } from "../Lanes/carry";
+import { HIDDEN } from "../../live/summary";
 import { changesTo, entered, newSchedule, unitOf } from "./changes";
 
 const was: Schedule = {

@@ -3,7 +3,7 @@
 
 import type { Priority, Schedule } from "../../api/types";
 import type { LaneCall } from "../Lanes/calls";
-import { HIDDEN } from "../Lanes/carry";
+import { HIDDEN } from "../../live/summary";
 import type { NewSchedule, ScheduleChanges } from "./calls";
 
 type Params = Readonly<Record<string, unknown>>;

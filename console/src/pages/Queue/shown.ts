@@ -1,0 +1,22 @@
+// Which queues have a card where all are shown.
+
+import { type Live, waitingIn } from "../../live/live";
+
+const USUAL = "default";
+
+/**
+ * Name the queues in their order. Every program has the usual queue, whether it uses it or not; one
+ * that was never touched only takes room from those that are used.
+ */
+export function shownQueues(live: Pick<Live, "queues" | "counts" | "ended">): string[] {
+  const names = Object.keys(live.queues).sort();
+  const usual = live.queues[USUAL];
+  if (!usual || names.length === 1) return names;
+  const counts = live.counts[USUAL] ?? {};
+  const isTouched =
+    (counts.running ?? 0) + waitingIn(counts) > 0 ||
+    usual.paused !== null ||
+    usual.changed_by_operator.length > 0 ||
+    live.ended.some((job) => job.queue === USUAL);
+  return isTouched ? names : names.filter((name) => name !== USUAL);
+}
