@@ -12,6 +12,13 @@ async def focused(page: Page) -> str | None:
     return job
 
 
+async def shown(page: Page) -> list[str]:
+    """Return the jobs of the page from top to bottom, as `j` and `k` go through them."""
+    found = "[...new Set([...document.querySelectorAll('[data-job]')].map(e => e.dataset.job))]"
+    jobs: list[str] = await page.evaluate(found)
+    return jobs
+
+
 async def test_a_queue_is_steered_by_keys_alone(page: Page, site: Site) -> None:
     await page.goto("./#/queue?queue=line")
     first, second, third = await site.line("one", "two", "three")
@@ -24,7 +31,11 @@ async def test_a_queue_is_steered_by_keys_alone(page: Page, site: Site) -> None:
     async def is_moved() -> bool:
         return await site.waiting() == ["three", "two"]
 
+    async def is_shown() -> bool:
+        return await shown(page) == [first, third, second]
+
     await eventually(is_moved, what="the move")
+    await eventually(is_shown, what="the page to show it")
     await eventually(lambda: focused_is(page, third), what="the focus on what was moved")
     await page.keyboard.press("k")
     assert await focused(page) == first
