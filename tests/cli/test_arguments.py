@@ -22,7 +22,7 @@ DEEP = '{"handle": ' + "[" * 5000 + "]" * 5000 + "}"
         (["submit", "archive", "handle=x", "tags=[1, -Infinity]"], "the number -Infinity"),
         (["submit", "archive", "--params", '{"handle": NaN}'], "--params has the number NaN"),
         (["submit", "archive", "--params", DEEP], "--params is nested too deep"),
-        (["submit", "archive", "--params", r'{"handle": "\ud800"}'], "does not fit"),
+        (["submit", "archive", "--params", r'{"handle": "\ud800"}'], "is not JSON"),
         (["limit", "archive", "9" * 5000], "is not a limit"),
         (["limit", "site", "9" * 5000 + "/60s"], "is not a limit"),
         (["jobs", "--search", "x" * 70_000], "cannot be asked for"),
