@@ -92,6 +92,11 @@ describe("progress", () => {
     expect(next.waiting).toBe(state.waiting);
   });
 
+  it("asks once more for a job that is not known yet", () => {
+    const { wanted } = reduce(live({}), [event("job_progress", "new", { progress: { percent: 1 } })]);
+    expect([...wanted.jobs]).toEqual([["new", "running"]]);
+  });
+
   it("says when a job is asked to stop, and when it does not", () => {
     const state = live({ running: [job({ id: "a", state: "running" })] });
     const next = reduce(state, [

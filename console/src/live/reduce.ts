@@ -53,7 +53,7 @@ function apply(draft: Draft, wanted: Wishes, event: LiveEvent): void {
     case "job_state_changed":
       return changeState(draft, wanted, event);
     case "job_progress":
-      return progress(draft, event);
+      return progress(draft, wanted, event);
     case "job_moved":
       return moved(draft, wanted, event);
     case "job_stopping":
@@ -118,8 +118,11 @@ function changed(known: Brief, state: JobState, event: LiveEvent): Partial<Brief
   return { ...common, ended_at: null, crashes: Number(data.crashes ?? known.crashes) };
 }
 
-function progress(draft: Draft, event: LiveEvent): void {
-  const known = event.job === null ? undefined : draft.find(event.job, event.queue);
+function progress(draft: Draft, wanted: Wishes, event: LiveEvent): void {
+  if (event.job === null) return;
+  const known = draft.find(event.job, event.queue);
+  // An answer about a new job that is on its way may be older than what this event says.
+  if (!known) wanted.jobs.set(event.job, "running");
   if (known?.state !== "running") return;
   const { progress, stages, statistics } = event.data as Partial<Job>;
   draft.replaceRunning({

@@ -1,6 +1,7 @@
 """Requests to the HTTP contract: JSON in, JSON out, and a problem is raised."""
 
 import json
+from abc import ABC, abstractmethod
 from typing import Any, Final
 
 import httpx
@@ -10,7 +11,7 @@ from fairlane.cli.endings import Misused, Refused
 UNDECIDED: Final = 202  # it is kept, and nobody has said yet what becomes of it
 
 
-class Requests:
+class Requests(ABC):
     """The verbs of HTTP, as JSON in and out; a problem is raised."""
 
     async def get(self, path: str, **query: Any) -> Any:
@@ -31,6 +32,7 @@ class Requests:
     async def delete(self, path: str, **query: Any) -> Any:
         return await self.ask("DELETE", path, query=query)
 
+    @abstractmethod
     async def ask(
         self,
         method: str,
@@ -39,8 +41,7 @@ class Requests:
         query: dict[str, Any],
         body: Any = None,
         key: str | None = None,
-    ) -> Any:
-        raise NotImplementedError
+    ) -> Any: ...
 
 
 async def asked(

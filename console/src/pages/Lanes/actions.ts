@@ -5,7 +5,7 @@ import { act } from "../../shell/acts.svelte";
 import { jobHref } from "../../shell/router.svelte";
 import { toasts } from "../../shell/toasts.svelte";
 import { t } from "../../words/index.svelte";
-import { type Address, continueLane, forgetLane, saveLane, startLane } from "./calls";
+import { type Address, continueLane, forgetLane, saveLane, startLane } from "../../api/lanes";
 import { carry, secretsIn } from "./carry";
 import { clipboard } from "./clipboard.svelte";
 import { keyOf } from "./standing";

@@ -7,7 +7,7 @@ import { sortProblems } from "../../forms/problems";
 import { initial, readAll } from "../../forms/reading";
 import { type FormField, fieldsOf } from "../../forms/schema";
 import { t } from "../../words/index.svelte";
-import type { LaneCall } from "./calls";
+import type { LaneCall } from "../../api/lanes";
 import { secretsIn } from "./carry";
 
 export class CallDraft {

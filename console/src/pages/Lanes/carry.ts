@@ -1,7 +1,7 @@
 // What becomes of a lane's parameters when they are copied to another lane.
 
 import { HIDDEN } from "../../live/summary";
-import type { Address, LaneCall } from "./calls";
+import type { Address, LaneCall } from "../../api/lanes";
 
 /**
  * Return a call as another lane would make it: a parameter that named the lane names the other one.

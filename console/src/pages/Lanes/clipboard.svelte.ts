@@ -2,7 +2,7 @@
 
 import { toasts } from "../../shell/toasts.svelte";
 import { t } from "../../words/index.svelte";
-import type { Address, LaneCall } from "./calls";
+import type { Address, LaneCall } from "../../api/lanes";
 
 class Clipboard {
   #held: { from: Address; call: LaneCall } | null = $state.raw(null);

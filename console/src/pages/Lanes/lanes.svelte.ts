@@ -4,7 +4,7 @@
 // is read as a whole, at most so often that it costs a small part of the time.
 
 import type { Lane, LiveEvent } from "../../api/types";
-import { listLanes } from "./calls";
+import { listLanes } from "../../api/lanes";
 
 const PAGE = 1000;
 export const MOST = 3000;

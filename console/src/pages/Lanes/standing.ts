@@ -3,7 +3,7 @@
 import type { Lane } from "../../api/types";
 import type { Brief } from "../../live/brief";
 import { isFinal } from "../../live/order";
-import type { Address } from "./calls";
+import type { Address } from "../../api/lanes";
 
 /** A job by its id, with what is known of it here. */
 export interface Known {

@@ -2,9 +2,9 @@
 // different. What stays is not sent, so secrets that cannot be seen stay as well.
 
 import type { Priority, Schedule } from "../../api/types";
-import type { LaneCall } from "../Lanes/calls";
+import type { LaneCall } from "../../api/lanes";
 import { HIDDEN } from "../../live/summary";
-import type { NewSchedule, ScheduleChanges } from "./calls";
+import type { NewSchedule, ScheduleChanges } from "../../api/schedules";
 
 type Params = Readonly<Record<string, unknown>>;
 

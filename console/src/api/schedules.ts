@@ -1,8 +1,8 @@
 // What is asked of the server about schedules.
 
-import { path, request } from "../../api/client";
-import type { Firings, Job, Schedule } from "../../api/types";
-import type { components } from "../../api/schema";
+import { path, request } from "./client";
+import type { Firings, Job, Schedule } from "./types";
+import type { components } from "./schema";
 
 export type NewSchedule = components["schemas"]["NewSchedule"];
 export type ScheduleChanges = components["schemas"]["ScheduleChanges"];

@@ -1,7 +1,7 @@
 // What is asked of the server about lanes. A lane may be a path, so it is a parameter.
 
-import { path, request } from "../../api/client";
-import type { Job, Lane, LanePage } from "../../api/types";
+import { path, request } from "./client";
+import type { Job, Lane, LanePage } from "./types";
 
 export type LaneCall = NonNullable<Lane["params"]>;
 
