@@ -89,7 +89,7 @@ clean:
 # A stamp is newer than what it was installed from, so a second run installs nothing. A folder whose
 # interpreter no longer starts (the tree was moved, Python was upgraded) is made anew. To run it takes
 # less than to work on it.
-$(READY): pyproject.toml constraints.txt
+$(READY): pyproject.toml constraints.txt $(wildcard apps/*/pyproject.toml)
 	@"$(BIN)/python" -m pip --version >/dev/null 2>&1 || { $(find_python); $(need_venv); \
 	    echo "Creating $(VENV) with $$($$python --version)"; \
 	    $$python -m venv --clear "$(VENV)"; }
@@ -99,7 +99,7 @@ $(READY): pyproject.toml constraints.txt
 
 $(STAMP): $(READY)
 	@echo "Installing the tools of its tests: about half a minute, once (and when pyproject.toml changes)"
-	@$(INSTALL) --editable '.[dev]'
+	@$(INSTALL) --editable '.[dev]' --editable apps/compressor --editable 'apps/archiver[gallery]'
 	@touch "$(STAMP)"
 
 # The console is built when it is installed, and here when it has changed since.

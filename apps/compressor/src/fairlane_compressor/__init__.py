@@ -1,0 +1,1 @@
+"""Compresses videos, pictures and folders one at a time, and loses none."""
