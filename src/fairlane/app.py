@@ -44,6 +44,7 @@ from fairlane.tasks import Call, Policies, Task, as_call
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
+    from typer import Typer
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -368,6 +369,16 @@ class Fairlane(Client):
         return asgi(
             self, token=token, read_token=read_token, hosts=hosts, largest_body=largest_body
         )
+
+    def commands(self) -> "Typer":
+        """Return a command line for this app, to which a program adds commands of its own.
+
+        It has the verbs of `fairlane`, by default on this app's database: `serve` and `work` run
+        this app, `jobs`, `watch`, `pause` and the rest steer it.
+        """
+        from fairlane.cli import commands
+
+        return commands(self)
 
     async def submit_many(self, calls: Sequence[Call[Any]]) -> list[Job[Any]]:
         """Submit calls in this order, all or none: one conflict refuses all and names it."""

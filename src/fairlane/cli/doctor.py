@@ -9,6 +9,7 @@ import typer
 from rich.text import Text
 
 from fairlane.cli.endings import JOB_FAILED, Refused, Unreachable
+from fairlane.cli.naming import command
 from fairlane.cli.steering import Place, place_from, steering
 from fairlane.cli.terminal import STYLES, Terminal
 from fairlane.cli.verbs import carried_out
@@ -17,6 +18,7 @@ from fairlane.upkeep import diagnose
 
 
 def doctor(
+    home: str | None,
     *,
     url: Annotated[str | None, typer.Option("--url", help="A server, also FAIRLANE_URL")] = None,
     database: Annotated[
@@ -35,7 +37,7 @@ def doctor(
     terminal = Terminal(as_json=as_json)
 
     async def run() -> None:
-        place = place_from(url, database, token)
+        place = place_from(url, database, token, home)
         findings = [found async for found in _shown(_findings(place), terminal)]
         wrong = [found for found in findings if found.level == "problem"]
         warned = [found for found in findings if found.level == "warning"]
@@ -99,7 +101,7 @@ async def _of_server(place: Place) -> AsyncIterator[Finding]:
             if queue["paused"] and waiting:
                 yield Finding(
                     "queues", "warning", f"{queue['name']} is paused with {waiting} jobs waiting",
-                    f"`fairlane resume {queue['name']}` lets them go on",
+                    f"{command('resume ' + queue['name'])} lets them go on",
                 )  # fmt: skip
         yield Finding(
             "database", "ok", "asked through its server only",

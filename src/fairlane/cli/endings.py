@@ -2,10 +2,11 @@
 
 from typing import Any, Final
 
+from fairlane.cli.naming import command
+
 DONE, JOB_FAILED, USAGE, NOT_FOUND, CONFLICT, UNAVAILABLE = range(6)
 
 _HINTS: Final = {
-    "bad_parameters": "`fairlane submit` alone lists the tasks and their parameters",
     "duplicate": "",  # the sentence itself says what is in the way
     "invalid_request": "",
     "lane_busy": "",
@@ -27,12 +28,14 @@ class Refused(Exception):
     def hint(self) -> str:
         """Say what to do about it, in words of the command line where HTTP has its own."""
         code = self.problem.get("code")
+        if code == "bad_parameters":
+            return f"{command('submit')} alone lists the tasks and their parameters"
         if code in _HINTS:
             return _HINTS[code]
         if code == "undecided" and self.problem.get("id"):
             return (
                 "do not submit it again: "
-                f"`fairlane show {self.problem['id']}` tells what becomes of it"
+                f"{command('show ' + str(self.problem['id']))} tells what becomes of it"
             )
         legal = self.problem.get("legal")
         if code == "illegal_transition":

@@ -8,12 +8,13 @@ from typing import NoReturn
 import typer
 
 from fairlane.app import Fairlane
+from fairlane.cli.naming import our_name
 
 USAGE, UNAVAILABLE = 2, 5
 
 
 def fail(message: str, *, code: int = USAGE) -> NoReturn:
-    typer.echo(f"fairlane: {message}", err=True)
+    typer.echo(f"{our_name()}: {message}", err=True)
     raise typer.Exit(code)
 
 

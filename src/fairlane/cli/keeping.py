@@ -9,6 +9,7 @@ from rich.progress import Progress
 
 from fairlane import upkeep
 from fairlane.cli.endings import Misused
+from fairlane.cli.naming import command
 from fairlane.cli.terminal import Terminal
 from fairlane.cli.times import SPAN_EXAMPLES, ago
 from fairlane.core.lifecycle import FINAL
@@ -66,7 +67,7 @@ async def prune(
         dry_run=dry_run,
     )
     if (await upkeep.schema_of(database)).missing:
-        raise Misused("the schema of this database is not up to date; run `fairlane migrate`")
+        raise Misused(f"the schema of this database is not up to date; run {command('migrate')}")
     store = store_at(database)
     await store.open()
     try:

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from fairlane.cli.endings import Misused, Refused
+from fairlane.cli.naming import command
 from fairlane.cli.paths import queue_path
 from fairlane.cli.steering import Steering
 from fairlane.cli.terminal import Terminal
@@ -77,7 +78,7 @@ def _number(value: str) -> int:
 
 def _unknown(name: str) -> Refused:
     problem = {"status": 404, "code": "unknown_name"}
-    said = f'there is no queue, rate or resource "{name}"; `fairlane limit` lists them'
+    said = f'there is no queue, rate or resource "{name}"; {command("limit")} lists them'
     return Refused({**problem, "detail": said})
 
 

@@ -5,6 +5,7 @@ from typing import Final
 from urllib.parse import quote
 
 from fairlane.cli.endings import Refused
+from fairlane.cli.naming import command
 
 _ID: Final = re.compile(r"[A-Za-z0-9_.:-]{1,100}")
 _STEPS: Final = ("", ".", "..")  # which a path is walked by, however they are quoted
@@ -12,7 +13,7 @@ _STEPS: Final = ("", ".", "..")  # which a path is walked by, however they are q
 
 def job_path(id: str, *more: str) -> str:
     if _ID.fullmatch(id) is None or id in _STEPS:
-        raise _nowhere("job", id, "an id is what `fairlane jobs` shows in its first column")
+        raise _nowhere("job", id, f"an id is what {command('jobs')} shows first")
     return "/".join(("/api/jobs", id, *more))
 
 
@@ -30,7 +31,7 @@ def schedule_path(name: str, *more: str) -> str:
 
 def _part(noun: str, name: str) -> str:
     if name in _STEPS or "/" in name or "\0" in name:
-        raise _nowhere(noun, name, f"`fairlane {noun}s` lists those there are")
+        raise _nowhere(noun, name, f"{command(noun + 's')} lists those there are")
     return quote(name, safe="")
 
 

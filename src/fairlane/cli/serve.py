@@ -24,7 +24,10 @@ _FAREWELL_SECONDS = 3  # for requests that are under way
 
 
 def serve(
-    program: Annotated[str, typer.Argument(help="The app, as in tasks:app", metavar="MODULE:APP")],
+    app: Annotated[
+        Fairlane,
+        typer.Argument(help="The app, as in tasks:app", metavar="MODULE:APP", parser=find_app),
+    ],
     *,
     host: Annotated[
         str, typer.Option(help="The address to listen on", envvar="FAIRLANE_HOST")
@@ -55,7 +58,6 @@ def serve(
     FAIRLANE_ALLOWED_HOSTS, with commas between them, are allowed as well.
     """
     logs.configure(json=log_json)
-    app = find_app(program)
     if not (token or read_token or _is_here(host)):
         fail(
             f"{host} can be reached from other machines, so a token is needed; set FAIRLANE_TOKEN, "

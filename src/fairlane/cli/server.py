@@ -7,6 +7,7 @@ from typing import Any, Final
 import httpx
 
 from fairlane.cli.endings import Misused, Unanswered, Unreachable
+from fairlane.cli.naming import command
 from fairlane.cli.requests import Requests, asked, refused
 
 ANSWER_SECONDS: Final = 60.0
@@ -63,6 +64,6 @@ class Server(Requests):
         if not isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
             return Unanswered(f"the server at {self._url} was asked and gave no answer ({said})")
         return Unreachable(
-            f"no server answers at {self._url} ({said}); start one with `fairlane serve`, or name "
-            "another with --url"
+            f"no server answers at {self._url} ({said}); start one with {command('serve')}, or "
+            "name another with --url"
         )

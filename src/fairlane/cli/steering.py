@@ -39,10 +39,17 @@ def without_password(url: str) -> str:
     return f"{scheme}{separator}{rest.rpartition('@')[2]}"
 
 
-def place_from(url: str | None, database: str | None, token: str | None) -> Place:
-    """Settle where the queue is; what is said on the command line counts before the environment."""
+def place_from(
+    url: str | None, database: str | None, token: str | None, home: str | None = None
+) -> Place:
+    """Settle where the queue is; what is said on the command line counts before the environment.
+
+    A program that brings its own verbs has its `home`, and the environment is not asked.
+    """
     if url and database:
         raise Misused("--url and --database both say where the queue is; give one of them")
+    if not url and not database:
+        database = home
     if not url and not database:
         url, database = os.environ.get("FAIRLANE_URL"), os.environ.get("FAIRLANE_DATABASE")
         if url and database:

@@ -8,6 +8,7 @@ import typer
 
 from fairlane.cli.endings import JOB_FAILED, Misused, Refused, Unanswered, Unreachable
 from fairlane.cli.given import Shape, lines_from, params_from
+from fairlane.cli.naming import command
 from fairlane.cli.steering import Steering
 from fairlane.cli.terminal import Terminal
 from fairlane.cli.times import ahead, instant_from
@@ -69,7 +70,7 @@ async def submit(
     chosen = {name: value for name, value in options.items() if value is not None}
     if file is not None:
         if wait:
-            raise Misused("--wait shows one job; watch those of a file with `fairlane watch`")
+            raise Misused(f"--wait shows one job; watch those of a file with {command('watch')}")
         jobs = [{"task": task, "params": each, **chosen} for each in lines_from(shape, file, given)]
         await _submit_many(steering, terminal, jobs)
         return
@@ -138,7 +139,7 @@ async def _sent(steering: Steering, path: str, body: Any, key: str) -> Any:
     except Unanswered as error:
         raise Unreachable(
             f"{error}; before you submit it again, see whether it is there: "
-            f"`fairlane show {keyed_id(key, 0)}`"
+            f"{command(f'show {keyed_id(key, 0)}')}"
         ) from error
 
 

@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fairlane.cli.endings import Unwritable
+from fairlane.cli.naming import our_name
 from fairlane.logs import VISIBLE
 
 _VISIBLE_LINES: Final = {code: shown for code, shown in VISIBLE.items() if chr(code) != "\n"}
@@ -92,7 +93,7 @@ class Terminal:
 
     def trouble(self, message: str, hint: str = "") -> None:
         """Say in one line what is wrong, to a script as well."""
-        self._warn(f"fairlane: {message}" + (f" ({hint})" if hint else ""))
+        self._warn(f"{our_name()}: {message}" + (f" ({hint})" if hint else ""))
 
     def _warn(self, text: str) -> None:
         try:

@@ -49,8 +49,11 @@ _TOKEN = Annotated[
 _JSON = Annotated[bool, typer.Option("--json", help="Answer with JSON, for scripts")]
 
 
-def verb(function: Verb) -> Callable[..., None]:
-    """Make a command of a coroutine that takes `steering` and `terminal` before its arguments."""
+def verb(function: Verb, home: str | None = None) -> Callable[..., None]:
+    """Make a command of a coroutine that takes `steering` and `terminal` before its arguments.
+
+    `home` is the database of the program whose verb it is.
+    """
 
     @wraps(function)
     def command(*, url: str | None, database: str | None, token: str | None,
@@ -60,7 +63,7 @@ def verb(function: Verb) -> Callable[..., None]:
         async def run() -> None:
             from fairlane.cli.steering import place_from, steering  # heavy, and an extra
 
-            async with steering(place_from(url, database, token)) as wheel:
+            async with steering(place_from(url, database, token, home)) as wheel:
                 await function(wheel, terminal, **given)
 
         carried_out(run, terminal)
@@ -68,7 +71,7 @@ def verb(function: Verb) -> Callable[..., None]:
     return _with_signature(command, function, {"url": _URL, "database": _DATABASE, "token": _TOKEN})
 
 
-def upkeep(function: Verb) -> Callable[..., None]:
+def upkeep(function: Verb, home: str | None = None) -> Callable[..., None]:
     """Make a command of a coroutine that takes the address of a database and `terminal`."""
 
     @wraps(function)
@@ -78,7 +81,7 @@ def upkeep(function: Verb) -> Callable[..., None]:
         async def run() -> None:
             from fairlane.cli.steering import place_from
 
-            place = place_from(None, database, None)
+            place = place_from(None, database, None, home)
             if place.database is None:
                 raise Misused(f"{function.__name__} works on a database; give --database")
             await function(place.database, terminal, **given)
@@ -86,6 +89,18 @@ def upkeep(function: Verb) -> Callable[..., None]:
         carried_out(run, terminal)
 
     return _with_signature(command, function, {"database": _DATABASE})
+
+
+def bound(function: Callable[..., None], first: Any) -> Callable[..., None]:
+    """Make a command of one that takes an argument before all others, which is settled."""
+
+    @wraps(function)
+    def command(**given: Any) -> None:
+        function(first, **given)
+
+    signature = inspect.signature(function, eval_str=True)
+    _, *rest = signature.parameters.values()
+    return _shown(command, signature.replace(parameters=rest))
 
 
 def _with_signature(
@@ -102,10 +117,15 @@ def _with_signature(
         )
         for name, default in shared.items()
     ]
-    command.__signature__ = signature.replace(  # type: ignore[attr-defined]
-        parameters=[*own, *added], return_annotation=None
-    )
-    command.__annotations__ = {parameter.name: parameter.annotation for parameter in [*own, *added]}
+    return _shown(command, signature.replace(parameters=[*own, *added], return_annotation=None))
+
+
+def _shown(command: Callable[..., None], signature: inspect.Signature) -> Callable[..., None]:
+    """Show typer these arguments, and not those of what was wrapped."""
+    command.__signature__ = signature  # type: ignore[attr-defined]
+    command.__annotations__ = {
+        parameter.name: parameter.annotation for parameter in signature.parameters.values()
+    }
     del command.__wrapped__  # type: ignore[attr-defined]
     return command
 

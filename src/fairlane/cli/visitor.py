@@ -18,6 +18,7 @@ from msgspec.structs import replace
 
 from fairlane.app import Fairlane
 from fairlane.cli.endings import Misused
+from fairlane.cli.naming import command
 from fairlane.cli.requests import Requests, asked
 from fairlane.core.lifecycle import Priority
 from fairlane.engine.engine import Engine
@@ -115,8 +116,8 @@ async def check(database: str) -> None:
     missing = (await schema_of(database)).missing
     if missing:
         raise StoreUnavailable(
-            f"the schema of {store.address} lacks {', '.join(missing)}; run `fairlane migrate`, or "
-            "start the program it belongs to"
+            f"the schema of {store.address} lacks {', '.join(missing)}; run {command('migrate')}, "
+            "or start the program it belongs to"
         )
 
 

@@ -13,7 +13,10 @@ from fairlane.errors import FairlaneError, StoreError
 
 
 def work(
-    program: Annotated[str, typer.Argument(help="The app, as in tasks:app", metavar="MODULE:APP")],
+    app: Annotated[
+        Fairlane,
+        typer.Argument(help="The app, as in tasks:app", metavar="MODULE:APP", parser=find_app),
+    ],
     *,
     slots: Annotated[
         int | None, typer.Option(help="Jobs at a time; the app's own number otherwise", min=1)
@@ -38,7 +41,6 @@ def work(
     same, because nothing may run twice; a third signal ends the process, as a crash would.
     """
     logs.configure(json=log_json)
-    app = find_app(program)
     try:
         app._work_as(slots=slots, queues=queue, tags=tag, stop_grace_seconds=grace)
         asyncio.run(_work(app))
