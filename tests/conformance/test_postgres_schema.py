@@ -79,7 +79,6 @@ LEADERS = {
     "DROP": ("bigint[]",),
     "ENDED_AS_JOBS": ("text[]",),
     "PAYLOADS": ("text[]", "text[]", "text[]"),
-    "IMAGE": ("text",),
 }
 READERS: dict[str, tuple[object, ...]] = {
     "LIVE_JOBS": (IDS,),

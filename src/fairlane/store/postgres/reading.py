@@ -237,8 +237,7 @@ class Reading:
             jobs = await self._all_jobs()
         else:
             jobs = jobs_in(await self._rows(statements.IMAGE_OF_FIRST, queue, limit))
-            jobs.sort(key=attrgetter("id"))
-        jobs.sort(key=attrgetter("position"))
+        jobs.sort(key=attrgetter("position", "id"))
         return Image(
             jobs=jobs,
             dependencies=[(job, on) for job, on in await self._rows(statements.DEPENDENCIES)],
@@ -249,9 +248,14 @@ class Reading:
         )
 
     async def _all_jobs(self) -> list[Job]:
-        """Walk down the table a piece at a time, so that it is never in memory twice."""
+        """Walk over the table once, a piece at a time, so that it is never in memory twice.
+
+        Asked for in an order, the server would sort all of it: of a table that has grown fast it
+        does not know that an index has that order.
+        """
         jobs: list[Job] = []
-        while piece := jobs_in(await self._rows(statements.IMAGE, jobs[-1].id if jobs else "")):
+        cursor = await self._connection.cursor(self._address.sql(statements.IMAGE))
+        while piece := jobs_in(await cursor.fetch(statements.CHUNK)):
             jobs += piece
         return jobs
 

@@ -175,9 +175,7 @@ SELECT task, ended_at - started_at FROM (
 ) lately
 WHERE state = 'completed' AND started_at IS NOT NULL
 """
-IMAGE: Final = f"""
-SELECT {_JOB} FROM fairlane.live WHERE id > $1 ORDER BY id LIMIT {CHUNK}
-"""
+IMAGE: Final = f"SELECT {_JOB} FROM fairlane.live"
 IMAGE_OF_FIRST: Final = f"""
 SELECT {_JOB} FROM fairlane.live WHERE $1::text IS NULL OR queue = $1
 ORDER BY state <> 'running', band, position, id LIMIT $2
