@@ -40,6 +40,7 @@ from fairlane.errors import (
     UnknownName,
     UsageError,
 )
+from fairlane.files import File
 from fairlane.jobs import Job
 from fairlane.snapshots import Snapshot
 from fairlane.store.views import EventView, JobView, LaneView
@@ -58,6 +59,7 @@ __all__ = [
     "EventView",
     "Fairlane",
     "FairlaneError",
+    "File",
     "Forecast",
     "Give",
     "IllegalTransition",

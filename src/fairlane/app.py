@@ -35,6 +35,7 @@ from fairlane.engine.retention import Kept, check_kept
 from fairlane.engine.schedules import Rules, Schedule, ruled, schedule_from
 from fairlane.engine.worker import RECHECK_SECONDS
 from fairlane.errors import BadSetting, UnknownName, UsageError
+from fairlane.files import LARGEST_UPLOAD, Uploads
 from fairlane.jobs import Job
 from fairlane.lifetime import Lifetime
 from fairlane.store.opening import store_at
@@ -66,6 +67,8 @@ class Fairlane(Client):
     `queues` narrows whose jobs those are, and `tags` say what this place has for tasks that
     `require` it; a process with `work=False` only submits and steers. `keep_history` says how much
     is kept of what has ended: a timedelta such as timedelta(days=30), or a number of jobs.
+    `uploads` is the folder to which clients of `asgi()` may send files, each of `largest_upload`
+    bytes at most.
     """
 
     def __init__(
@@ -80,6 +83,8 @@ class Fairlane(Client):
         queues: Sequence[str] | None = None,
         tags: Sequence[str] = (),
         keep_history: Kept = None,
+        uploads: str | os.PathLike[str] | None = None,
+        largest_upload: int = LARGEST_UPLOAD,
     ) -> None:
         check_kept(keep_history)
         if slots < 1:
@@ -92,6 +97,7 @@ class Fairlane(Client):
         self._work = work
         self._queues = None if queues is None else tuple(queues)
         self._keep_history = keep_history
+        self._uploads = None if uploads is None else Uploads(uploads, largest=largest_upload)
         self._tags = tuple(tags)
         for tag in self._tags:
             check_name("tag", tag)

@@ -1,13 +1,14 @@
 """A program to be served: what its tasks do is up to who submits them."""
 
 import asyncio
+import os
 from typing import Annotated
 
 from pydantic import Field, SecretStr
 
 from fairlane import Context, Fairlane
 
-app = Fairlane(slots=8)
+app = Fairlane(slots=8, uploads=os.environ.get("TEST_UPLOADS"))
 app.queue("archive", max_concurrent=2, on_conflict="reject")
 app.queue("twins", on_conflict="merge")
 app.limit("site", starts=1_000, per_seconds=1)

@@ -13,7 +13,10 @@ TOKEN: Final = "a-token-of-the-tests"  # noqa: S105
 
 def ask_everything(examples: int, *options: str, timeout_seconds: float | None = None) -> str:
     """Return what Schemathesis has to say if anything is wrong, otherwise nothing."""
-    with serving(FAIRLANE_TOKEN=TOKEN) as server, TemporaryDirectory() as folder:
+    with (
+        TemporaryDirectory() as folder,
+        serving(FAIRLANE_TOKEN=TOKEN, TEST_UPLOADS=f"{folder}/uploads") as server,
+    ):
         told = subprocess.run(
             [
                 str(Path(sys.executable).with_name("schemathesis")),

@@ -1,4 +1,4 @@
-// Made by `npm run schema` from the OpenAPI document 841b07bbfcbe2e503264071b6d5bf6830cbb72300d7ab2a3b2db313a3f871738.
+// Made by `npm run schema` from the OpenAPI document 278e7a61d65f2737fcc5094202c37c545cd740f73983be3495fac28fd7f23add.
 export interface paths {
     "/api/events": {
         parameters: {
@@ -17,6 +17,28 @@ export interface paths {
         get: operations["events"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/files": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Upload File
+         * @description Send a file as the body, and be told the path by which a job finds it.
+         *
+         *     With the answer it is whole and on disk. What is not received to its end leaves nothing behind.
+         */
+        post: operations["upload_file"];
         delete?: never;
         options?: never;
         head?: never;
@@ -101,6 +123,26 @@ export interface paths {
          * @description Show everything known about a job.
          */
         get: operations["show_job"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/jobs/{id}/artifacts/{number}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Download Artifact
+         * @description Fetch a file that a job has made, or a part of it.
+         */
+        get: operations["download_artifact"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1164,6 +1206,11 @@ export interface components {
              * @description First those in which something happens
              */
             lanes: components["schemas"]["Lane"][];
+            /**
+             * Largest Upload
+             * @description How many bytes a file may have that is sent here; null: none is taken
+             */
+            largest_upload: number | null;
             /** Queues */
             queues: {
                 [key: string]: components["schemas"]["Queue"];
@@ -1607,6 +1654,24 @@ export interface components {
              */
             id: string | null;
         };
+        /**
+         * Uploaded
+         * @description A file that was sent, as a job finds it.
+         */
+        Uploaded: {
+            /**
+             * Name
+             * @description What it is called now
+             */
+            name: string;
+            /** Path */
+            path: string;
+            /**
+             * Size
+             * @description In bytes
+             */
+            size: number;
+        };
         /** Worker */
         Worker: {
             /** Accepting */
@@ -1712,6 +1777,123 @@ export interface operations {
             };
             /** @description the database or the leader cannot be reached; try again after `Retry-After` */
             503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    upload_file: {
+        parameters: {
+            query: {
+                /** @description What it is called; it gets a name like that which is safe and free */
+                name: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/octet-stream": string;
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Uploaded"];
+                };
+            };
+            /** @description the body is not JSON */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description a token is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description not with this token, from this page or by this name */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description nothing more came */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the state of things forbids it; `code` tells why */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the body is not of the type that is taken */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description something in the request does not fit; `problems` names it */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the database or the leader cannot be reached; try again after `Retry-After` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description there is no room for it */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -1968,7 +2150,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description only JSON is taken */
+            /** @description the body is not of the type that is taken */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -2085,7 +2267,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description only JSON is taken */
+            /** @description the body is not of the type that is taken */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -2154,6 +2336,93 @@ export interface operations {
             };
             /** @description it does not exist */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description something in the request does not fit; `problems` names it */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the database or the leader cannot be reached; try again after `Retry-After` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    download_artifact: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+                /** @description Its place in `artifacts` of the job, from 0 */
+                number: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file, as an attachment */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
+            /** @description The part of it that `Range` asked for */
+            206: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
+            /** @description a token is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description not with this token, from this page or by this name */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description it does not exist */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description that part of it does not exist */
+            416: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -2268,7 +2537,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description only JSON is taken */
+            /** @description the body is not of the type that is taken */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -2521,7 +2790,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description only JSON is taken */
+            /** @description the body is not of the type that is taken */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -2637,7 +2906,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description only JSON is taken */
+            /** @description the body is not of the type that is taken */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -2758,7 +3027,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description only JSON is taken */
+            /** @description the body is not of the type that is taken */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -2874,7 +3143,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description only JSON is taken */
+            /** @description the body is not of the type that is taken */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -2986,7 +3255,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description only JSON is taken */
+            /** @description the body is not of the type that is taken */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -3235,7 +3504,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description only JSON is taken */
+            /** @description the body is not of the type that is taken */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -3349,7 +3618,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description only JSON is taken */
+            /** @description the body is not of the type that is taken */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -3467,7 +3736,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description only JSON is taken */
+            /** @description the body is not of the type that is taken */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -3590,7 +3859,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description only JSON is taken */
+            /** @description the body is not of the type that is taken */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -3713,7 +3982,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description only JSON is taken */
+            /** @description the body is not of the type that is taken */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -3876,7 +4145,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description only JSON is taken */
+            /** @description the body is not of the type that is taken */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -4106,7 +4375,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description only JSON is taken */
+            /** @description the body is not of the type that is taken */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -4281,7 +4550,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description only JSON is taken */
+            /** @description the body is not of the type that is taken */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -4384,7 +4653,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description only JSON is taken */
+            /** @description the body is not of the type that is taken */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -4487,7 +4756,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description only JSON is taken */
+            /** @description the body is not of the type that is taken */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -4657,7 +4926,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description only JSON is taken */
+            /** @description the body is not of the type that is taken */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -4834,7 +5103,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description only JSON is taken */
+            /** @description the body is not of the type that is taken */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -4950,7 +5219,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description only JSON is taken */
+            /** @description the body is not of the type that is taken */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -5062,7 +5331,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description only JSON is taken */
+            /** @description the body is not of the type that is taken */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -5275,7 +5544,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description only JSON is taken */
+            /** @description the body is not of the type that is taken */
             415: {
                 headers: {
                     [name: string]: unknown;

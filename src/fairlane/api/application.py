@@ -14,6 +14,7 @@ from starlette.responses import Response
 from fairlane.api import (
     console,
     events,
+    files,
     forecasts,
     health,
     jobs,
@@ -43,6 +44,7 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     events.router,
     socket.router,
     jobs.router,
+    files.router,
     queues.router,
     lanes.router,
     limits.router,
@@ -55,6 +57,7 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
 
 TAGS: Final = {
     "jobs": "Submit, look, steer.",
+    "files": "What jobs work on, and what they have made.",
     "queues": "Pauses and settings; what is set here stays in force over what the code says.",
     "lanes": "What a lane runs, and how it goes on from where it stopped.",
     "limits": "Rates and resources.",
@@ -82,7 +85,15 @@ def asgi(
         token=token or os.environ.get("FAIRLANE_TOKEN"),
         read_token=read_token or os.environ.get("FAIRLANE_READ_TOKEN"),
     )
-    guard = Guard(keys=keys, allowed_hosts=allowed, largest_body=largest_body)
+    uploads = app._uploads
+    guard = Guard(
+        keys=keys,
+        allowed_hosts=allowed,
+        largest_body=largest_body,
+        largest_upload=0 if uploads is None else uploads.largest,
+    )
+    if uploads is not None:
+        uploads.prepare()
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:

@@ -3,8 +3,9 @@
 A page in a browser on this machine can reach a server on this machine, whoever made the page. Three
 things keep it out. The `Host` must be a name that the operator vouches for, so that a foreign name
 which was made to point here (DNS rebinding) finds nothing. An `Origin`, where a browser sends one,
-must be this server's own. What has a body must be JSON, which no plain form can send. All of this
-holds with a token and without; without one, only this machine itself gets in.
+must be this server's own. What has a body must be JSON, which no plain form can send, and a file
+that is sent must be called octets, which none can either. All of this holds with a token and
+without; without one, only this machine itself gets in.
 """
 
 import re
@@ -26,6 +27,7 @@ from fairlane.errors import BadSetting
 LARGEST_BODY: Final = 8 * 1024 * 1024
 HERE: Final = ("localhost", "127.0.0.1", "::1")
 _OPEN: Final = ("/healthz", "/api/session")  # these tell nothing and change nothing
+_FILES: Final = "/api/files"
 _SAFE: Final = ("GET", "HEAD", "OPTIONS")
 _PORTS: Final = {"http": 80, "https": 443}
 _HOST: Final = re.compile(
@@ -48,12 +50,14 @@ class Guard:
         keys: Keys,
         allowed_hosts: Iterable[str] = (),
         largest_body: int = LARGEST_BODY,
+        largest_upload: int = 0,
     ) -> None:
         self.keys = keys
         allowed = [host.strip() for host in allowed_hosts if host.strip()]
         self._vouched = frozenset(_allowed_name(host) for host in allowed)
         self._origins = frozenset(place for host in allowed for place in _origins_of(host))
         self._largest_body = largest_body
+        self._largest_upload = largest_upload
 
     def around(self, app: ASGIApp) -> ASGIApp:
         """Return the application with this guard before it."""
@@ -68,7 +72,8 @@ class Guard:
             elif scope["type"] == "websocket":
                 await app(scope, receive, send)
             else:
-                await app(scope, self._bounded(receive), _with_headers(send))
+                bounded = _bounded(receive, self._largest(scope))
+                await app(scope, bounded, _with_headers(send))
 
         return guarded
 
@@ -128,31 +133,46 @@ class Guard:
     def _body_refusal(self, scope: Scope, headers: Mapping[str, str]) -> Response | None:
         length = headers.get("content-length", "")
         has_body = "transfer-encoding" in headers or length not in ("", "0")
-        if scope["type"] != "http" or not has_body:
+        is_file = _is_file(scope)
+        if scope["type"] != "http" or not (has_body or is_file):
             return None
-        if length.isdecimal() and int(length[:30]) > self._largest_body:
-            return self._too_large()
+        largest = self._largest(scope)
+        if length.isdecimal() and int(length[:30]) > largest:
+            return problem(413, "too_large", _too_large(largest))
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()
-        if kind != "application/json" and scope["method"] not in _SAFE:
+        if is_file and kind != "application/octet-stream":
+            detail = f'the body is "{kind[:100]}"; send application/octet-stream'
+            return problem(415, "not_octets", detail)
+        if not is_file and kind != "application/json" and scope["method"] not in _SAFE:
             return problem(415, "not_json", f'the body is "{kind[:100]}"; send application/json')
         return None
 
-    def _too_large(self) -> Response:
-        return problem(413, "too_large", f"a body may have {self._largest_body:,} bytes")
+    def _largest(self, scope: Scope) -> int:
+        """Return how many bytes a body may have; where no files are taken, none is read anyway."""
+        return (self._largest_upload if _is_file(scope) else 0) or self._largest_body
 
-    def _bounded(self, receive: Receive) -> Receive:
-        """Stop reading a body that turns out too large: who sends it in pieces tells no length."""
-        size = 0
 
-        async def read() -> Message:
-            nonlocal size
-            message = await receive()
-            size += len(message.get("body", b""))
-            if size > self._largest_body:
-                raise HTTPException(413, f"a body may have {self._largest_body:,} bytes")
-            return message
+def _is_file(scope: Scope) -> bool:
+    return scope.get("method", "GET") not in _SAFE and _path(scope) == _FILES
 
-        return read
+
+def _too_large(largest: int) -> str:
+    return f"a body may have {largest:,} bytes"
+
+
+def _bounded(receive: Receive, largest: int) -> Receive:
+    """Stop reading a body that turns out too large: who sends it in pieces tells no length."""
+    size = 0
+
+    async def read() -> Message:
+        nonlocal size
+        message = await receive()
+        size += len(message.get("body", b""))
+        if size > largest:
+            raise HTTPException(413, _too_large(largest))
+        return message
+
+    return read
 
 
 def _unauthorized(detail: str) -> Response:

@@ -266,6 +266,14 @@ class LogLine(BaseModel):
     message: str
 
 
+class Uploaded(BaseModel):
+    """A file that was sent, as a job finds it."""
+
+    path: str
+    name: str = Field(description="What it is called now")
+    size: int = Field(description="In bytes")
+
+
 class Log(BaseModel):
     items: list[LogLine]
 

@@ -42,17 +42,22 @@ _WAIT: Final = "wait for the job in `active_job` to end, or cancel it; then send
 HINTS: Final = {
     "bad_host": "ask by a name that the server allows, or add the name to FAIRLANE_ALLOWED_HOSTS",
     "bad_origin": "a page may only steer the server it came from",
+    "artifact_elsewhere": "fetch it from there, or let both have the same folder",
+    "artifact_gone": "it was moved, renamed or deleted since; running the job again makes it anew",
     "bad_parameters": "GET /api/tasks shows the parameters of each task",
+    "disk_full": "make room there, or name a folder with more of it: Fairlane(uploads=…)",
     "duplicate": _WAIT,
     "illegal_transition": "`legal` names what can be done with the job as it is",
     "invalid_request": "`problems` names each field; GET /api/openapi.json describes them all",
     "lane_busy": _WAIT,
     "lane_locked": _WAIT,
+    "not_octets": "the body is the file itself, with nothing around it",
     "not_started": "the program that serves this has to start the engine: `async with app:`",
     "store_unavailable": "the database does not answer; send the same again in a moment",
     "too_large": "send less at a time, or keep large data in a file and pass its path",
     "unauthorized": "send `Authorization: Bearer …` with the server's token",
     "read_only": "this token may look; what changes something needs the token for operating",
+    "uploads_off": 'the program that serves this can allow it: Fairlane(uploads="folder")',
     "undecided": "no process leads at the moment; send the same again in a moment",
 }
 
@@ -161,11 +166,14 @@ _MEANINGS: Final = {
     401: "a token is needed",
     403: "not with this token, from this page or by this name",
     404: "it does not exist",
+    408: "nothing more came",
     409: "the state of things forbids it; `code` tells why",
     413: "too large",
-    415: "only JSON is taken",
+    415: "the body is not of the type that is taken",
+    416: "that part of it does not exist",
     422: "something in the request does not fit; `problems` names it",
     503: "the database or the leader cannot be reached; try again after `Retry-After`",
+    507: "there is no room for it",
 }
 _ALWAYS: Final = (401, 403, 422, 503)
 _OF_BODIES: Final = (400, 413, 415)

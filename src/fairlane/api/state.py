@@ -39,6 +39,9 @@ class Present(BaseModel):
     lanes: list[models.Lane] = Field(description="First those in which something happens")
     workers: list[models.Worker]
     schedules: list[models.Schedule]
+    largest_upload: int | None = Field(
+        description="How many bytes a file may have that is sent here; null: none is taken"
+    )
 
 
 class Portrait:
@@ -62,16 +65,19 @@ class Portrait:
             self._next = None
             began = loop.time()
             try:
-                return _written(await self._app.snapshot(waiting=WAITING, ended=ENDED, lanes=LANES))
+                uploads = self._app._uploads
+                snapshot = await self._app.snapshot(waiting=WAITING, ended=ENDED, lanes=LANES)
+                return _written(snapshot, None if uploads is None else uploads.largest)
             finally:
                 self._rest_until = 2 * loop.time() - began
 
 
-def _written(snapshot: Snapshot) -> bytes:
+def _written(snapshot: Snapshot, largest_upload: int | None) -> bytes:
     queues = {
         name: shown(queue, snapshot.counts.get(name, {})) for name, queue in snapshot.queues.items()
     }
-    return _encode({**msgspec.structs.asdict(snapshot), "queues": queues})
+    facts = {**msgspec.structs.asdict(snapshot), "queues": queues}
+    return _encode({**facts, "largest_upload": largest_upload})
 
 
 def the_portrait(connection: HTTPConnection) -> Portrait:
