@@ -10,7 +10,7 @@ from tests.support.puppets import Puppets
 
 
 def program(database: str, puppets: Puppets, folder: Path) -> Fairlane:
-    app = Fairlane(database, slots=32, stop_grace_seconds=0)
+    app = Fairlane(database, slots=32, stop_grace_seconds=0, uploads=folder / "uploads")
     app.queue("line", max_concurrent=1)
     app.queue("archive", max_concurrent=2, on_conflict="reject")
     app.limit("site", starts=100, per_seconds=60)

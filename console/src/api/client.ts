@@ -50,9 +50,17 @@ export async function request<T>(where: string, options: Options = {}): Promise<
   if (answer.status === 204) return undefined as T;
   const content = await read(answer);
   if (answer.ok && answer.status !== 202) return content as T;
-  if (answer.status === 401) listeners.unauthorized();
-  throw problemFrom(answer.status, content, answer.statusText);
+  throw failed(answer.status, content, answer.statusText);
 }
+
+/** Make a problem of an answer that is no success; whoever has to sign in is asked to. */
+export function failed(status: number, content: unknown, title: string): Problem {
+  if (status === 401) listeners.unauthorized();
+  return problemFrom(status, content, title);
+}
+
+export const unreachable = (): Problem =>
+  new Problem({ status: 0, code: "unreachable", detail: "the server does not answer" });
 
 async function send(
   url: string,
@@ -72,7 +80,7 @@ async function send(
     });
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
-    throw new Problem({ status: 0, code: "unreachable", detail: "the server does not answer" });
+    throw unreachable();
   }
 }
 

@@ -12,6 +12,7 @@ export type Reason = Schemas["Reason"];
 export type Failure = Schemas["Failure"];
 export type Artifact = Schemas["Artifact"];
 export type JobPage = Schemas["JobPage"];
+export type Uploaded = Schemas["Uploaded"];
 export type Submission = Schemas["Submission"];
 export type BatchAnswer = Schemas["BatchAnswer"];
 export type LogLine = Schemas["LogLine"];

@@ -57,7 +57,7 @@ function nothing(field: FormField, text: string): unknown {
   const usual = field.usual;
   if (field.isNullable && usual !== null && usual !== undefined) return null;
   // Whoever empties a field that usually holds something means it to be empty.
-  if (field.kind === "text" && typeof usual === "string" && usual !== "") return text;
+  if ((field.kind === "text" || field.kind === "file") && typeof usual === "string" && usual !== "") return text;
   if (field.kind === "list" && Array.isArray(usual) && usual.length > 0) return [];
   return undefined;
 }

@@ -3,7 +3,7 @@
 
 export type Kind =
   | "text" | "secret" | "integer" | "number" | "boolean" | "choice" | "list" | "instant" | "date"
-  | "json";
+  | "file" | "json";
 
 export interface FormField {
   readonly name: string;
@@ -80,7 +80,8 @@ function kindOf(shape: Shape): Kind {
     case "string":
       if (shape.writeOnly === true || shape.format === "password") return "secret";
       if (shape.format === "date-time") return "instant";
-      return shape.format === "date" ? "date" : "text";
+      if (shape.format === "date" || shape.format === "file") return shape.format;
+      return "text";
     case "integer":
     case "number":
     case "boolean":

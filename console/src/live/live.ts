@@ -24,6 +24,8 @@ export interface Live {
   readonly lanes: readonly Lane[];
   readonly workers: readonly Worker[];
   readonly schedules: readonly Schedule[];
+  /** How many bytes a file may have that is sent to the server; null: it takes none. */
+  readonly largestUpload: number | null;
 }
 
 export const MOST_ENDED = 50;
@@ -38,6 +40,7 @@ export const NOTHING: Live = {
   lanes: [],
   workers: [],
   schedules: [],
+  largestUpload: null,
 };
 
 export function lineOf(jobs: readonly Brief[], isWhole: boolean): Line {
@@ -60,6 +63,7 @@ export function liveFrom(present: Present): Live {
     lanes: present.lanes,
     workers: present.workers,
     schedules: present.schedules,
+    largestUpload: present.largest_upload,
   };
 }
 

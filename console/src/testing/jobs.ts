@@ -32,7 +32,7 @@ export function queue(name: string, order: Queue["settings"]["order"] = "fifo"):
 export function live(given: Partial<Present> = {}): Live {
   return liveFrom({
     seq: 10, counts: {}, queues: { mail: queue("mail") }, running: [], waiting: {}, ended: [],
-    lanes: [], workers: [], schedules: [], ...given,
+    lanes: [], workers: [], schedules: [], largest_upload: null, ...given,
   });
 }
 

@@ -4,6 +4,7 @@
 // checked by the types.
 
 import { speak } from "../time/format";
+import * as files from "./files";
 import * as history from "./history";
 import * as insights from "./insights";
 import * as job from "./job";
@@ -19,12 +20,14 @@ import * as workers from "./workers";
 const en = {
   ...shell.en, ...states.en, ...queue.en, ...job.en, ...newjob.en, ...lanes.en,
   ...schedules.en, ...workers.en, ...history.en, ...insights.en,
+  ...files.en,
 };
 export type Word = keyof typeof en;
 
 const zh: Record<Word, string> = {
   ...shell.zh, ...states.zh, ...queue.zh, ...job.zh, ...newjob.zh, ...lanes.zh,
   ...schedules.zh, ...workers.zh, ...history.zh, ...insights.zh,
+  ...files.zh,
 };
 
 const LANGUAGES = { en, zh } as const;

@@ -18,7 +18,7 @@ export interface FromLines {
 
 /** The parameters that a line can stand for. */
 export function lineFields(fields: readonly FormField[]): FormField[] {
-  const kinds = ["text", "integer", "number", "secret"];
+  const kinds = ["text", "file", "integer", "number", "secret"];
   return fields.filter((field) => kinds.includes(field.kind));
 }
 

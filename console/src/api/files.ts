@@ -1,0 +1,46 @@
+// Files on their way to the server, and from it.
+
+import { address, failed, path, unreachable } from "./client";
+import type { Uploaded } from "./types";
+
+/** Send a file, telling how much of it has gone; the server gives it a name of its own. */
+export function sendFile(
+  file: File,
+  onsent: (bytes: number) => void,
+  signal: AbortSignal,
+): Promise<Uploaded> {
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest(); // fetch does not tell how much of a body has gone
+    request.open("POST", address("/api/files", { name: file.name }));
+    request.setRequestHeader("Content-Type", "application/octet-stream");
+    request.responseType = "json";
+    request.upload.onprogress = ({ loaded }) => onsent(loaded);
+    request.onload = () => {
+      if (request.status === 201) resolve(request.response as Uploaded);
+      else reject(failed(request.status, request.response, request.statusText));
+    };
+    request.onerror = () => reject(unreachable());
+    request.onabort = () => reject(signal.reason);
+    signal.addEventListener("abort", () => request.abort(), { once: true });
+    request.send(file);
+  });
+}
+
+/** Where a file is that a job has made, by its place in the job's list. */
+export const artifactAddress = (job: string, number: number): string =>
+  address(path`/api/jobs/${job}/artifacts/${String(number)}`);
+
+/** Have the browser fetch a file; what is in its way is told before, because the browser would not. */
+export async function fetchArtifact(job: string, number: number): Promise<void> {
+  const url = artifactAddress(job, number);
+  const answer = await fetch(url, { headers: { Range: "bytes=0-0" } }).catch(() => {
+    throw unreachable();
+  });
+  const isEmpty = answer.status === 416;
+  if (!answer.ok && !isEmpty)
+    throw failed(answer.status, await answer.json().catch(() => undefined), answer.statusText);
+  const link = document.createElement("a");
+  link.href = url;
+  link.download = "";
+  link.click();
+}

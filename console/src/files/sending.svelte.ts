@@ -1,0 +1,69 @@
+// One file on its way to the server.
+
+import { sendFile } from "../api/files";
+import { asProblem, Problem } from "../api/problem";
+import { feed } from "../live/feed.svelte";
+import { t } from "../words/index.svelte";
+import { sizeText } from "../words/size";
+
+export type Fate = "waiting" | "sending" | "sent" | "failed" | "stopped";
+
+export class Sending {
+  readonly file: File;
+  fate: Fate = $state("waiting");
+  /** How many bytes have gone. */
+  sent = $state(0);
+  /** Where the server has it. */
+  path: string | null = $state(null);
+  problem: Problem | null = $state.raw(null);
+  #stop = new AbortController();
+
+  constructor(file: File) {
+    this.file = file;
+  }
+
+  get percent(): number {
+    return this.file.size === 0 ? 0 : (100 * this.sent) / this.file.size;
+  }
+
+  get isOver(): boolean {
+    return this.fate !== "waiting" && this.fate !== "sending";
+  }
+
+  /** Send it; what came of it is in its fate. */
+  async start(): Promise<void> {
+    if (this.fate !== "waiting") return;
+    this.fate = "sending";
+    try {
+      await check(this.file);
+      const { signal } = this.#stop;
+      const { path } = await sendFile(this.file, (bytes) => (this.sent = bytes), signal);
+      this.path = path;
+      this.fate = "sent";
+    } catch (error) {
+      if (this.#stop.signal.aborted) return;
+      this.problem = asProblem(error);
+      this.fate = "failed";
+    }
+  }
+
+  stop(): void {
+    if (this.isOver) return;
+    this.fate = "stopped";
+    this.#stop.abort();
+  }
+}
+
+/** Say what is wrong with a file before the first byte of it is sent. */
+async function check(file: File): Promise<void> {
+  const largest = feed.live.largestUpload ?? 0;
+  if (file.size > largest)
+    throw problem("too_large", t("files.too_large", { size: sizeText(largest) }));
+  try {
+    await file.slice(0, 1).arrayBuffer();
+  } catch {
+    throw problem("unreadable", t("files.unreadable")); // gone, forbidden, or a folder
+  }
+}
+
+const problem = (code: string, detail: string) => new Problem({ status: 0, code, detail });
