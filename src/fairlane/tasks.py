@@ -207,9 +207,13 @@ class Call(Generic[R]):
         templates = self.task.definition.outputs
         return [resolve(path) for t in templates if (path := fill(t, self._values))]
 
+    @property
+    def _policy(self) -> Policy:
+        return self.task.definition.policy(self._values)
+
     def _existing(self, wanted: list[Path]) -> str | None:
         """Say which output exists already, if that is a reason to skip."""
-        if self.task.definition.on_output is not Policy.SKIP:
+        if not wanted or self._policy is not Policy.SKIP:
             return None
         return next((f"{path} exists already" for path in wanted if path.exists()), None)
 
@@ -217,7 +221,7 @@ class Call(Generic[R]):
         self, id: JobId, wanted: list[Path], reserve: Callable[[JobId, Path], Path] | None
     ) -> list[str]:
         """Fix the output paths now, under names nobody has."""
-        if self.task.definition.on_output is Policy.RENAME and reserve is not None:
+        if wanted and reserve is not None and self._policy is Policy.RENAME:
             wanted = [reserve(id, path) for path in wanted]
         return [str(path) for path in wanted]
 

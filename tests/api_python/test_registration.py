@@ -58,6 +58,7 @@ def test_a_secret_inside_another_parameter_is_refused(app: Fairlane) -> None:
         ({"timeout_seconds": 0}, "must be a number above zero"),
         ({"stall_seconds": -1}, "must be a number above zero"),
         ({"on_output": "replace"}, "choose one of rename, overwrite, skip, wait"),
+        ({"on_output": "{policy}"}, 'there is no parameter "policy"'),
     ],
 )
 def test_an_option_that_makes_no_sense_is_refused(

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from fairlane import Context, Fairlane, JobSkipped, Retry, Retryable, Task
+from fairlane import BadSetting, Context, Fairlane, JobSkipped, Retry, Retryable, Task
 from fairlane.testing import running
 from tests.support.apps import Doors, reaches
 
@@ -174,6 +174,59 @@ async def test_a_retried_job_makes_its_own_outputs_anew_under_the_same_names(
 
         assert await job.wait() == ["declared.txt", "undeclared.txt"]
     assert [path.read_text() for path in tmp_path.glob("*.txt")] == ["2", "2"]
+
+
+@pytest.mark.parametrize(
+    ("policy", "name", "text"),
+    [("rename", "clip-1.mp4", "new"), ("overwrite", "clip.mp4", "new"), ("skip", "", "old")],
+)
+async def test_each_job_may_choose_what_becomes_of_a_file_that_is_there(
+    app: Fairlane, tmp_path: Path, policy: str, name: str, text: str
+) -> None:
+    @app.task(outputs=["{path}"], on_output="{policy}")
+    async def write(ctx: Context, path: str, policy: str) -> str:
+        async with ctx.output(ctx.outputs[0]) as temporary:
+            temporary.write_text("new")
+        return ctx.outputs[0].name
+
+    path = tmp_path / "clip.mp4"
+    path.write_text("old")
+    async with running(app):
+        view = await app.wait_for((await write.submit(str(path), policy)).id)
+
+    assert (view.state, view.result) == (("completed", name) if name else ("skipped", None))
+    assert (tmp_path / (name or "clip.mp4")).read_text() == text
+
+
+async def test_a_job_that_chose_to_wait_is_blocked_until_the_path_is_free(
+    app: Fairlane, tmp_path: Path
+) -> None:
+    @app.task(outputs=["{path}"], on_output="{policy}")
+    async def write(ctx: Context, path: str, policy: str) -> None:
+        async with ctx.output(ctx.outputs[0]) as temporary:
+            temporary.write_text("new")
+
+    path = tmp_path / "clip.mp4"
+    path.write_text("old")
+    async with running(app):
+        job = await write.submit(str(path), "wait")
+        await reaches(job, "blocked")
+        path.unlink()
+        await job.wait()
+
+    assert path.read_text() == "new"
+
+
+async def test_a_policy_that_does_not_exist_is_refused_with_its_submission(
+    app: Fairlane, tmp_path: Path
+) -> None:
+    @app.task(outputs=["{path}"], on_output="{policy}")
+    async def write(path: str, policy: str) -> None: ...
+
+    async with running(app):
+        with pytest.raises(BadSetting, match="which became 'replace'; choose one of rename"):
+            await write.submit(str(tmp_path / "clip.mp4"), "replace")
+        assert (await app.list_jobs()).items == []
 
 
 async def test_an_attempt_that_writes_one_name_twice_gets_two_files(

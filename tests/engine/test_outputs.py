@@ -323,10 +323,12 @@ def test_a_shortage_is_told_in_units_people_read() -> None:
 
     gigabyte = 10**9
     assert message(int(3.2 * gigabyte), int(1.1 * gigabyte)) == (
-        "needs 3.2 GB free in /videos, 1.1 GB is free"
+        "needs 3.2 GB free in /videos, 1.1 GB is free: 2.1 GB too little"
     )
-    assert message(gigabyte, 999) == "needs 1.0 GB free in /videos, 999 bytes is free"
+    assert message(gigabyte, 999) == (
+        "needs 1.0 GB free in /videos, 999 bytes is free: 1.0 GB too little"
+    )
     assert message(gigabyte + 1, gigabyte) == (
-        "needs 1,000,000,001 bytes free in /videos, 1,000,000,000 bytes is free"
+        "needs 1,000,000,001 bytes free in /videos, 1,000,000,000 bytes is free: 1 bytes too little"
     )
     assert disk.amount(999_960) == "1.0 MB"

@@ -165,7 +165,7 @@ class Attempt:
         loop = asyncio.get_running_loop()
         context: Context | SyncContext | None = None
         if definition.takes_context:
-            context = self._make_context(declared, loop)
+            context = self._make_context(values, declared, loop)
         if definition.is_async:
             value = await definition.call(context, values)
         else:
@@ -174,10 +174,10 @@ class Attempt:
         return definition.results.encode(value)
 
     def _make_context(
-        self, declared: list[Any], loop: asyncio.AbstractEventLoop
+        self, values: Mapping[str, Any], declared: list[Any], loop: asyncio.AbstractEventLoop
     ) -> Context | SyncContext:
         self._context, self._body = build_context(
-            self.definition, self.facts(), self.payload, self.kept, self,
+            self.definition, values, self.facts(), self.payload, self.kept, self,
             outputs=self.worker.outputs, declared=declared, loop=loop, leash=self.worker.leash,
             threads=self.worker.threads,
         )  # fmt: skip
@@ -337,6 +337,7 @@ def token_of(start: Start) -> str:
 
 def build_context(
     definition: Definition,
+    values: Mapping[str, Any],
     facts: JobFacts,
     payload: Payload,
     kept: dict[str, str],
@@ -357,7 +358,7 @@ def build_context(
     if earlier.progress != Progress():
         body.changed()  # how far the attempt before it came says nothing of this one
     publisher = publishing.Publishing(
-        facts.id, facts.attempt, outputs, link.keep, kept, policy=definition.on_output,
+        facts.id, facts.attempt, outputs, link.keep, kept, policy=definition.policy(values),
         declared=declared,
     )  # fmt: skip
     kind = Context if definition.is_async else SyncContext

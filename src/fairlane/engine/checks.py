@@ -50,12 +50,13 @@ def _check(
         message = precondition(values)
         if message:
             return Obstacle("precondition", message)
+    chosen = definition.policy(values) if definition.outputs else Policy.RENAME
     planned = [resolve(path) for path in planned_outputs(payload.options)]
     own = published_paths(payload.kept)
     taken: list[Path] = []
     for path in planned:
         # What an earlier attempt of this very job has made is no obstacle to it.
-        policy = Policy.OVERWRITE if path in own else definition.on_output
+        policy = Policy.OVERWRITE if path in own else chosen
         found = _take(job, path, policy, registry)
         if isinstance(found, Obstacle):
             registry.release(job)

@@ -167,7 +167,7 @@ class Runner:
         go_on(message["trace"])
         values = definition.parameters.decode(payload.params)
         context, _ = build_context(
-            definition, facts, payload, message["kept"], self._link, outputs=self._outputs,
+            definition, values, facts, payload, message["kept"], self._link, outputs=self._outputs,
             declared=[Path(path) for path in message["declared"]], loop=self._loop,
         )  # fmt: skip
         if self._stopping:

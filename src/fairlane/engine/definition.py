@@ -65,7 +65,10 @@ class Definition:
         self.grace_seconds = grace_seconds
         self.stages = tuple(stages)
         self.outputs = tuple(outputs)
-        self.on_output = _policy(self.name, on_output)
+        if not _is_template(on_output):
+            _policy(self.name, on_output, on_output)
+        declared.templates("on_output", [on_output], example='"{on_exists}"')
+        self.on_output = on_output
         self.preconditions = tuple(preconditions)
         is_known = isolation in get_args(Isolation)
         declared.expect(is_known, "isolation", isolation, '"none" or "process"')
@@ -76,6 +79,10 @@ class Definition:
     def has_checks(self) -> bool:
         return bool(self.preconditions or self.outputs)
 
+    def policy(self, values: Mapping[str, Any]) -> Policy:
+        """Return what becomes of a file that is there, which each job may choose for itself."""
+        return _policy(self.name, self.on_output, fill(self.on_output, values))
+
     def call(self, context: Any, values: Mapping[str, Any]) -> Any:
         """Call the function; an async one gives its coroutine."""
         if self.takes_context:
@@ -83,13 +90,18 @@ class Definition:
         return self.function(**values)
 
 
-def _policy(task: str, policy: str) -> Policy:
+def _is_template(value: object) -> bool:
+    return isinstance(value, str) and "{" in value
+
+
+def _policy(task: str, declared: str, policy: str | None) -> Policy:
     try:
-        return Policy(policy)
+        return Policy(policy)  # type: ignore[arg-type]  # whatever it is, it is looked up
     except ValueError:
         known = ", ".join(Policy)
+        became = "" if policy == declared else f", which became {policy!r}"
         raise BadSetting(
-            f'on_output of task "{task}" is {policy!r}; choose one of {known}'
+            f'on_output of task "{task}" is {declared!r}{became}; choose one of {known}'
         ) from None
 
 

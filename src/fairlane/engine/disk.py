@@ -22,7 +22,7 @@ def missing_bytes(path: str | os.PathLike[str], needed: int) -> int:
 
 
 def shortage(path: str | os.PathLike[str], needed: int) -> str | None:
-    """Why a job has to wait: `needs 3.2 GB free in /videos, 1.1 GB is free`; None if it fits."""
+    """Why a job has to wait, with how much is missing; None if it fits."""
     free = free_bytes(path)
     if free >= needed:
         return None
@@ -30,10 +30,12 @@ def shortage(path: str | os.PathLike[str], needed: int) -> str | None:
 
 
 def shortage_message(folder: str | os.PathLike[str], *, needed: int, free: int) -> str:
+    """Say it as people read it: `needs 3.2 GB free in /videos, 1.1 GB is free: 2.1 GB too little`."""
     wanted, there = amount(needed), amount(free)
     if wanted == there:  # rounded to the same; the difference is what matters
         wanted, there = f"{needed:,} bytes", f"{free:,} bytes"
-    return f"needs {wanted} free in {os.fspath(folder)}, {there} is free"
+    missing = amount(needed - free)
+    return f"needs {wanted} free in {os.fspath(folder)}, {there} is free: {missing} too little"
 
 
 def amount(size: int) -> str:
