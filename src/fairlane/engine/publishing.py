@@ -147,6 +147,9 @@ class Publishing:
     async def _publish(self, output: OpenOutput) -> Path | None:
         published = await in_thread(publish, output.temporary, output.final, output.policy)
         await self._remember(output, published)
+        if published is not None and published != output.final:
+            # Somebody was faster and took the name; the task is told the one it got.
+            self.declared = [published if p == output.final else p for p in self.declared]
         return published
 
     async def discard(self, output: OpenOutput) -> None:

@@ -1,0 +1,156 @@
+"""The ffmpeg of this machine: where it is, what it can do, what it says about a file.
+
+Files come from anywhere, so only containers are opened that hold their own contents: a playlist
+could name other files. Nothing of a file is looked at in our own process.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+
+from fairlane import Context, Permanent, Retryable
+from fairlane_compressor.formats import FORMATS, Format
+from fairlane_compressor.kinds import Kind
+from fairlane_compressor.troubles import DiskFull, corrupt, not_made
+
+_CONTAINERS: Final = (
+    "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,flv,asf,ogg,mpegts,mpeg,mpegvideo,m4v,h264,hevc,ivf"
+)
+_ENCODER: Final = re.compile(r"^ [VA][.A-Z]{5} (\S+)", re.MULTILINE)
+_DURATION: Final = re.compile(r"Duration: (\d+):(\d+):([\d.]+)")
+_VIDEO: Final = re.compile(r"Stream #0:.*?: Video: (\w+).*?[ ,](\d{2,5})x(\d{2,5})")
+_SOUND: Final = re.compile(r"Stream #0:.*?: Audio: (\w+)")
+_SUBTITLES: Final = re.compile(r"Stream #0:.*?: Subtitle:")
+
+
+class Ffmpeg(Struct, frozen=True):
+    program: str
+    version: str
+    encoders: frozenset[str]
+
+    def encoder(self, format: Format) -> str:
+        """Return the encoder of a format; say which is missing, and what there is."""
+        for name in format.encoders:
+            if name in self.encoders:
+                return name
+        there = ", ".join(known.name for known in self.formats()) or "none at all"
+        raise Permanent(
+            f"this ffmpeg has no encoder for {format.name} ({' or '.join(format.encoders)} is "
+            f"missing; it can make {there}); choose one of those or install another ffmpeg "
+            f"({self.program}, {self.version})",
+            code="missing_codec",
+        )
+
+    def formats(self) -> list[Format]:
+        videos = [format for format in FORMATS.values() if format.kind is Kind.VIDEO]
+        return [format for format in videos if not self.encoders.isdisjoint(format.encoders)]
+
+
+class Clip(Struct, frozen=True, kw_only=True):
+    """What ffmpeg says about a video."""
+
+    seconds: float | None
+    codec: str
+    width: int
+    height: int
+    sounds: tuple[str, ...]
+    subtitles: int
+
+
+def find() -> str:
+    """Return the ffmpeg to use: that of FFMPEG, of the PATH, or of the wheel."""
+    named = os.environ.get("FFMPEG")
+    if named:
+        found = shutil.which(named)
+        if found is None:
+            raise Permanent(f"FFMPEG is {named!r}, which is no program", code="missing_program")
+        return found
+    on_path = shutil.which("ffmpeg")
+    if on_path is not None:
+        return on_path
+    try:
+        import imageio_ffmpeg
+
+        return str(imageio_ffmpeg.get_ffmpeg_exe())
+    except (ImportError, RuntimeError):
+        raise Permanent(
+            "videos need ffmpeg and there is none: install it, set FFMPEG to where it is, or "
+            "pip install imageio-ffmpeg",
+            code="missing_program",
+        ) from None
+
+
+def known() -> Ffmpeg:
+    """Return what there is; asked once for each program, so not for the event loop."""
+    return _asked(find())
+
+
+@lru_cache(maxsize=8)
+def _asked(program: str) -> Ffmpeg:
+    listed = subprocess.run(  # noqa: S603 - the program the user has
+        [program, "-hide_banner", "-encoders"],
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=30,
+    )  # fmt: skip
+    told = subprocess.run(  # noqa: S603
+        [program, "-version"],
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=30,
+    )  # fmt: skip
+    version = " ".join(told.stdout.split()[:3])
+    return Ffmpeg(program, version, frozenset(_ENCODER.findall(listed.stdout)))
+
+
+def reading(path: Path) -> list[str]:
+    """Return the arguments that read a file, whatever its name and its contents say."""
+    return ["-protocol_whitelist", "file", "-format_whitelist", _CONTAINERS, "-i", url(path)]
+
+
+def url(path: Path) -> str:
+    return f"file:{path}"
+
+
+async def look_at(ctx: Context, ffmpeg: Ffmpeg, path: Path) -> Clip:
+    """Ask ffmpeg what a file is; whatever is no video fails here."""
+    said = await ctx.run(
+        [ffmpeg.program, "-hide_banner", *reading(path)], check=False, grace_seconds=0
+    )
+    text = said.stderr_tail
+    video = _VIDEO.search(text)
+    if video is None:
+        raise problem(text, source=path, target=path.parent, returncode=said.returncode)
+    length = _DURATION.search(text)
+    seconds = None
+    if length is not None:
+        seconds = int(length[1]) * 3600 + int(length[2]) * 60 + float(length[3])
+    return Clip(
+        seconds=seconds or None, codec=video[1], width=int(video[2]), height=int(video[3]),
+        sounds=tuple(_SOUND.findall(text)), subtitles=len(_SUBTITLES.findall(text)),
+    )  # fmt: skip
+
+
+def problem(text: str, *, source: Path, target: Path, returncode: int) -> Permanent | Retryable:
+    """Make an error of what ffmpeg wrote when it failed."""
+    if "No space left on device" in text or "Disk quota exceeded" in text:
+        return DiskFull(target)
+    if returncode < 0:
+        return Retryable(
+            f"ffmpeg was ended from outside by signal {-returncode}; the memory may have run out",
+            code="encoder_killed",
+        )
+    for passing, code in (("Permission denied", "permission"), ("Input/output error", "io"),
+                          ("Resource temporarily", "busy"), ("Cannot allocate memory", "memory")):  # fmt: skip
+        if passing in text:
+            return Retryable(f"ffmpeg could not read {source} or write: {passing}", code=code)
+    if "Stream #0:" in text and "Video:" not in text:
+        return corrupt(source, "there are no moving pictures in it")
+    if "Invalid data found" in text or "moov atom not found" in text:
+        return corrupt(source, "it is damaged, not complete, or no video at all")
+    if "not on whitelist" in text or "Format not on whitelist" in text:
+        return corrupt(source, "it is no video, or a list that names other files")
+    lines = [line for line in text.strip().splitlines() if line and not line.startswith(" ")]
+    return not_made(source, " / ".join(lines[-2:])[-400:] or f"ffmpeg ended with {returncode}")

@@ -1,0 +1,50 @@
+"""One order: what is to be compressed, how, and where it goes."""
+
+import hashlib
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import msgspec
+from msgspec import Struct
+
+from fairlane_compressor.presets import PRESETS, Preset
+
+Sound = Literal["encode", "keep", "remove"]
+OnExists = Literal["rename", "overwrite", "skip", "wait"]
+
+
+class Order(Struct, frozen=True, kw_only=True):
+    """The parameters of the task, in one piece."""
+
+    source: str
+    preset: str = "balanced"
+    format: str = "auto"
+    quality: int | None = None
+    target_bytes: int | None = None
+    sound: str = "encode"
+    folder: str | None = None
+    on_exists: str = "rename"
+    score: bool = False
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Self:
+        return cls(**{name: values[name] for name in cls.__struct_fields__ if name in values})
+
+    @property
+    def path(self) -> Path:
+        """Where the source is; always absolute, so that no name is taken for an option."""
+        return Path(os.path.abspath(self.source))  # noqa: PTH100 - `..` is not to follow links
+
+    @property
+    def amounts(self) -> Preset:
+        return PRESETS[self.preset]
+
+
+def lane_of(values: Mapping[str, Any]) -> str:
+    """Name a lane that equal orders share and no others: they become one job."""
+    order = Order.of(values)
+    text = msgspec.json.encode(msgspec.structs.replace(order, source=str(order.path)))
+    digest = hashlib.blake2b(text, digest_size=6).hexdigest()
+    return f"{order.path.name[:100]} {digest}"

@@ -1,0 +1,49 @@
+"""How far ffmpeg is, from what it tells of itself every quarter of a second."""
+
+import math
+
+from fairlane import Context
+
+
+class Pace:
+    """Gathers `name=value` lines; a line `progress=` ends each round of them."""
+
+    def __init__(
+        self, ctx: Context, *, seconds: float | None, share: float = 100.0, prefix: str = ""
+    ) -> None:
+        self._ctx = ctx
+        self._seconds = seconds
+        self._share = share
+        self._prefix = prefix
+        self._told: dict[str, str] = {}
+
+    def line(self, text: str) -> None:
+        name, _, value = text.partition("=")
+        self._told[name.strip()] = value.strip()
+        if name.strip() == "progress":
+            self._tell()
+
+    def _tell(self) -> None:
+        # The first values may be N/A or negative.
+        done = max(0.0, _number(self._told.get("out_time_us")) / 1e6)
+        speed = _number(self._told.get("speed", "").removesuffix("x"))
+        size = int(max(0.0, _number(self._told.get("total_size"))))
+        words = [f"{speed:.1f}× as fast as it plays"] if speed > 0 else []
+        figures: dict[str, float] = {"bytes_so_far": size, "speed": speed}
+        if self._seconds is not None and speed > 0:
+            left = max(0.0, self._seconds - done) / speed
+            figures["remaining_seconds"] = math.ceil(left)
+            words.append(f"{math.ceil(left)} s left")
+        words.append(f"{size / 1e6:.1f} MB so far")
+        self._ctx.report(**figures)
+        if self._seconds is not None:
+            percent = self._share * min(1.0, done / self._seconds)
+            self._ctx.progress(percent, self._prefix + ", ".join(words))
+
+
+def _number(text: str | None) -> float:
+    try:
+        value = float(text or "nan")
+    except ValueError:
+        return 0.0
+    return value if math.isfinite(value) else 0.0

@@ -1,0 +1,57 @@
+"""Files and folders, packed by a child process that ends with the job."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+from fairlane import Context, Permanent
+from fairlane_compressor import troubles
+from fairlane_compressor.formats import Format
+from fairlane_compressor.made import Made
+from fairlane_compressor.order import Order
+
+_CHILD: Final = str(Path(__file__).with_name("pack_child.py"))
+
+
+async def encode(ctx: Context, order: Order, format: Format, part: Path, *, size: int) -> Made:
+    """Write the archive to `part`; `size` is how much there is to read."""
+    if order.target_bytes is not None or order.quality is not None:
+        raise Permanent(
+            f"{format.name} loses nothing, so there is no quality and no size to choose; leave "
+            "them out",
+            code="bad_format",
+        )
+    told: dict[str, Any] = {}
+
+    def line(text: str) -> None:
+        told.update(json.loads(text))
+        read = told.get("read", 0)
+        ctx.report(bytes_so_far=_size(part))
+        ctx.progress(100 * read / max(1, size), f"{read / 1e6:.1f} of {size / 1e6:.1f} MB read")
+
+    wanted = {"source": str(order.path), "part": str(part), "format": format.name,
+              "preset": order.preset}  # fmt: skip
+    done = await ctx.run(
+        [sys.executable, "-P", _CHILD],
+        input=json.dumps(wanted).encode() + b"\n",
+        on_stdout=line,
+        check=False,
+        grace_seconds=0,
+    )
+    if "errno" in told:
+        raise troubles.of_system(
+            OSError(told["errno"], told["message"], told["path"]), path=part.parent
+        )
+    if done.returncode != 0:
+        raise troubles.not_made(
+            order.path, done.stderr_tail.strip()[-400:] or "no reason was given"
+        )
+    return Made(format=format.name)
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0

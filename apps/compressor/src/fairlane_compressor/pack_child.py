@@ -1,0 +1,149 @@
+"""Packs a file or a folder, in a process of its own that can be killed.
+
+It is started as a file and told what to do on its standard input; it says how far it is line by
+line on its standard output. Links are kept as links, so nothing outside of the folder gets in.
+"""
+
+import json
+import os
+import stat
+import sys
+import tarfile
+import time
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, Any
+
+LEVELS = {"best": 19, "balanced": 10, "small": 15, "tiny": 19}
+PIECE = 1 << 20
+TELL_SECONDS = 0.25
+EARLIEST = (1980, 1, 1, 0, 0, 0)  # a zip knows no time before it
+
+
+def main() -> None:
+    wanted = json.loads(sys.stdin.buffer.readline())
+    try:
+        pack(wanted)
+    except OSError as error:
+        tell({"errno": error.errno or 5, "message": str(error), "path": error.filename})
+        sys.exit(1)
+
+
+def tell(words: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps(words) + "\n")
+    sys.stdout.flush()
+
+
+class Counter:
+    """Counts what is read, and tells it now and then."""
+
+    def __init__(self) -> None:
+        self.read = 0
+        self._told_at = 0.0
+
+    def count(self, size: int) -> None:
+        self.read += size
+        now = time.monotonic()
+        if now - self._told_at >= TELL_SECONDS:
+            self._told_at = now
+            tell({"read": self.read})
+
+
+class Counted:
+    """A file that is counted while it is read."""
+
+    def __init__(self, file: IO[bytes], counter: Counter) -> None:
+        self._file = file
+        self._counter = counter
+
+    def read(self, size: int = -1) -> bytes:
+        data = self._file.read(min(size, PIECE) if size >= 0 else PIECE)
+        self._counter.count(len(data))
+        return data
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
+
+
+def pack(wanted: dict[str, Any]) -> None:
+    source, part = Path(wanted["source"]), Path(wanted["part"])
+    makers: dict[str, Callable[[Path, Path, str, Counter], None]] = {
+        "zst": to_zst, "zip": to_zip, "7z": to_7z,
+    }  # fmt: skip
+    makers[wanted["format"]](source, part, wanted["preset"], Counter())
+
+
+def inside(source: Path, part: Path) -> Iterator[tuple[Path, str]]:
+    """Give what is to be packed, each with its name in the archive, always in the same order."""
+    if not source.is_dir():
+        yield source, source.name
+        return
+    yield source, source.name
+    for root, folders, names in os.walk(source):
+        folders.sort()
+        for name in sorted([*folders, *names]):
+            path = Path(root, name)
+            if path != part:
+                yield path, str(Path(source.name, path.relative_to(source)))
+
+
+def to_zst(source: Path, part: Path, preset: str, counter: Counter) -> None:
+    import zstandard
+
+    packer = zstandard.ZstdCompressor(level=LEVELS[preset], threads=-1, write_checksum=True)
+    with part.open("wb") as file, packer.stream_writer(file, closefd=False) as stream:
+        if not source.is_dir():
+            with source.open("rb") as read:
+                while data := read.read(PIECE):
+                    stream.write(data)
+                    counter.count(len(data))
+            return
+        with tarfile.open(fileobj=stream, mode="w|", format=tarfile.PAX_FORMAT) as archive:
+            for path, name in inside(source, part):
+                facts = archive.gettarinfo(str(path), name)
+                if facts is None:
+                    continue  # a socket
+                if facts.isreg():
+                    with path.open("rb") as read:
+                        archive.addfile(facts, Counted(read, counter))  # type: ignore[arg-type]
+                else:
+                    archive.addfile(facts)
+
+
+def to_zip(source: Path, part: Path, preset: str, counter: Counter) -> None:
+    level = 6 if preset == "balanced" else 9
+    with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED, compresslevel=level) as archive:
+        for path, name in inside(source, part):
+            found = path.lstat()
+            facts = zipfile.ZipInfo(name, max(EARLIEST, time.localtime(found.st_mtime)[:6]))
+            facts.external_attr = (found.st_mode & 0xFFFF) << 16
+            facts.compress_type = zipfile.ZIP_DEFLATED
+            if stat.S_ISLNK(found.st_mode):
+                archive.writestr(facts, os.fsencode(path.readlink()))
+            elif stat.S_ISDIR(found.st_mode):
+                facts.filename += "/"
+                archive.writestr(facts, b"")
+            elif stat.S_ISREG(found.st_mode):
+                facts.file_size = found.st_size
+                with path.open("rb") as read, archive.open(facts, "w") as write:
+                    while data := read.read(PIECE):
+                        write.write(data)
+                        counter.count(len(data))
+
+
+def to_7z(source: Path, part: Path, preset: str, counter: Counter) -> None:
+    import py7zr
+
+    level = {"balanced": 6}.get(preset, 9)
+    filters = [{"id": py7zr.FILTER_LZMA2, "preset": level}]
+    with py7zr.SevenZipFile(part, "w", filters=filters, dereference=False) as archive:
+        for path, name in inside(source, part):
+            mode = path.lstat().st_mode
+            if stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISLNK(mode):
+                archive.write(path, name)
+                counter.count(path.lstat().st_size if stat.S_ISREG(mode) else 0)
+
+
+if __name__ == "__main__":
+    main()

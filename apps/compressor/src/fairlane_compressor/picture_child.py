@@ -1,0 +1,218 @@
+"""Encodes pictures, one after the other, in a process of its own.
+
+It is started as a file, imports nothing of ours and is told what to do line by line on its standard
+input. A picture that was made to harm whoever opens it harms this process alone; one that takes too
+long is ended with it.
+"""
+
+import contextlib
+import errno
+import io
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from PIL import Image, ImageMath, ImageOps, ImageStat, features
+
+MOST_PIXELS = 500_000_000
+BLOCK = 8
+SEVERAL = ("webp", "png", "avif", "gif")  # formats that hold pictures that move
+PR_SET_PDEATHSIG = 1
+
+
+class Refused(Exception):
+    """Nothing is wrong with the picture, but this cannot be made of it."""
+
+
+def main() -> None:
+    parent = int(sys.argv[1])
+    die_with(parent)
+    Image.MAX_IMAGE_PIXELS = MOST_PIXELS // 2  # it refuses twice as many
+    with contextlib.suppress(OSError):
+        # If the memory runs out, let it be the picture that goes.
+        Path("/proc/self/oom_score_adj").write_text("1000")
+    for line in sys.stdin:
+        sys.stdout.write(json.dumps(answer(json.loads(line))) + "\n")
+        sys.stdout.flush()
+
+
+def answer(wanted: dict[str, Any]) -> dict[str, Any]:
+    try:
+        if wanted.get("abilities"):
+            return {"abilities": abilities()}
+        return make(wanted)
+    except Refused as error:
+        return {"refused": str(error)}
+    except Image.DecompressionBombError:
+        return {"corrupt": f"it claims to have more than {MOST_PIXELS // 1_000_000} million pixels"}
+    except OSError as error:
+        if error.errno is not None and error.errno != errno.EINVAL:
+            return {"errno": error.errno, "message": str(error), "path": error.filename}
+        return {"corrupt": str(error)}
+    except MemoryError:
+        return {"errno": errno.ENOMEM, "message": "the memory ran out", "path": None}
+    except Exception as error:  # noqa: BLE001 - whatever a decoder raises is about the picture
+        return {"corrupt": f"{type(error).__name__}: {error}"}
+
+
+def abilities() -> list[str]:
+    found = ["jpeg"] * features.check("jpg") + ["png"]
+    found += [name for name in ("webp", "avif") if features.check(name)]
+    with contextlib.suppress(ImportError):
+        import pillow_heif
+
+        found += ["heic"] * bool(pillow_heif.libheif_info()["encoders"])
+    return found
+
+
+def make(wanted: dict[str, Any]) -> dict[str, Any]:
+    if wanted["format"] == "heic" or wanted["source"].lower().endswith((".heic", ".heif")):
+        can_heic()
+    with Image.open(wanted["source"]) as opened:
+        frames = getattr(opened, "n_frames", 1)
+        moves = frames > 1 and opened.format not in ("MPO", "TIFF")
+        if moves and wanted["format"] not in SEVERAL:
+            raise Refused(f"it moves, and {wanted['format']} holds one picture: choose webp")
+        if frames > 1 and opened.format == "TIFF":
+            raise Refused("it has several pages, of which one would be left: choose zst")
+        opened.load()
+        image = fitted(opened, wanted) if not moves else opened
+        data = by_size(image, wanted) if wanted["target_bytes"] else encoded(
+            image, wanted, wanted["quality"], moves=moves
+        )  # fmt: skip
+        score = None
+        if wanted["score"] and not moves:
+            with Image.open(io.BytesIO(data)) as result:
+                score = similarity(opened, result)
+        width, height = image.size
+    Path(wanted["part"]).write_bytes(data)
+    return {"width": width, "height": height, "score": score, "bytes": len(data)}
+
+
+def can_heic() -> None:
+    import pillow_heif
+
+    pillow_heif.register_heif_opener()
+
+
+def fitted(image: Image.Image, wanted: dict[str, Any]) -> Image.Image:
+    """Bring a picture into the size and the colours that its new format can hold."""
+    info = image.info
+    side = wanted["side"]
+    if side is not None and max(image.size) > side:
+        if image.mode == "P":
+            image = image.convert("RGBA" if "transparency" in info else "RGB")
+        shape = [max(1, round(edge * side / max(image.size))) for edge in image.size]
+        image = image.resize((shape[0], shape[1]), Image.Resampling.LANCZOS, reducing_gap=3.0)
+    if wanted["format"] == "png":
+        image = fewer_colours(image, wanted["colours"])
+    elif wanted["format"] == "jpeg":
+        image = opaque(image) if image.mode not in ("L", "RGB", "CMYK") else image
+    elif image.mode not in ("RGB", "RGBA"):
+        has_alpha = image.mode in ("LA", "PA", "La", "RGBa") or "transparency" in info
+        image = image.convert("RGBA" if has_alpha else "RGB")
+    image.info = {name: info[name] for name in ("exif", "icc_profile") if info.get(name)}
+    return image
+
+
+def fewer_colours(image: Image.Image, colours: int | None) -> Image.Image:
+    if colours is None or image.mode not in ("RGB", "RGBA"):
+        return image
+    method = Image.Quantize.FASTOCTREE if image.mode == "RGBA" else Image.Quantize.MEDIANCUT
+    return image.quantize(colours, method=method)
+
+
+def opaque(image: Image.Image) -> Image.Image:
+    """Put what is transparent on white."""
+    if image.mode in ("RGBA", "LA", "PA", "P"):
+        image = image.convert("RGBA")
+        ground = Image.new("RGBA", image.size, "white")
+        return Image.alpha_composite(ground, image).convert("RGB")
+    return image.convert("RGB")
+
+
+def encoded(
+    image: Image.Image, wanted: dict[str, Any], quality: int, *, moves: bool = False
+) -> bytes:
+    options: dict[str, Any] = {
+        name: image.info[name] for name in ("exif", "icc_profile") if image.info.get(name)
+    }
+    if moves:
+        options |= {"save_all": True}
+    match wanted["format"]:
+        case "jpeg":
+            options |= {"quality": quality, "optimize": True, "progressive": True}
+        case "png":
+            options |= {"optimize": True}
+        case "webp":
+            options |= {"quality": quality, "method": 4}
+        case "avif":
+            options |= {"quality": quality, "speed": 6}
+        case "heic":
+            options |= {"quality": quality}
+    buffer = io.BytesIO()
+    name = "HEIF" if wanted["format"] == "heic" else wanted["format"].upper()
+    image.save(buffer, name, **options)
+    return buffer.getvalue()
+
+
+def by_size(image: Image.Image, wanted: dict[str, Any]) -> bytes:
+    """Find the best quality that fits."""
+    if wanted["format"] == "png":
+        raise Refused("a PNG has no quality to give up for a size: choose webp or jpeg")
+    low, high, best = 1, 95, b""
+    while low <= high:
+        quality = (low + high) // 2
+        data = encoded(image, wanted, quality)
+        if len(data) <= wanted["target_bytes"]:
+            low, best = quality + 1, data
+        else:
+            high = quality - 1
+    if not best:
+        raise Refused(
+            f"it cannot be made as small as {wanted['target_bytes']:,} bytes; a smaller preset has "
+            "fewer pixels"
+        )
+    return best
+
+
+def similarity(before: Image.Image, after: Image.Image) -> float:
+    """Return the SSIM of the brightness, over blocks of eight by eight pixels."""
+    x = ImageOps.grayscale(before).convert("F")
+    y = ImageOps.grayscale(after.resize(before.size)).convert("F")
+
+    def mean(image: Any) -> Any:
+        return image.reduce(BLOCK)
+
+    def times(left: Any, right: Any) -> Any:
+        return ImageMath.lambda_eval(lambda a: a["l"] * a["r"], l=left, r=right)
+
+    means = {"x": mean(x), "y": mean(y), "xx": mean(times(x, x)), "yy": mean(times(y, y))}
+    means["xy"] = mean(times(x, y))
+    map = ImageMath.lambda_eval(_ssim, **means)
+    return round(min(1.0, ImageStat.Stat(map).mean[0]), 4)
+
+
+def _ssim(a: dict[str, Any]) -> Any:
+    light, contrast = (0.01 * 255) ** 2, (0.03 * 255) ** 2
+    x, y = a["x"], a["y"]
+    spread = (a["xx"] - x * x) + (a["yy"] - y * y) + contrast
+    alike = (2 * (a["xy"] - x * y) + contrast) * (2 * x * y + light)
+    return alike / (spread * (x * x + y * y + light))
+
+
+def die_with(parent: int) -> None:
+    """End with the process that started this one, also while a picture is being encoded."""
+    with contextlib.suppress(ImportError, OSError, AttributeError):
+        import ctypes
+        import signal
+
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,21 @@
+"""Where the program keeps its own things: in the user's data folder, unless somebody says else."""
+
+import os
+from pathlib import Path
+from typing import Final
+
+VARIABLE: Final = "FAIRLANE_COMPRESS_DATABASE"
+
+
+def data_folder() -> Path:
+    home = os.environ.get("XDG_DATA_HOME")
+    return (Path(home) if home else Path.home() / ".local" / "share") / "fairlane-compress"
+
+
+def database_address() -> str:
+    """Return the address of the database; its folder is made when it is the usual one."""
+    given = os.environ.get(VARIABLE)
+    if given:
+        return given if "://" in given else f"sqlite:///{Path(given).absolute()}"
+    data_folder().mkdir(parents=True, exist_ok=True)
+    return f"sqlite:///{data_folder() / 'jobs.db'}"

@@ -1,0 +1,69 @@
+"""The program: one queue, one task. `fairlane_compressor.program:app` is what is served."""
+
+import os
+from typing import Annotated, Any, Final
+
+from pydantic import Field
+
+from fairlane import Context, Fairlane, Retry, free_space
+from fairlane_compressor.formats import FormatName
+from fairlane_compressor.order import OnExists, Order, Sound, lane_of
+from fairlane_compressor.places import database_address
+from fairlane_compressor.presets import PresetName
+from fairlane_compressor.targets import folder_of, template
+from fairlane_compressor.task import Press
+
+QUEUE: Final = "compress"
+RETRY: Final = Retry(times=3, first_seconds=1, factor=2, cap_seconds=30)
+STALL_SECONDS: Final = 1800.0
+
+
+def build(
+    database: str | None = None, *, recover: int = 1, retry: Retry = RETRY, **more: Any
+) -> Fairlane:
+    """Make the app: everything it knows is in its database.
+
+    `recover` says how often a job that was running when the program died is put back by itself; 0
+    leaves it failed, for somebody to retry. What else is given goes to `Fairlane`.
+    """
+    app = Fairlane(database or database_address(), **more)
+    app.queue(QUEUE, max_concurrent=1, on_conflict="merge")
+    press = Press()
+
+    @app.task(
+        queue=QUEUE,
+        lane=lane_of,
+        retry=retry,
+        recover=recover,
+        outputs=[template],
+        on_output="{on_exists}",
+        preconditions=[free_space(folder_of, at_least=press.estimates.needed)],
+        stall_seconds=STALL_SECONDS,
+    )
+    async def compress(
+        ctx: Context,
+        source: str,
+        preset: PresetName = "balanced",
+        format: FormatName = "auto",
+        quality: Annotated[int, Field(ge=1, le=100)] | None = None,
+        target_bytes: Annotated[int, Field(ge=1)] | None = None,
+        sound: Sound = "encode",
+        folder: str | None = None,
+        on_exists: OnExists = "rename",
+        score: bool = False,
+    ) -> dict[str, Any]:
+        """Make a smaller file of a video, a picture, another file or a folder.
+
+        The source is never changed. Without a `folder` the result is put beside it.
+        """
+        order = Order(
+            source=source, preset=preset, format=format, quality=quality,
+            target_bytes=target_bytes, sound=sound, folder=folder, on_exists=on_exists,
+            score=score,
+        )  # fmt: skip
+        return await press.carry_out(ctx, order)
+
+    return app
+
+
+app = build(recover=int(os.environ.get("FAIRLANE_COMPRESS_RECOVER", "1")))

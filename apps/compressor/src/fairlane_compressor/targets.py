@@ -1,0 +1,65 @@
+"""Where the result of an order goes, and under which name."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from fairlane import Permanent
+from fairlane_compressor.formats import Format, chosen
+from fairlane_compressor.kinds import Kind, by_name, kind_of
+from fairlane_compressor.order import Order
+
+_NAME_BYTES: Final = 240  # of the 255 that file systems take; a number may have to follow
+
+
+def target_of(order: Order, kind: Kind) -> Path:
+    """Return where the result goes: beside the source, or under its own name in the folder."""
+    source, format = order.path, chosen(order.format, kind, order.path.suffix)
+    name = _packed(source, format, kind) if format.kind is Kind.FILE else _encoded(order, format)
+    return (_folder(order) or source.parent) / name
+
+
+def template(values: Mapping[str, Any]) -> str | None:
+    """Say the output of a job for its declaration; None if the job is going to fail anyway."""
+    order = Order.of(values)
+    try:
+        kind = kind_of(order.path)
+    except (OSError, ValueError):
+        kind = by_name(order.path)
+    try:
+        return str(target_of(order, kind))
+    except Permanent:
+        return None  # its attempt says why
+
+
+def folder_of(values: Mapping[str, Any]) -> str:
+    order = Order.of(values)
+    return str(_folder(order) or order.path.parent)
+
+
+def _folder(order: Order) -> Path | None:
+    if order.folder is None:
+        return None
+    folder = Path(os.path.abspath(order.folder))  # noqa: PTH100 - `..` is not to follow links
+    return None if folder == order.path.parent else folder
+
+
+def _packed(source: Path, format: Format, kind: Kind) -> str:
+    archive = ".tar" if kind is Kind.FOLDER and format.name == "zst" else ""
+    return f"{_cut(source.name)}{archive}{format.suffix}"
+
+
+def _encoded(order: Order, format: Format) -> str:
+    source = order.path
+    suffix = format.suffix
+    if suffix == ".mp4" and source.suffix.lower() == ".mkv":
+        suffix = ".mkv"  # it may hold subtitles that only such a file can hold
+    elif suffix == ".jpg" and source.suffix.lower() == ".jpeg":
+        suffix = source.suffix
+    ending = suffix if _folder(order) else f"-{order.preset}{suffix}"
+    return f"{_cut(source.stem)}{ending}"
+
+
+def _cut(name: str) -> str:
+    return os.fsdecode(os.fsencode(name)[: _NAME_BYTES - 20]) if len(name) > 50 else name

@@ -1,0 +1,206 @@
+"""Videos, encoded by ffmpeg: quality or size, progress as ffmpeg tells it, SSIM where wanted."""
+
+import asyncio
+import re
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+
+from fairlane import Context, Permanent
+from fairlane_compressor.ffmpeg import Clip, Ffmpeg, known, look_at, problem, reading, url
+from fairlane_compressor.formats import FORMATS, Format
+from fairlane_compressor.made import Made
+from fairlane_compressor.order import Order
+from fairlane_compressor.pace import Pace
+from fairlane_compressor.troubles import corrupt
+
+_SSIM: Final = re.compile(r"SSIM .*All:([\d.]+)")
+_LEAST_KILOBITS: Final = 20  # below that there is nothing to be seen
+_MOST_TRIES: Final = 4  # to meet a size; each is nearer than the one before
+_READ_SHARE: Final = 0.9  # of the length that a file claims; less of it means that it is damaged
+_SCORE_SHARE: Final = 15.0  # percent of the progress, where a score is wanted
+
+_HELD: Final = {  # which sounds a file may hold as they are
+    ".mp4": {"aac", "mp3", "ac3", "eac3", "opus", "flac", "alac"},
+    ".webm": {"opus", "vorbis"},
+}
+_EXTRA: Final = {
+    "libx264": ["-preset", "medium"],
+    "libx265": ["-preset", "medium", "-tag:v", "hvc1", "-x265-params", "log-level=error"],
+    "libsvtav1": ["-preset", "8"],
+    "libaom-av1": ["-cpu-used", "6", "-row-mt", "1"],
+    "libvpx-vp9": ["-deadline", "good", "-cpu-used", "4", "-row-mt", "1"],
+}
+
+
+class Work(Struct, frozen=True, kw_only=True):
+    """One video on its way through ffmpeg."""
+
+    order: Order
+    clip: Clip
+    ffmpeg: Ffmpeg
+    format: Format
+    encoder: str
+    part: Path
+
+
+async def encode(ctx: Context, order: Order, format: Format, part: Path) -> Made:
+    """Write the video to `part`; raise what is wrong with it otherwise."""
+    ffmpeg = await asyncio.to_thread(known)
+    encoder = ffmpeg.encoder(FORMATS[format.name])
+    clip = await look_at(ctx, ffmpeg, order.path)
+    work = Work(order=order, clip=clip, ffmpeg=ffmpeg, format=format, encoder=encoder, part=part)
+    _check_sound(work)
+    if order.target_bytes is None:
+        await _run(ctx, work, _by_quality(work))
+    else:
+        await _meet(ctx, work, order.target_bytes)
+    score = await _score(ctx, work) if order.score else None
+    result = await look_at(ctx, ffmpeg, part)
+    _check_length(work, result)
+    dropped = clip.subtitles - result.subtitles
+    note = f"{dropped} subtitles were left out: only .mkv holds them" if dropped > 0 else ""
+    return Made(
+        format=format.name, width=result.width, height=result.height, score=score, note=note
+    )
+
+
+def _by_quality(work: Work) -> list[str]:
+    quality = work.order.quality or work.order.amounts.video_quality
+    match work.encoder:
+        case "libx264":
+            return ["-crf", f"{51 - 0.36 * quality:.1f}"]
+        case "libx265":
+            return ["-crf", f"{min(51.0, 55 - 0.36 * quality):.1f}"]
+        case "libvpx-vp9" | "libaom-av1":
+            return ["-crf", f"{63 - 0.4 * quality:.0f}", "-b:v", "0"]
+        case _:
+            return ["-crf", f"{63 - 0.4 * quality:.0f}"]
+
+
+async def _meet(ctx: Context, work: Work, wanted: int) -> None:
+    """Encode to a size. What came out too large is made again with as much less."""
+    seconds = work.clip.seconds
+    if seconds is None:
+        raise Permanent(
+            f"{work.order.path} does not say how long it is, so no size can be aimed at; choose a "
+            "quality or a preset",
+            code="bad_target",
+        )
+    has_sound = bool(work.clip.sounds) and work.order.sound != "remove"
+    sound = work.order.amounts.sound_kilobits if has_sound else 0
+    kilobits = 0.94 * wanted * 8 / 1000 / seconds - sound
+    for number in range(1, _MOST_TRIES + 1):
+        if kilobits < _LEAST_KILOBITS:
+            raise Permanent(
+                f"{wanted:,} bytes are too few for {seconds:.0f} s of video: at least "
+                f"{(_LEAST_KILOBITS + sound) * seconds * 125 / 0.94:,.0f} are needed",
+                code="bad_target",
+            )
+        rate = f"{kilobits:.0f}k"
+        limits = [
+            "-b:v",
+            rate,
+            "-maxrate",
+            f"{1.5 * kilobits:.0f}k",
+            "-bufsize",
+            f"{kilobits:.0f}k",
+        ]
+        limits = ["-b:v", rate] if work.encoder == "libsvtav1" else limits
+        await _run(ctx, work, limits, prefix="" if number == 1 else f"try {number}, ")
+        made = work.part.stat().st_size
+        if made <= wanted:
+            return
+        kilobits *= 0.97 * wanted / made
+    raise Permanent(
+        f"{work.order.path} cannot be made as small as {wanted:,} bytes; {made:,} was the "
+        "smallest: take a smaller preset, which has fewer lines",
+        code="bad_target",
+    )
+
+
+async def _run(ctx: Context, work: Work, amount: list[str], *, prefix: str = "") -> None:
+    share = 100 - _SCORE_SHARE if work.order.score else 100.0
+    pace = Pace(ctx, seconds=work.clip.seconds, share=share, prefix=prefix)
+    done = await ctx.run(
+        [work.ffmpeg.program, *_arguments(work, amount)],
+        on_stdout=pace.line,
+        check=False,
+        grace_seconds=0,  # what it has made is thrown away
+    )
+    if done.returncode != 0:
+        raise problem(
+            done.stderr_tail,
+            source=work.order.path,
+            target=work.part.parent,
+            returncode=done.returncode,
+        )
+
+
+def _arguments(work: Work, amount: list[str]) -> list[str]:
+    arguments = ["-hide_banner", "-nostats", "-loglevel", "error", "-y"]
+    arguments += ["-progress", "pipe:1", "-stats_period", "0.25", *reading(work.order.path)]
+    arguments += ["-map", "0:V:0", *_sound(work), *_subtitles(work)]
+    arguments += ["-vf", _picture(work), "-c:v", work.encoder, *_EXTRA.get(work.encoder, [])]
+    arguments += amount
+    if work.part.suffix == ".mp4":
+        arguments += ["-movflags", "+faststart"]  # plays while it is still being loaded
+    return [*arguments, url(work.part)]
+
+
+def _picture(work: Work) -> str:
+    """Never enlarge, keep the shape, and make both sides even, as most encoders want them."""
+    lines = work.order.amounts.video_lines
+    factor = "1" if lines is None else f"min(1,{lines}/min(iw,ih))"
+    depth = "yuv420p" if work.format.name == "h264" else "yuv420p|yuv420p10le"
+    size = f"scale=w='2*trunc(iw*{factor}/2)':h='2*trunc(ih*{factor}/2)'"
+    return f"{size},format={depth}"
+
+
+def _sound(work: Work) -> list[str]:
+    match work.order.sound:
+        case "remove":
+            return ["-an"]
+        case "keep":
+            return ["-map", "0:a?", "-c:a", "copy"]
+        case _:
+            kilobits = work.order.amounts.sound_kilobits
+            return ["-map", "0:a?", "-c:a", work.format.sound, "-b:a", f"{kilobits}k"]
+
+
+def _check_sound(work: Work) -> None:
+    if work.order.sound != "keep":
+        return
+    held = _HELD.get(work.part.suffix)
+    odd = [sound for sound in work.clip.sounds if held is not None and sound not in held]
+    if odd:
+        raise Permanent(
+            f"the sound of {work.order.path} is {odd[0]}, which a {work.part.suffix} file cannot "
+            "hold as it is; choose to encode it",
+            code="bad_sound",
+        )
+
+
+def _subtitles(work: Work) -> list[str]:
+    return ["-map", "0:s?", "-c:s", "copy"] if work.part.suffix == ".mkv" else []
+
+
+def _check_length(work: Work, result: Clip) -> None:
+    """Refuse a result that is much shorter than its source claims to be: that was damaged."""
+    wanted, made = work.clip.seconds, result.seconds
+    if wanted is not None and wanted > 1 and (made or 0) < _READ_SHARE * wanted - 0.5:
+        raise corrupt(work.order.path, f"only {made or 0:.1f} of its {wanted:.1f} s could be read")
+
+
+async def _score(ctx: Context, work: Work) -> float | None:
+    """Compare what was made with its source, picture by picture, at the size of the source."""
+    ctx.progress(100 - _SCORE_SHARE, "comparing with the source")
+    graph = "[0:v][1:v]scale2ref[a][b];[a]format=yuv420p[c];[b]format=yuv420p[d];[c][d]ssim"
+    compared = await ctx.run(
+        [work.ffmpeg.program, "-hide_banner", "-nostats", *reading(work.part),
+         *reading(work.order.path), "-lavfi", graph, "-an", "-f", "null", "-"],
+        check=False, grace_seconds=0,
+    )  # fmt: skip
+    found = _SSIM.search(compared.stderr_tail)
+    return round(float(found[1]), 4) if found else None
