@@ -195,7 +195,7 @@ class _ContextBase:
 
     @property
     def outputs(self) -> list[Path]:
-        """The final paths of the outputs that the task declared, as they were taken or published."""
+        """The final paths of the declared outputs, as they were taken or, by then, published."""
         return self._publishing.declared
 
     def report(self, **statistics: Any) -> None:

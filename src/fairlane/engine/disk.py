@@ -30,7 +30,7 @@ def shortage(path: str | os.PathLike[str], needed: int) -> str | None:
 
 
 def shortage_message(folder: str | os.PathLike[str], *, needed: int, free: int) -> str:
-    """Say it as people read it: `needs 3.2 GB free in /videos, 1.1 GB is free: 2.1 GB too little`."""
+    """`needs 3.2 GB free in /videos, 1.1 GB is free: 2.1 GB too little`."""
     wanted, there = amount(needed), amount(free)
     if wanted == there:  # rounded to the same; the difference is what matters
         wanted, there = f"{needed:,} bytes", f"{free:,} bytes"

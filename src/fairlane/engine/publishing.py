@@ -10,7 +10,6 @@ import logging
 import os
 import socket
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -120,14 +119,18 @@ class Publishing:
 
     async def open(self, path: str | os.PathLike[str], on_exists: str | None) -> OpenOutput:
         policy = Policy(on_exists) if on_exists is not None else self._policy
-        final = await in_thread(self._take, path, policy)
+        final = await in_thread(self._prepare, path, policy)
         if final in self._earlier:
             self._earlier.discard(final)
             policy = Policy.OVERWRITE
         output = OpenOutput(final, temporary_name(final, self._writer), policy)
-        await in_thread(partial(final.parent.mkdir, parents=True, exist_ok=True))
         await self._remember(output, None)
         return output
+
+    def _prepare(self, path: str | os.PathLike[str], policy: Policy) -> Path:
+        final = self._take(path, policy)
+        final.parent.mkdir(parents=True, exist_ok=True)
+        return final
 
     def _take(self, path: str | os.PathLike[str], policy: Policy) -> Path:
         final = resolve(path)

@@ -22,6 +22,12 @@ from fairlane_compressor.troubles import DiskFull, corrupt, not_made
 _CONTAINERS: Final = (
     "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,flv,asf,ogg,mpegts,mpeg,mpegvideo,m4v,h264,hevc,ivf"
 )
+_PASSING: Final = (
+    ("Permission denied", "permission"),
+    ("Input/output error", "io"),
+    ("Resource temporarily", "busy"),
+    ("Cannot allocate memory", "memory"),
+)
 _ENCODER: Final = re.compile(r"^ [VA][.A-Z]{5} (\S+)", re.MULTILINE)
 _DURATION: Final = re.compile(r"Duration: (\d+):(\d+):([\d.]+)")
 _VIDEO: Final = re.compile(r"Stream #0:.*?: Video: (\w+).*?[ ,](\d{2,5})x(\d{2,5})")
@@ -75,7 +81,7 @@ def find() -> str:
     if on_path is not None:
         return on_path
     try:
-        import imageio_ffmpeg
+        import imageio_ffmpeg  # type: ignore[import-untyped, unused-ignore]
 
         return str(imageio_ffmpeg.get_ffmpeg_exe())
     except (ImportError, RuntimeError):
@@ -142,8 +148,7 @@ def problem(text: str, *, source: Path, target: Path, returncode: int) -> Perman
             f"ffmpeg was ended from outside by signal {-returncode}; the memory may have run out",
             code="encoder_killed",
         )
-    for passing, code in (("Permission denied", "permission"), ("Input/output error", "io"),
-                          ("Resource temporarily", "busy"), ("Cannot allocate memory", "memory")):  # fmt: skip
+    for passing, code in _PASSING:
         if passing in text:
             return Retryable(f"ffmpeg could not read {source} or write: {passing}", code=code)
     if "Stream #0:" in text and "Video:" not in text:

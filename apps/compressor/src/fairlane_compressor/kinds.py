@@ -11,12 +11,13 @@ from typing import Final
 _LOOKED_AT: Final = 512
 _PACKET: Final = 188  # of an MPEG transport stream, each of which begins with the same letter
 
-VIDEO_NAMES: Final = frozenset(
-    ".3gp .avi .flv .m2ts .m4v .mkv .mov .mp4 .mpeg .mpg .mts .ogv .ts .webm .wmv".split()
-)
-PICTURE_NAMES: Final = frozenset(
-    ".avif .bmp .gif .heic .heif .jpeg .jpg .png .tif .tiff .webp".split()
-)
+VIDEO_NAMES: Final = frozenset({
+    ".3gp", ".avi", ".flv", ".m2ts", ".m4v", ".mkv", ".mov", ".mp4", ".mpeg", ".mpg", ".mts",
+    ".ogv", ".ts", ".webm", ".wmv",
+})  # fmt: skip
+PICTURE_NAMES: Final = frozenset({
+    ".avif", ".bmp", ".gif", ".heic", ".heif", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp",
+})  # fmt: skip
 _PICTURE_BRANDS: Final = (b"avif", b"avis", b"heic", b"heix", b"heim", b"heis", b"mif1", b"msf1")
 _SOUND_BRANDS: Final = (b"M4A ", b"M4B ", b"M4P ")
 

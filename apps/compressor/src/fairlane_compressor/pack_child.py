@@ -101,12 +101,12 @@ def to_zst(source: Path, part: Path, preset: str, counter: Counter) -> None:
             return
         with tarfile.open(fileobj=stream, mode="w|", format=tarfile.PAX_FORMAT) as archive:
             for path, name in inside(source, part):
+                if stat.S_ISSOCK(path.lstat().st_mode):
+                    continue
                 facts = archive.gettarinfo(str(path), name)
-                if facts is None:
-                    continue  # a socket
                 if facts.isreg():
                     with path.open("rb") as read:
-                        archive.addfile(facts, Counted(read, counter))  # type: ignore[arg-type]
+                        archive.addfile(facts, Counted(read, counter))
                 else:
                     archive.addfile(facts)
 

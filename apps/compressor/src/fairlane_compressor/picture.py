@@ -14,7 +14,7 @@ import weakref
 from pathlib import Path
 from typing import Any, Final
 
-from fairlane import Context, Permanent, Retryable
+from fairlane import Permanent, Retryable
 from fairlane_compressor import troubles
 from fairlane_compressor.formats import Format
 from fairlane_compressor.made import Made
@@ -24,12 +24,12 @@ _CHILD: Final = str(Path(__file__).with_name("picture_child.py"))
 
 
 class Painter:
-    """The child processes of one app: as many as there are pictures at a time, kept for the next."""
+    """The child processes of one app: one for each picture at a time, kept for the next."""
 
     def __init__(self) -> None:
         self._idle: list[_Child] = []
 
-    async def encode(self, ctx: Context, order: Order, format: Format, part: Path) -> Made:
+    async def encode(self, order: Order, format: Format, part: Path) -> Made:
         """Write the picture to `part`; raise what is wrong with it otherwise."""
         amounts = order.amounts
         answer = await self._ask({
@@ -65,7 +65,8 @@ class _Child:
         with theirs:
             process = subprocess.Popen(  # noqa: S603 - our own file
                 [sys.executable, "-P", _CHILD, str(os.getpid())],
-                stdin=theirs, stdout=theirs, stderr=subprocess.DEVNULL, start_new_session=True,
+                stdin=theirs.fileno(), stdout=theirs.fileno(), stderr=subprocess.DEVNULL,
+                start_new_session=True,
             )  # fmt: skip
         ours.setblocking(False)
         self._socket = ours

@@ -58,7 +58,7 @@ def answer(wanted: dict[str, Any]) -> dict[str, Any]:
 
 
 def abilities() -> list[str]:
-    found = ["jpeg"] * features.check("jpg") + ["png"]
+    found = ["jpeg", "png"] if features.check("jpg") else ["png"]
     found += [name for name in ("webp", "avif") if features.check(name)]
     with contextlib.suppress(ImportError):
         import pillow_heif

@@ -16,6 +16,11 @@ def database_address() -> str:
     """Return the address of the database; its folder is made when it is the usual one."""
     given = os.environ.get(VARIABLE)
     if given:
-        return given if "://" in given else f"sqlite:///{Path(given).absolute()}"
+        return address_of(given)
     data_folder().mkdir(parents=True, exist_ok=True)
     return f"sqlite:///{data_folder() / 'jobs.db'}"
+
+
+def address_of(text: str) -> str:
+    """Read an address, or the path of a file, which is what most people have."""
+    return text if "://" in text else f"sqlite:///{Path(text).absolute()}"

@@ -37,7 +37,9 @@ class Press:
 
     async def _compress(self, ctx: Context, order: Order) -> dict[str, Any]:
         began = time.monotonic()
-        kind, before = await asyncio.to_thread(self._looked_at, order.path)
+        kind, before = self._looked_at(
+            order.path
+        )  # whose disk has just been asked how much is free
         format = chosen(order.format, kind, order.path.suffix)
         target = target_of(order, kind)
         if ctx.outputs and ctx.outputs[0].suffix == target.suffix:
@@ -73,7 +75,7 @@ class Press:
         try:
             async with ctx.output(target, kind=str(kind)) as part:
                 made = await self._encoded(ctx, order, kind, format, part, before)
-                if order.format == "auto" and part.stat().st_size >= before:
+                if order.format == "auto" and _size(part) >= before:
                     raise NotSmaller
         except NotSmaller:
             if target.parent != order.path.parent and target.suffix == order.path.suffix:
@@ -87,15 +89,24 @@ class Press:
         self, ctx: Context, order: Order, kind: Kind, format: Format, part: Path, before: int
     ) -> Made:
         try:
-            part.touch()  # where nothing can be written, the system says so better than an encoder
+            _begin(part)
             if format.kind is Kind.FILE:
                 return await pack.encode(ctx, order, format, part, size=before)
             if kind is Kind.VIDEO:
                 return await video.encode(ctx, order, format, part)
-            return await self.painter.encode(ctx, order, format, part)
+            return await self.painter.encode(order, format, part)
         except troubles.DiskFull:
-            self.estimates.learn(order.path, written=part.stat().st_size)
+            self.estimates.learn(order.path, written=_size(part))
             raise
+
+
+def _begin(part: Path) -> None:
+    """Make the file: where nothing can be written, the system says so better than an encoder."""
+    part.touch()
+
+
+def _size(part: Path) -> int:
+    return part.stat().st_size
 
 
 def _published(ctx: Context, target: Path) -> Path | None:

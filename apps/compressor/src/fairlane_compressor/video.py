@@ -17,6 +17,7 @@ from fairlane_compressor.troubles import corrupt
 
 _SSIM: Final = re.compile(r"SSIM .*All:([\d.]+)")
 _LEAST_KILOBITS: Final = 20  # below that there is nothing to be seen
+_SHARE: Final = 0.94  # of a size that pictures and sound may take; the container has the rest
 _MOST_TRIES: Final = 4  # to meet a size; each is nearer than the one before
 _READ_SHARE: Final = 0.9  # of the length that a file claims; less of it means that it is damaged
 _SCORE_SHARE: Final = 15.0  # percent of the progress, where a score is wanted
@@ -43,6 +44,7 @@ class Work(Struct, frozen=True, kw_only=True):
     format: Format
     encoder: str
     part: Path
+    sound_kilobits: int
 
 
 async def encode(ctx: Context, order: Order, format: Format, part: Path) -> Made:
@@ -50,7 +52,10 @@ async def encode(ctx: Context, order: Order, format: Format, part: Path) -> Made
     ffmpeg = await asyncio.to_thread(known)
     encoder = ffmpeg.encoder(FORMATS[format.name])
     clip = await look_at(ctx, ffmpeg, order.path)
-    work = Work(order=order, clip=clip, ffmpeg=ffmpeg, format=format, encoder=encoder, part=part)
+    work = Work(
+        order=order, clip=clip, ffmpeg=ffmpeg, format=format, encoder=encoder, part=part,
+        sound_kilobits=_sound_kilobits(order, clip),
+    )  # fmt: skip
     _check_sound(work)
     if order.target_bytes is None:
         await _run(ctx, work, _by_quality(work))
@@ -88,16 +93,15 @@ async def _meet(ctx: Context, work: Work, wanted: int) -> None:
             "quality or a preset",
             code="bad_target",
         )
-    has_sound = bool(work.clip.sounds) and work.order.sound != "remove"
-    sound = work.order.amounts.sound_kilobits if has_sound else 0
-    kilobits = 0.94 * wanted * 8 / 1000 / seconds - sound
+    kilobits = _SHARE * _kilobits(wanted, seconds) - work.sound_kilobits
+    if kilobits < _LEAST_KILOBITS:
+        least = (_LEAST_KILOBITS + work.sound_kilobits) * seconds * 125 / _SHARE
+        raise Permanent(
+            f"{wanted:,} bytes are too few for {seconds:.0f} s of video: at least {least:,.0f} are "
+            "needed",
+            code="bad_target",
+        )
     for number in range(1, _MOST_TRIES + 1):
-        if kilobits < _LEAST_KILOBITS:
-            raise Permanent(
-                f"{wanted:,} bytes are too few for {seconds:.0f} s of video: at least "
-                f"{(_LEAST_KILOBITS + sound) * seconds * 125 / 0.94:,.0f} are needed",
-                code="bad_target",
-            )
         rate = f"{kilobits:.0f}k"
         limits = [
             "-b:v",
@@ -112,12 +116,26 @@ async def _meet(ctx: Context, work: Work, wanted: int) -> None:
         made = work.part.stat().st_size
         if made <= wanted:
             return
-        kilobits *= 0.97 * wanted / made
+        kilobits = max(1.0, kilobits * 0.97 * wanted / made)
     raise Permanent(
         f"{work.order.path} cannot be made as small as {wanted:,} bytes; {made:,} was the "
         "smallest: take a smaller preset, which has fewer lines",
         code="bad_target",
     )
+
+
+def _kilobits(size: int, seconds: float) -> float:
+    return size * 8 / 1000 / seconds
+
+
+def _sound_kilobits(order: Order, clip: Clip) -> int:
+    """Say how much the sound may take: what the preset says, and a quarter of a size at most."""
+    if not clip.sounds or order.sound == "remove":
+        return 0
+    usual = order.amounts.sound_kilobits
+    if order.target_bytes is None or clip.seconds is None:
+        return usual
+    return min(usual, max(_LEAST_KILOBITS, int(_kilobits(order.target_bytes, clip.seconds) / 4)))
 
 
 async def _run(ctx: Context, work: Work, amount: list[str], *, prefix: str = "") -> None:
@@ -165,8 +183,8 @@ def _sound(work: Work) -> list[str]:
         case "keep":
             return ["-map", "0:a?", "-c:a", "copy"]
         case _:
-            kilobits = work.order.amounts.sound_kilobits
-            return ["-map", "0:a?", "-c:a", work.format.sound, "-b:a", f"{kilobits}k"]
+            rate = f"{work.sound_kilobits}k"
+            return ["-map", "0:a?", "-c:a", work.format.sound, "-b:a", rate]
 
 
 def _check_sound(work: Work) -> None:

@@ -1,0 +1,112 @@
+"""What is shown in a terminal while files are compressed, and at the end."""
+
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, TaskID, TextColumn
+from rich.table import Table
+
+from fairlane import EventView, JobView
+from fairlane_compressor.sizes import shown
+
+
+class Bars:
+    """One bar for all, one for what runs now."""
+
+    def __init__(self, console: Console, total: int) -> None:
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            TextColumn("{task.percentage:>3.0f} %"),
+            TextColumn("{task.fields[words]}"),
+            console=console,
+            transient=True,
+        )
+        self._all = self._progress.add_task("all", total=total, words=f"0 of {total}")
+        self._rows: dict[str, TaskID] = {}
+        self._total = total
+        self._ended = 0
+
+    def __enter__(self) -> "Bars":
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()
+
+    def event(self, event: EventView, view: JobView | None) -> None:
+        job = str(event.job)
+        match event.type:
+            case "job_progress":
+                told = event.data.get("progress") or {}
+                self._row(job, view)
+                self._progress.update(
+                    self._rows[job],
+                    completed=told.get("percent") or 0,
+                    words=told.get("message", ""),
+                )
+            case "job_state_changed" if event.data["state"] in ("running", "retrying", "blocked"):
+                self._row(job, view)
+                words = why(view) if view is not None and view.state == "blocked" else ""
+                self._progress.update(self._rows[job], completed=0, words=escape(plain(words)))
+            case "job_state_changed" if job in self._rows:
+                self._progress.remove_task(self._rows.pop(job))
+
+    def ended(self, _: JobView) -> None:
+        self._ended += 1
+        words = f"{self._ended} of {self._total}"
+        self._progress.update(self._all, completed=self._ended, words=words)
+
+    def _row(self, job: str, view: JobView | None) -> None:
+        if job not in self._rows:
+            name = Path(view.params["source"]).name if view is not None else job
+            self._rows[job] = self._progress.add_task(escape(plain(name)), total=100, words="")
+
+
+def plain(name: str) -> str:
+    """Write a name on one line, whatever is in it."""
+    return "".join(letter if letter.isprintable() else "�" for letter in name)
+
+
+def summary(views: list[JobView], console: Console) -> None:
+    """Print what came of each, and of all."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("file", overflow="fold")
+    for name in ("before", "after", "saved"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("where", overflow="fold")
+    for view in views:
+        table.add_row(*_row(view))
+    results = [view.result for view in views if view.state == "completed"]
+    if len(results) > 1:
+        before = sum(result["before_bytes"] for result in results)
+        after = sum(result["after_bytes"] for result in results)
+        table.add_section()
+        table.add_row("all", shown(before), shown(after), _share(before, after), "")
+    console.print(table)
+
+
+def _row(view: JobView) -> tuple[str, str, str, str, str]:
+    name = escape(plain(Path(view.params["source"]).name))
+    result: dict[str, Any] = view.result or {}
+    if view.state != "completed":
+        return name, "", "", view.state, escape(plain(why(view)))
+    before, after = result["before_bytes"], result["after_bytes"]
+    where = "not smaller: the original is as good"
+    if result["kept"] == "result":
+        where = plain(result["output"] or "")
+    elif result["output"]:
+        where = f"{plain(result['output'])} (a copy: it did not get smaller)"
+    return name, shown(before), shown(after), _share(before, after), escape(where)
+
+
+def why(view: JobView) -> str:
+    if view.error is not None:
+        return view.error.message
+    return view.waiting_for[0].message if view.waiting_for else ""
+
+
+def _share(before: int, after: int) -> str:
+    return f"{100 * (before - after) / before:.0f} %" if before else ""

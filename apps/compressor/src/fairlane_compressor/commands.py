@@ -1,0 +1,169 @@
+"""`fairlane-compress`: compress what is named, or steer what is being compressed."""
+
+import asyncio
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from typer.core import TyperGroup
+
+from fairlane import Fairlane, FairlaneError, Priority
+from fairlane_compressor import ffmpeg, savings, sizes
+from fairlane_compressor.formats import FORMATS
+from fairlane_compressor.gathering import gather
+from fairlane_compressor.kinds import Kind
+from fairlane_compressor.order import OnExists, Order, Sound
+from fairlane_compressor.picture import Painter
+from fairlane_compressor.places import address_of
+from fairlane_compressor.presets import PRESETS, PresetName
+from fairlane_compressor.program import app, build
+from fairlane_compressor.session import FAILED, Session
+
+NAME: Final = "fairlane-compress"
+VERB: Final = "compress"
+PANEL: Final = "Compress"
+
+Json = Annotated[bool, typer.Option("--json", help="print the jobs as JSON")]
+Database = Annotated[str | None, typer.Option(help="another database than the usual one")]
+
+commands = app.commands()
+
+
+class PathsOrVerbs(TyperGroup):
+    """Takes what is no verb for paths to be compressed."""
+
+    # Typer has a Click of its own, whose names are not for us.
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        own = {name for option in self.get_params(ctx) for name in option.opts}
+        if args and args[0] not in self.commands and args[0] not in own:
+            args = [VERB, *args]
+        return super().parse_args(ctx, args)
+
+
+@commands.callback(cls=PathsOrVerbs)
+def about() -> None:
+    """Make videos, pictures, files and folders smaller, one at a time, and lose none.
+
+    `fairlane-compress video.mp4 photos/ --preset small` compresses at once. The sources stay as
+    they are. `fairlane-compress serve` opens a page for it.
+    """
+
+
+@commands.command(name=VERB, rich_help_panel=PANEL)
+def compress(
+    paths: Annotated[list[Path], typer.Argument(help="files, and folders of pictures and videos")],
+    preset: Annotated[PresetName, typer.Option(help="how small")] = "balanced",
+    format: Annotated[
+        list[str] | None,
+        typer.Option(help="for files of its kind; zst, 7z and zip pack a folder as it is"),
+    ] = None,
+    quality: Annotated[int | None, typer.Option(min=1, max=100)] = None,
+    size: Annotated[str | None, typer.Option(help="of each result at most, e.g. 25MB")] = None,
+    sound: Annotated[Sound, typer.Option(help="of videos")] = "encode",
+    to: Annotated[Path | None, typer.Option(help="the folder for the results")] = None,
+    on_exists: Annotated[OnExists, typer.Option(help="what to do where a file is")] = "rename",
+    score: Annotated[bool, typer.Option("--score", help="compare with the source (SSIM)")] = False,
+    priority: Annotated[Literal["high", "normal", "low"], typer.Option()] = "normal",
+    as_json: Json = False,
+    database: Database = None,
+) -> None:
+    """Compress files, and what is in folders; wait for the end. The verb can be left out."""
+    wishes = Order(
+        source="", preset=preset, quality=quality, target_bytes=_bytes(size), sound=sound,
+        folder=None if to is None else str(to.absolute()), on_exists=on_exists, score=score,
+    )  # fmt: skip
+    found = gather(paths, wishes, _formats(format))
+    session = Session(_app(database), name=NAME, as_json=as_json)
+    _carry_out(session.compress(found, Priority[priority.upper()]))
+
+
+@commands.command(name="continue", rich_help_panel=PANEL)
+def go_on(as_json: Json = False, database: Database = None) -> None:
+    """Go on with what was stopped by Ctrl-C, and with whatever else waits."""
+    _carry_out(Session(_app(database), name=NAME, as_json=as_json).go_on())
+
+
+@commands.command(name="savings", rich_help_panel=PANEL)
+def show_savings(database: Database = None) -> None:
+    """Draw what was saved over time."""
+    console = Console(highlight=False)
+
+    async def draw() -> int:
+        parts = max(20, min(100, console.width - 12))
+        async with build(None if database is None else address_of(database), work=False) as looker:
+            found = await savings.read(looker, parts=parts)
+        if found is None:
+            console.print("nothing was compressed yet")
+        else:
+            savings.plot(found, console)
+        return 0
+
+    _carry_out(draw())
+
+
+@commands.command(rich_help_panel=PANEL)
+def presets() -> None:
+    """List the presets."""
+    table = Table("PRESET", "WHAT IT IS FOR", box=None, pad_edge=False)
+    for name, preset in PRESETS.items():
+        table.add_row(name, preset.title)
+    Console(highlight=False).print(table)
+
+
+@commands.command(rich_help_panel=PANEL)
+def formats() -> None:
+    """List what this machine can make."""
+
+    async def show() -> int:
+        table = Table("FORMAT", "OF", "WHAT IT IS", box=None, pad_edge=False)
+        there = set(await Painter().abilities())
+        try:
+            program = ffmpeg.known()
+        except FairlaneError as error:
+            typer.echo(str(error), err=True)
+        else:
+            there |= {format.name for format in program.formats()}
+        for name, format in FORMATS.items():
+            if name in there or format.kind is Kind.FILE:
+                of = "files and folders" if format.kind is Kind.FILE else f"{format.kind}s"
+                table.add_row(name, of, format.title)
+        Console(highlight=False).print(table)
+        return 0
+
+    _carry_out(show())
+
+
+def _app(database: str | None) -> Fairlane:
+    return app if database is None else build(address_of(database))
+
+
+def _formats(names: list[str] | None) -> list[str]:
+    for name in names or []:
+        if name not in FORMATS and name != "auto":
+            known = ", ".join(FORMATS)
+            raise typer.BadParameter(f"{name!r} is none of {known}", param_hint="--format")
+    return [name for name in names or [] if name != "auto"]
+
+
+def _bytes(size: str | None) -> int | None:
+    try:
+        return None if size is None else sizes.parsed(size)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--size") from None
+
+
+def _carry_out(running: Coroutine[Any, Any, int]) -> None:
+    try:
+        code = asyncio.run(running)
+    except FairlaneError as error:
+        typer.echo(f"{NAME}: {error}", err=True)
+        code = FAILED
+    if code:
+        raise typer.Exit(code)
+
+
+def main() -> None:
+    commands(prog_name=NAME)

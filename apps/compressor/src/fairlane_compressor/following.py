@@ -1,0 +1,68 @@
+"""Compress from a terminal: submit, follow, and say what came of it.
+
+If another process leads on the database (a server, or another terminal), it does the work and this
+one only looks on; should that one go away, this one takes over.
+"""
+
+import asyncio
+import signal
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from fairlane import Conflict, EventView, Fairlane, Job, JobView
+
+Heard = Callable[[EventView, JobView | None], None]
+Ended = Callable[[JobView], None]
+
+
+class Followed(Struct):
+    views: list[JobView]
+    interrupted: bool
+
+
+async def follow(
+    app: Fairlane, jobs: Sequence[Job[Any]], *, after: int, heard: Heard, ended: Ended
+) -> Followed:
+    """Return once all of these jobs have ended; Ctrl-C cancels those that have not."""
+    ids = list(dict.fromkeys(job.id for job in jobs))
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop.set)
+    looking = asyncio.create_task(_look_on(app, set(ids), after, heard))
+    waiting = [asyncio.create_task(_ended(app, id, ended)) for id in ids]
+    stopping = asyncio.create_task(stop.wait())
+    everything = asyncio.gather(*waiting)
+    either: list[asyncio.Future[Any]] = [everything, stopping]
+    try:
+        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        if stop.is_set():
+            for id in reversed(ids):  # from the end, so that none starts that is about to end
+                try:
+                    await app.job(id).cancel()
+                except Conflict:
+                    continue  # it has ended
+        return Followed(await everything, stop.is_set())
+    finally:
+        for task in (looking, stopping):
+            task.cancel()
+        await asyncio.gather(looking, stopping, return_exceptions=True)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(number)
+
+
+async def _ended(app: Fairlane, id: str, ended: Ended) -> JobView:
+    view = await app.wait_for(id)
+    ended(view)
+    return view
+
+
+async def _look_on(app: Fairlane, ids: set[str], after: int, heard: Heard) -> None:
+    views: dict[str, JobView] = {}
+    async for event in app.events(after=after, queue="compress"):
+        if event.job in ids and event.job is not None:
+            if event.job not in views or event.data.get("state") == "blocked":
+                views[event.job] = await app.show(event.job)
+            heard(event, views[event.job])

@@ -1,0 +1,73 @@
+"""From what somebody names in a terminal to orders: files, and what is in folders."""
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from fairlane_compressor.formats import FORMATS
+from fairlane_compressor.kinds import Kind, by_name, kind_of
+from fairlane_compressor.order import Order
+
+
+class Gathered(Struct):
+    orders: list[Order]
+    left_alone: int  # files in folders that are neither a video nor a picture
+    problems: list[str]
+
+
+def gather(paths: Iterable[Path], wishes: Order, formats: Sequence[str]) -> Gathered:
+    """Make an order of each file, and of each video and picture in a folder.
+
+    Of the formats each file takes the one for its kind. A format that packs takes a folder as it
+    is. What is found in `photos/` goes to `photos-small/`, in the same folders.
+    """
+    found = Gathered([], 0, [])
+    for path in map(_absolute, paths):
+        try:
+            kind = kind_of(path)
+            str(path).encode()
+        except OSError as error:
+            found.problems.append(f"{path}: {os.strerror(error.errno or 0).lower()}")
+            continue
+        except UnicodeEncodeError:
+            name = str(path).encode(errors="backslashreplace").decode()
+            found.problems.append(f"{name}: its name is not UTF-8 text; rename it")
+            continue
+        format = _format_for(kind, formats)
+        if kind is Kind.FOLDER and format == "auto":
+            _walk(path, wishes, formats, found)
+        else:
+            found.orders.append(_order(wishes, path, format))
+    return found
+
+
+def _walk(top: Path, wishes: Order, formats: Sequence[str], found: Gathered) -> None:
+    goal = Path(wishes.folder) if wishes.folder else top.with_name(f"{top.name}-{wishes.preset}")
+    for root, folders, names in os.walk(top):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(names):
+            path = Path(root, name)
+            kind = by_name(path)  # of thousands; its content is looked at when its turn comes
+            if name.startswith(".") or kind is Kind.FILE or path.is_symlink():
+                found.left_alone += 1
+                continue
+            folder = goal / path.parent.relative_to(top)
+            order = _order(wishes, path, _format_for(kind, formats))
+            found.orders.append(msgspec.structs.replace(order, folder=str(folder)))
+
+
+def _order(wishes: Order, path: Path, format: str) -> Order:
+    return msgspec.structs.replace(wishes, source=str(path), format=format)
+
+
+def _format_for(kind: Kind, formats: Sequence[str]) -> str:
+    packs = [name for name in formats if FORMATS[name].kind is Kind.FILE]
+    fitting = [name for name in formats if FORMATS[name].kind is kind]
+    return (fitting or packs or ["auto"])[0]
+
+
+def _absolute(path: Path) -> Path:
+    return Path(os.path.abspath(path))  # noqa: PTH100 - `..` is not to follow links
