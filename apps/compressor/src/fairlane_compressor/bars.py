@@ -1,7 +1,7 @@
 """What is shown in a terminal while files are compressed, and at the end."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from rich.console import Console
 from rich.markup import escape
@@ -10,6 +10,8 @@ from rich.table import Table
 
 from fairlane import EventView, JobView
 from fairlane_compressor.sizes import shown
+
+_MOST_ROWS: Final = 30
 
 
 class Bars:
@@ -77,8 +79,13 @@ def summary(views: list[JobView], console: Console) -> None:
     for name in ("before", "after", "saved"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("where", overflow="fold")
-    for view in views:
+    # Of very many, what went wrong is shown, and the last ones.
+    bad = [view for view in views if view.state != "completed"]
+    good = [view for view in views if view.state == "completed"]
+    for view in [*good[-_MOST_ROWS:], *bad]:
         table.add_row(*_row(view))
+    if len(good) > _MOST_ROWS:
+        table.add_row(f"… and {len(good) - _MOST_ROWS} more", "", "", "", "")
     results = [view.result for view in views if view.state == "completed"]
     if len(results) > 1:
         before = sum(result["before_bytes"] for result in results)
@@ -96,10 +103,16 @@ def _row(view: JobView) -> tuple[str, str, str, str, str]:
     before, after = result["before_bytes"], result["after_bytes"]
     where = "not smaller: the original is as good"
     if result["kept"] == "result":
-        where = plain(result["output"] or "")
+        where = _near(result["output"])
     elif result["output"]:
-        where = f"{plain(result['output'])} (a copy: it did not get smaller)"
+        where = f"{_near(result['output'])} (a copy: it did not get smaller)"
     return name, shown(before), shown(after), _share(before, after), escape(where)
+
+
+def _near(path: str) -> str:
+    """Write a path as it is seen from here, if it is below."""
+    here = Path.cwd()
+    return plain(str(Path(path).relative_to(here) if Path(path).is_relative_to(here) else path))
 
 
 def why(view: JobView) -> str:

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from fairlane_compressor.formats import FORMATS
 from fairlane_compressor.kinds import Kind, by_name, kind_of
-from fairlane_compressor.order import Order
+from fairlane_compressor.order import Order, absolute
 
 
 class Gathered(Struct):
@@ -25,7 +25,7 @@ def gather(paths: Iterable[Path], wishes: Order, formats: Sequence[str]) -> Gath
     is. What is found in `photos/` goes to `photos-small/`, in the same folders.
     """
     found = Gathered([], 0, [])
-    for path in map(_absolute, paths):
+    for path in (Path(absolute(str(path))) for path in paths):
         try:
             kind = kind_of(path)
             str(path).encode()
@@ -67,7 +67,3 @@ def _format_for(kind: Kind, formats: Sequence[str]) -> str:
     packs = [name for name in formats if FORMATS[name].kind is Kind.FILE]
     fitting = [name for name in formats if FORMATS[name].kind is kind]
     return (fitting or packs or ["auto"])[0]
-
-
-def _absolute(path: Path) -> Path:
-    return Path(os.path.abspath(path))  # noqa: PTH100 - `..` is not to follow links

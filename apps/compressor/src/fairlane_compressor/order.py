@@ -4,13 +4,21 @@ import hashlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import msgspec
 from msgspec import Struct
+from pydantic import AfterValidator
 
 from fairlane_compressor.presets import PRESETS, Preset
 
+
+def absolute(path: str) -> str:
+    """Return the path from the root, so that a name is never taken for an option."""
+    return os.path.abspath(path)  # noqa: PTH100 - `..` is not to follow links
+
+
+Place = Annotated[str, AfterValidator(absolute)]
 Sound = Literal["encode", "keep", "remove"]
 OnExists = Literal["rename", "overwrite", "skip", "wait"]
 
@@ -34,8 +42,7 @@ class Order(Struct, frozen=True, kw_only=True):
 
     @property
     def path(self) -> Path:
-        """Where the source is; always absolute, so that no name is taken for an option."""
-        return Path(os.path.abspath(self.source))  # noqa: PTH100 - `..` is not to follow links
+        return Path(absolute(self.source))
 
     @property
     def amounts(self) -> Preset:
@@ -45,6 +52,5 @@ class Order(Struct, frozen=True, kw_only=True):
 def lane_of(values: Mapping[str, Any]) -> str:
     """Name a lane that equal orders share and no others: they become one job."""
     order = Order.of(values)
-    text = msgspec.json.encode(msgspec.structs.replace(order, source=str(order.path)))
-    digest = hashlib.blake2b(text, digest_size=6).hexdigest()
+    digest = hashlib.blake2b(msgspec.json.encode(order), digest_size=6).hexdigest()
     return f"{order.path.name[:100]} {digest}"

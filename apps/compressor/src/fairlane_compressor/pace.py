@@ -37,8 +37,8 @@ class Pace:
         words.append(f"{size / 1e6:.1f} MB so far")
         self._ctx.report(**figures)
         if self._seconds is not None:
-            percent = self._share * min(1.0, done / self._seconds)
-            self._ctx.progress(percent, self._prefix + ", ".join(words))
+            part = 1.0 if self._told["progress"] == "end" else min(1.0, done / self._seconds)
+            self._ctx.progress(self._share * part, self._prefix + ", ".join(words))
 
 
 def _number(text: str | None) -> float:

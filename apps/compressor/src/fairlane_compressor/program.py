@@ -7,7 +7,7 @@ from pydantic import Field
 
 from fairlane import Context, Fairlane, Retry, free_space
 from fairlane_compressor.formats import FormatName
-from fairlane_compressor.order import OnExists, Order, Sound, lane_of
+from fairlane_compressor.order import OnExists, Order, Place, Sound, lane_of
 from fairlane_compressor.places import database_address
 from fairlane_compressor.presets import PresetName
 from fairlane_compressor.targets import folder_of, template
@@ -42,13 +42,13 @@ def build(
     )
     async def compress(
         ctx: Context,
-        source: str,
+        source: Place,
         preset: PresetName = "balanced",
         format: FormatName = "auto",
         quality: Annotated[int, Field(ge=1, le=100)] | None = None,
         target_bytes: Annotated[int, Field(ge=1)] | None = None,
         sound: Sound = "encode",
-        folder: str | None = None,
+        folder: Place | None = None,
         on_exists: OnExists = "rename",
         score: bool = False,
     ) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any, Final
 from fairlane import Permanent
 from fairlane_compressor.formats import Format, chosen
 from fairlane_compressor.kinds import Kind, by_name, kind_of
-from fairlane_compressor.order import Order
+from fairlane_compressor.order import Order, absolute
 
 _NAME_BYTES: Final = 240  # of the 255 that file systems take; a number may have to follow
 
@@ -41,7 +41,7 @@ def folder_of(values: Mapping[str, Any]) -> str:
 def _folder(order: Order) -> Path | None:
     if order.folder is None:
         return None
-    folder = Path(os.path.abspath(order.folder))  # noqa: PTH100 - `..` is not to follow links
+    folder = Path(absolute(order.folder))
     return None if folder == order.path.parent else folder
 
 

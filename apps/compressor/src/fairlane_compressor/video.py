@@ -61,9 +61,9 @@ async def encode(ctx: Context, order: Order, format: Format, part: Path) -> Made
         await _run(ctx, work, _by_quality(work))
     else:
         await _meet(ctx, work, order.target_bytes)
-    score = await _score(ctx, work) if order.score else None
     result = await look_at(ctx, ffmpeg, part)
     _check_length(work, result)
+    score = await _score(ctx, work, result) if order.score else None
     dropped = clip.subtitles - result.subtitles
     note = f"{dropped} subtitles were left out: only .mkv holds them" if dropped > 0 else ""
     return Made(
@@ -211,10 +211,18 @@ def _check_length(work: Work, result: Clip) -> None:
         raise corrupt(work.order.path, f"only {made or 0:.1f} of its {wanted:.1f} s could be read")
 
 
-async def _score(ctx: Context, work: Work) -> float | None:
-    """Compare what was made with its source, picture by picture, at the size of the source."""
+async def _score(ctx: Context, work: Work, result: Clip) -> float | None:
+    """Compare what was made with its source, picture by picture, at the size of the source.
+
+    ffmpeg could find that size by itself (scale2ref), but in version 7.0 it sometimes compares
+    nothing then.
+    """
     ctx.progress(100 - _SCORE_SHARE, "comparing with the source")
-    graph = "[0:v][1:v]scale2ref[a][b];[a]format=yuv420p[c];[b]format=yuv420p[d];[c][d]ssim"
+    width, height = work.clip.width, work.clip.height
+    if (width > height) != (result.width > result.height):  # it was turned, as phones want it
+        width, height = height, width
+    same = f"scale={width}:{height},format=yuv420p"
+    graph = f"[0:V]{same}[a];[1:V]{same}[b];[a][b]ssim"
     compared = await ctx.run(
         [work.ffmpeg.program, "-hide_banner", "-nostats", *reading(work.part),
          *reading(work.order.path), "-lavfi", graph, "-an", "-f", "null", "-"],

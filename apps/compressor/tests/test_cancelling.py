@@ -1,0 +1,103 @@
+"""A cancelled job stops what it started, and leaves nothing behind."""
+
+import os
+from pathlib import Path
+
+from apps.compressor.tests.clips import Moody, clip, photo, tidy
+from fairlane import Fairlane
+from tests.support.eventually import eventually
+
+
+def has_begun(folder: Path) -> bool:
+    return any(part.stat().st_size for part in folder.glob(".*.part*"))
+
+
+def children(word: str) -> list[int]:
+    """The processes below this one that were started with this word."""
+    found, parents = [], {}
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            try:
+                parents[int(folder.name)] = int(
+                    (folder / "stat").read_text().rpartition(")")[2].split()[1]
+                )
+                if word.encode() in (folder / "cmdline").read_bytes():
+                    found.append(int(folder.name))
+            except OSError:
+                continue
+    return [pid for pid in found if os.getpid() in ancestry(pid, parents)]
+
+
+def ancestry(pid: int, parents: dict[int, int]) -> list[int]:
+    above = []
+    while pid := parents.get(pid, 0):
+        above.append(pid)
+    return above
+
+
+async def test_a_cancelled_video_takes_ffmpeg_along(
+    app: Fairlane, files: Path, moody: Moody
+) -> None:
+    source = clip(files / "a.mp4", seconds=20)
+    moody.be("slow")
+    async with app:
+        job = await app.tasks["compress"].submit(source=str(source))
+        await eventually(lambda: has_begun(files), what="the first bytes")
+        await job.cancel()
+        view = await app.wait_for(job.id)
+
+        assert view.state == "cancelled"
+        assert not moody.is_running()  # whoever hears that it has ended can rely on that
+        assert tidy(files) == ["a.mp4"]
+        moody.be_well()
+        await job.retry()
+        assert (await job.wait())["kept"] == "result"
+
+
+async def test_a_cancelled_picture_ends_at_once_and_the_next_one_is_encoded(
+    app: Fairlane, files: Path
+) -> None:
+    source = photo(files / "a.jpg", size=(2400, 1800))
+    compress = app.tasks["compress"]
+    others = set(children("picture_child.py"))  # of other tests
+    async with app:
+        job = await compress.submit(source=str(source), format="avif", quality=90)
+        await eventually(lambda: set(children("picture_child.py")) - others)
+        (child,) = set(children("picture_child.py")) - others
+        await job.cancel()
+
+        assert (await app.wait_for(job.id)).state == "cancelled"
+        assert tidy(files) == ["a.jpg"]
+        assert child not in children("picture_child.py")
+        next = await compress.submit(source=str(photo(files / "b.jpg")))
+        assert (await next.wait())["kept"] == "result"
+
+
+async def test_a_process_that_dies_of_a_picture_takes_nothing_along(
+    app: Fairlane, files: Path
+) -> None:
+    source = photo(files / "a.jpg", size=(2400, 1800))
+    seen = set(children("picture_child.py"))
+    async with app:
+        job = await app.tasks["compress"].submit(source=str(source), format="avif", quality=90)
+        for _ in range(2):
+            (child,) = await eventually(lambda: set(children("picture_child.py")) - seen)
+            seen.add(child)
+            os.kill(child, 9)
+        view = await app.wait_for(job.id)
+
+    assert view.error is not None
+    assert (view.state, view.error.code, view.attempt) == ("failed", "encoder_killed", 2)
+    assert tidy(files) == ["a.jpg"]
+
+
+async def test_a_cancelled_archive_is_removed(app: Fairlane, files: Path) -> None:
+    source = files / "data.bin"
+    source.write_bytes(os.urandom(1 << 20) * 60)
+    async with app:
+        job = await app.tasks["compress"].submit(source=str(source), format="7z", preset="tiny")
+        await eventually(lambda: bool(children("pack_child.py")))
+        await job.cancel()
+        assert (await app.wait_for(job.id)).state == "cancelled"
+        assert children("pack_child.py") == []
+    assert tidy(files) == ["data.bin"]

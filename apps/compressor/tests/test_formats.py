@@ -1,0 +1,195 @@
+"""What is made of each kind of source, looked at with the eyes of others."""
+
+import io
+import subprocess
+import tarfile
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import py7zr
+import pytest
+import zstandard
+from PIL import Image
+
+from apps.compressor.tests.clips import clip, photo
+from fairlane import Fairlane
+from fairlane_compressor import ffmpeg
+
+
+async def result(app: Fairlane, source: Path, **wishes: Any) -> dict[str, Any]:
+    job = await app.tasks["compress"].submit(source=str(source), **wishes)
+    found: dict[str, Any] = await job.wait()
+    return found
+
+
+def said(path: str) -> str:
+    argv = [ffmpeg.find(), "-hide_banner", "-i", f"file:{path}"]
+    return subprocess.run(argv, capture_output=True, text=True, check=False).stderr
+
+
+@pytest.mark.parametrize(
+    ("format", "codec", "suffix"),
+    [("h264", "h264", ".mp4"), ("h265", "hevc", ".mp4"), ("av1", "av1", ".mp4"),
+     ("vp9", "vp9", ".webm")],
+)  # fmt: skip
+async def test_videos(app: Fairlane, files: Path, format: str, codec: str, suffix: str) -> None:
+    source = clip(files / "a.mp4", seconds=0.6, size="64x48")
+    async with app:
+        made = await result(app, source, format=format, score=True)
+    assert Path(made["output"]).suffix == suffix
+    words = said(made["output"])
+    assert f"Video: {codec}" in words
+    assert "Audio: opus" in words if suffix == ".webm" else "Audio: aac" in words
+    assert 0.5 < made["score"] <= 1
+    assert (made["width"], made["height"]) == (64, 48)
+
+
+async def test_a_video_is_made_as_small_as_it_was_asked_for(app: Fairlane, files: Path) -> None:
+    source = clip(files / "a.mp4", seconds=3, size="320x240")
+    wanted = source.stat().st_size // 6
+    async with app:
+        made = await result(app, source, target_bytes=wanted)
+    assert wanted // 2 < made["after_bytes"] <= wanted
+
+
+async def test_sound_is_kept_encoded_or_removed(app: Fairlane, files: Path) -> None:
+    source = clip(files / "a.mp4")
+    async with app:
+        assert "Audio" not in said((await result(app, source, sound="remove"))["output"])
+        kept = await result(app, source, sound="keep")
+        assert "Audio: aac" in said(kept["output"])
+
+
+async def test_a_preset_with_fewer_lines_keeps_the_shape_and_odd_sizes_become_even(
+    app: Fairlane, files: Path
+) -> None:
+    tall = clip(files / "tall.mp4", seconds=0.3, size="602x1200")
+    async with app:
+        made = await result(app, tall, preset="tiny")
+    assert (made["width"], made["height"]) == (480, 956)
+
+
+async def test_a_running_video_tells_how_far_it_is(app: Fairlane, files: Path) -> None:
+    source = clip(files / "a.mp4", seconds=3)
+    async with app:
+        job = await app.tasks["compress"].submit(source=str(source))
+        await job.wait()
+        view = await job.show()
+    assert view.progress.percent == 100
+    assert "MB so far" in view.progress.message
+    assert view.statistics["bytes_so_far"] > 0
+    assert [(artifact.kind, artifact.bytes > 0) for artifact in view.artifacts] == [("video", True)]
+
+
+@pytest.mark.parametrize(
+    ("name", "format", "becomes"),
+    [("a.jpg", "auto", "JPEG"), ("a.png", "auto", "PNG"), ("a.webp", "auto", "WEBP"),
+     ("a.bmp", "auto", "WEBP"), ("a.jpg", "webp", "WEBP"), ("a.jpg", "avif", "AVIF"),
+     ("a.jpg", "heic", "HEIF"), ("a.png", "jpeg", "JPEG")],
+)  # fmt: skip
+async def test_pictures(app: Fairlane, files: Path, name: str, format: str, becomes: str) -> None:
+    import pillow_heif
+
+    pillow_heif.register_heif_opener()
+    source = photo(files / name)
+    async with app:
+        made = await result(app, source, format=format, score=True, preset="small")
+    with Image.open(made["output"]) as image:
+        assert (image.format, image.size) == (becomes, (320, 240))
+    assert 0.5 < made["score"] <= 1
+    assert made["after_bytes"] < made["before_bytes"]
+
+
+async def test_a_picture_loses_its_pixels_but_not_what_the_camera_wrote(
+    app: Fairlane, files: Path
+) -> None:
+    source = photo(files / "a.jpg", size=(2400, 1200))
+    exif = Image.Exif()
+    exif[0x0112], exif[0x010F] = 6, "a camera"
+    with Image.open(source) as image:
+        image.save(source, exif=exif, quality=95)
+    async with app:
+        made = await result(app, source, preset="tiny")
+    with Image.open(made["output"]) as image:
+        assert image.size == (1280, 640)
+        assert (image.getexif()[0x0112], image.getexif()[0x010F]) == (6, "a camera")
+
+
+async def test_the_score_tells_a_good_picture_from_a_bad_one(app: Fairlane, files: Path) -> None:
+    source = photo(files / "a.jpg")
+    async with app:
+        good = await result(app, source, quality=95, format="webp", score=True)
+        bad = await result(app, source, quality=2, format="webp", score=True)
+    assert good["score"] > 0.97
+    assert bad["score"] < good["score"] - 0.05
+
+
+async def test_a_picture_is_made_as_small_as_it_was_asked_for(app: Fairlane, files: Path) -> None:
+    source = photo(files / "a.jpg")
+    wanted = source.stat().st_size // 4
+    async with app:
+        made = await result(app, source, target_bytes=wanted)
+    assert wanted // 2 < made["after_bytes"] <= wanted
+
+
+async def test_what_is_transparent_or_moves_stays_so(app: Fairlane, files: Path) -> None:
+    frames = [Image.new("RGBA", (64, 64), (colour, 0, 0, colour)) for colour in (10, 120, 250)]
+    frames[0].save(files / "clear.png")
+    frames[0].save(files / "moves.gif", save_all=True, append_images=frames[1:])
+    async with app:
+        clear = await result(app, files / "clear.png", format="webp")
+        moves = await result(app, files / "moves.gif", format="webp")
+    with Image.open(clear["output"]) as image:
+        assert image.mode == "RGBA"
+    with Image.open(moves["output"]) as image:
+        assert getattr(image, "n_frames", 1) == 3
+
+
+def unpacked(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return zstandard.ZstdDecompressor().stream_reader(file).read()
+
+
+def folder(files: Path) -> Path:
+    top = files / "papers"
+    (top / "deep" / "er").mkdir(parents=True)
+    (top / "empty").mkdir()
+    (top / "a.txt").write_text("words " * 5000)
+    (top / "deep" / "er" / "b ü.txt").write_text("other words " * 5000)
+    (top / "link").symlink_to("/etc/passwd")
+    return top
+
+
+@pytest.mark.parametrize("format", ["zst", "zip", "7z"])
+async def test_folders(app: Fairlane, files: Path, format: str) -> None:
+    top, out = folder(files), files / "unpacked"
+    async with app:
+        made = await result(app, top, format=format)
+    archive = Path(made["output"])
+    if format == "zst":
+        assert archive.name == "papers.tar.zst"
+        with tarfile.open(fileobj=io.BytesIO(unpacked(archive))) as tar:
+            tar.extractall(out, filter="tar")
+    elif format == "zip":
+        with zipfile.ZipFile(archive) as packed:
+            assert packed.read("papers/link") == b"/etc/passwd"  # the link, and not its goal
+            packed.extractall(out)  # noqa: S202 - our own
+    else:
+        with py7zr.SevenZipFile(archive) as seven:
+            names = seven.getnames()
+        assert "papers/link" in names
+        with py7zr.SevenZipFile(archive) as seven:
+            seven.extract(out, targets=[name for name in names if name != "papers/link"])
+    for name in ("a.txt", "deep/er/b ü.txt"):
+        assert (out / "papers" / name).read_text() == (top / name).read_text()
+    assert (out / "papers" / "empty").is_dir()
+
+
+async def test_any_other_file_is_packed(app: Fairlane, files: Path) -> None:
+    source = files / "table.csv"
+    source.write_text("1,2,3\n" * 10_000)
+    async with app:
+        made = await result(app, source)
+    assert made["output"].endswith("table.csv.zst")
+    assert unpacked(Path(made["output"])) == source.read_bytes()

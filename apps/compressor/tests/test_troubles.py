@@ -1,0 +1,227 @@
+"""What can be wrong with files and places: a clear error each, and the next job runs."""
+
+import os
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from apps.compressor.tests.clips import Moody, clip, photo, tidy
+from apps.compressor.tests.conftest import SOON
+from fairlane import Fairlane, JobView
+from fairlane_compressor.program import build
+from tests.support.apps import reaches
+
+
+async def failed(app: Fairlane, source: Path, **wishes: Any) -> JobView:
+    """Compress this and then a good picture, which must not suffer for it."""
+    good = photo(source.parent / "good.jpg") if source.parent.is_dir() else None
+    compress = app.tasks["compress"]
+    job = await compress.submit(source=str(source), **wishes)
+    view = await app.wait_for(job.id)
+    if good is not None:
+        assert (await (await compress.submit(source=str(good))).wait())["kept"] == "result"
+        for path in source.parent.glob("good*"):
+            path.unlink()
+    assert view.state == "failed"
+    assert view.error is not None
+    assert "Errno" not in view.error.message
+    return view
+
+
+def broken_files(files: Path) -> dict[str, tuple[Path, str]]:
+    """Each with what is expected to be said about it."""
+    whole = clip(files / "whole.mp4", seconds=2).read_bytes()
+    jpeg = photo(files / "whole.jpg").read_bytes()
+    contents = {
+        "missing.mp4": (None, "does not exist"),
+        "empty.mp4": (b"", "is empty"),
+        "empty.jpg": (b"", "is empty"),
+        "text.mp4": (b"this is no video at all\n" * 50, "damaged, not complete, or no video"),
+        "text.jpg": (b"this is no picture at all\n" * 50, "cannot be read"),
+        "list.mp4": (b"#EXTM3U\n#EXTINF:1,\nfile:///etc/passwd\n", "no video at all"),
+        "half.mp4": (whole[: len(whole) // 2], "damaged, not complete, or no video"),
+        "half.jpg": (jpeg[: len(jpeg) // 2], "truncated"),
+        "garbage.mp4": (whole[:64] + os.urandom(4000), "damaged, not complete, or no video"),
+    }
+    for name, (data, _) in contents.items():
+        if data is not None:
+            (files / name).write_bytes(data)
+    (files / "whole.mp4").unlink()
+    (files / "whole.jpg").unlink()
+    return {name: (files / name, words) for name, (_, words) in contents.items()}
+
+
+async def test_a_broken_file_fails_once_and_says_why(app: Fairlane, files: Path) -> None:
+    async with app:
+        for name, (path, words) in broken_files(files).items():
+            before = tidy(files)
+            view = await failed(app, path)
+            assert view.error is not None
+            assert words in view.error.message, (name, view.error.message)
+            assert (view.error.retryable, view.attempt) == (False, 1), (name, view.error)
+            assert tidy(files) == before
+
+
+async def test_a_recording_that_breaks_off_is_not_taken_for_a_whole_one(
+    app: Fairlane, files: Path
+) -> None:
+    source = clip(files / "a.mkv", seconds=4)
+    data = source.read_bytes()
+    source.write_bytes(data[: len(data) // 3])
+    async with app:
+        view = await failed(app, source)
+    assert view.error is not None
+    assert "s could be read" in view.error.message
+    assert tidy(files) == ["a.mkv"]
+
+
+async def test_a_codec_that_is_missing_is_named_with_those_that_exist(
+    app: Fairlane, files: Path, moody: Moody
+) -> None:
+    moody.be("poor")
+    async with app:
+        view = await failed(app, clip(files / "a.mp4"), format="h265")
+    assert view.error is not None
+    assert view.error.code == "missing_codec"
+    assert "libx265 is missing; it can make h264, av1, vp9" in view.error.message
+    assert view.attempt == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "wishes", "code"),
+    [
+        ("a.jpg", {"format": "h264"}, "bad_format"),
+        ("a.mp4", {"format": "webp"}, "bad_format"),
+        ("a.mp4", {"target_bytes": 10}, "bad_target"),
+        ("a.jpg", {"target_bytes": 10}, "bad_format"),
+        ("a.txt", {"quality": 10}, "bad_format"),
+    ],
+)
+async def test_a_wish_that_cannot_be_met_fails_at_once(
+    app: Fairlane, files: Path, name: str, wishes: dict[str, Any], code: str
+) -> None:
+    source = files / name
+    if source.suffix == ".mp4":
+        clip(source)
+    elif source.suffix == ".jpg":
+        photo(source)
+    else:
+        source.write_text("words")
+    async with app:
+        view = await failed(app, source, **wishes)
+    assert view.error is not None
+    assert (view.error.code, view.attempt) == (code, 1)
+    assert tidy(files) == [name]
+
+
+async def test_what_is_no_file_is_refused(app: Fairlane, files: Path) -> None:
+    os.mkfifo(files / "pipe")
+    async with app:
+        view = await failed(app, files / "pipe")
+    assert view.error is not None
+    assert "neither a file nor a folder" in view.error.message
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that everybody may enter, unlike those that pytest makes."""
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o777)
+        yield Path(name)
+
+
+@contextmanager
+def nobody() -> Iterator[None]:
+    """Be a user to whom permissions mean something; to root they mean nothing."""
+    was = os.geteuid()
+    if was == 0:
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(was)
+
+
+@pytest.mark.parametrize("closed", ["source", "target"])
+async def test_a_place_that_is_closed_to_us_is_tried_again(open_folder: Path, closed: str) -> None:
+    source, out = photo(open_folder / "a.jpg"), open_folder / "out"
+    out.mkdir()
+    (source if closed == "source" else out).chmod(0)
+    app = build("memory://", retry=SOON)
+    async with app:
+        with nobody():
+            compress = app.tasks["compress"]
+            job = await compress.submit(source=str(source), folder=str(out))
+            view = await app.wait_for(job.id)
+    assert view.error is not None
+    assert (view.error.code, view.error.retryable, view.attempt) == ("permission", True, 2)
+    assert "may not be read or written" in view.error.message
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of five megabytes, where the machine lets us have one."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=5m", "tmpfs", str(folder)]
+    if subprocess.run(mount, check=False, capture_output=True).returncode != 0:
+        pytest.skip("only root may mount a small disk")
+    yield folder
+    subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+async def test_a_disk_that_can_only_be_read_is_tried_again(
+    app: Fairlane, files: Path, small_disk: Path
+) -> None:
+    subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
+    async with app:
+        view = await failed(app, photo(files / "a.jpg"), folder=str(small_disk / "out"))
+    assert view.error is not None
+    assert (view.error.code, view.error.retryable, view.attempt) == ("read_only", True, 2)
+
+
+async def test_a_full_disk_blocks_a_job_until_there_is_room(
+    app: Fairlane, files: Path, small_disk: Path
+) -> None:
+    filler = small_disk / "filler"
+    filler.write_bytes(bytes(4_500_000))
+    source = files / "words.txt"
+    source.write_bytes(os.urandom(1_000_000))
+    async with app:
+        job = await app.tasks["compress"].submit(
+            source=str(source), folder=str(small_disk), format="zip"
+        )
+        await reaches(job, "blocked")
+        assert "kB too little" in (await job.show()).waiting_for[0].message
+        assert tidy(small_disk) == ["filler"]
+        filler.unlink()
+        await job.wait()
+    assert tidy(small_disk) == ["words.txt.zip"]
+
+
+async def test_a_disk_that_fills_up_meanwhile_blocks_the_job_until_there_is_room(
+    app: Fairlane, files: Path, small_disk: Path
+) -> None:
+    """A PNG of a JPEG is much larger than anybody could know."""
+    filler = small_disk / "filler"
+    filler.write_bytes(bytes(4_000_000))
+    source = photo(files / "a.jpg", size=(1000, 800), quality=20)
+    assert source.stat().st_size < 300_000
+    async with app:
+        job = await app.tasks["compress"].submit(
+            source=str(source), folder=str(small_disk), format="png"
+        )
+        await reaches(job, "blocked")
+        view = await job.show()
+        assert "too little" in view.waiting_for[0].message
+        assert view.attempt == 1  # it had begun
+        assert tidy(small_disk) == ["filler"]
+        filler.unlink()
+        result = await job.wait()
+    assert result["after_bytes"] > 1_000_000
+    assert tidy(small_disk) == ["a.png"]
