@@ -15,6 +15,7 @@ from apps.compressor.tests.conftest import SOON
 from fairlane import Fairlane, JobView
 from fairlane_compressor.program import build
 from tests.support.apps import reaches
+from tests.support.disks import small_disk
 
 
 async def failed(app: Fairlane, source: Path, **wishes: Any) -> JobView:
@@ -164,64 +165,54 @@ async def test_a_place_that_is_closed_to_us_is_tried_again(open_folder: Path, cl
 
 
 @pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A disk of five megabytes, where the machine lets us have one."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=5m", "tmpfs", str(folder)]
-    if subprocess.run(mount, check=False, capture_output=True).returncode != 0:
-        pytest.skip("only root may mount a small disk")
-    yield folder
-    subprocess.run(["umount", "--lazy", str(folder)], check=True)
+def disk(tmp_path: Path) -> Iterator[Path]:
+    with small_disk(tmp_path / "disk", megabytes=5) as folder:
+        yield folder
 
 
 async def test_a_disk_that_can_only_be_read_is_tried_again(
-    app: Fairlane, files: Path, small_disk: Path
+    app: Fairlane, files: Path, disk: Path
 ) -> None:
-    subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
+    subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
     async with app:
-        view = await failed(app, photo(files / "a.jpg"), folder=str(small_disk / "out"))
+        view = await failed(app, photo(files / "a.jpg"), folder=str(disk / "out"))
     assert view.error is not None
     assert (view.error.code, view.error.retryable, view.attempt) == ("read_only", True, 2)
 
 
 async def test_a_full_disk_blocks_a_job_until_there_is_room(
-    app: Fairlane, files: Path, small_disk: Path
+    app: Fairlane, files: Path, disk: Path
 ) -> None:
-    filler = small_disk / "filler"
+    filler = disk / "filler"
     filler.write_bytes(bytes(4_500_000))
     source = files / "words.txt"
     source.write_bytes(os.urandom(1_000_000))
     async with app:
-        job = await app.tasks["compress"].submit(
-            source=str(source), folder=str(small_disk), format="zip"
-        )
+        job = await app.tasks["compress"].submit(source=str(source), folder=str(disk), format="zip")
         await reaches(job, "blocked")
         assert "kB too little" in (await job.show()).waiting_for[0].message
-        assert tidy(small_disk) == ["filler"]
+        assert tidy(disk) == ["filler"]
         filler.unlink()
         await job.wait()
-    assert tidy(small_disk) == ["words.txt.zip"]
+    assert tidy(disk) == ["words.txt.zip"]
 
 
 async def test_a_disk_that_fills_up_meanwhile_blocks_the_job_until_there_is_room(
-    app: Fairlane, files: Path, small_disk: Path
+    app: Fairlane, files: Path, disk: Path
 ) -> None:
     """A PNG of a JPEG is much larger than anybody could know."""
-    filler = small_disk / "filler"
+    filler = disk / "filler"
     filler.write_bytes(bytes(4_000_000))
     source = photo(files / "a.jpg", size=(1000, 800), quality=20)
     assert source.stat().st_size < 300_000
     async with app:
-        job = await app.tasks["compress"].submit(
-            source=str(source), folder=str(small_disk), format="png"
-        )
+        job = await app.tasks["compress"].submit(source=str(source), folder=str(disk), format="png")
         await reaches(job, "blocked")
         view = await job.show()
         assert "too little" in view.waiting_for[0].message
         assert view.attempt == 1  # it had begun
-        assert tidy(small_disk) == ["filler"]
+        assert tidy(disk) == ["filler"]
         filler.unlink()
         result = await job.wait()
     assert result["after_bytes"] > 1_000_000
-    assert tidy(small_disk) == ["a.png"]
+    assert tidy(disk) == ["a.png"]

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Struct
 from pydantic import AfterValidator
 
+from fairlane import File
 from fairlane_compressor.presets import PRESETS, Preset
 
 
@@ -18,7 +19,8 @@ def absolute(path: str) -> str:
     return os.path.abspath(path)  # noqa: PTH100 - `..` is not to follow links
 
 
-Place = Annotated[str, AfterValidator(absolute)]
+Source = Annotated[File, AfterValidator(absolute)]  # the console offers to send one
+Folder = Annotated[str, AfterValidator(absolute)]
 Sound = Literal["encode", "keep", "remove"]
 OnExists = Literal["rename", "overwrite", "skip", "wait"]
 

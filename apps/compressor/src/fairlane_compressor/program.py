@@ -7,8 +7,8 @@ from pydantic import Field
 
 from fairlane import Context, Fairlane, Retry, free_space
 from fairlane_compressor.formats import FormatName
-from fairlane_compressor.order import OnExists, Order, Place, Sound, lane_of
-from fairlane_compressor.places import database_address
+from fairlane_compressor.order import Folder, OnExists, Order, Sound, Source, lane_of
+from fairlane_compressor.places import data_folder, database_address
 from fairlane_compressor.presets import PresetName
 from fairlane_compressor.targets import folder_of, template
 from fairlane_compressor.task import Press
@@ -42,13 +42,13 @@ def build(
     )
     async def compress(
         ctx: Context,
-        source: Place,
+        source: Source,
         preset: PresetName = "balanced",
         format: FormatName = "auto",
         quality: Annotated[int, Field(ge=1, le=100)] | None = None,
         target_bytes: Annotated[int, Field(ge=1)] | None = None,
         sound: Sound = "encode",
-        folder: Place | None = None,
+        folder: Folder | None = None,
         on_exists: OnExists = "rename",
         score: bool = False,
     ) -> dict[str, Any]:
@@ -66,4 +66,7 @@ def build(
     return app
 
 
-app = build(recover=int(os.environ.get("FAIRLANE_COMPRESS_RECOVER", "1")))
+app = build(
+    recover=int(os.environ.get("FAIRLANE_COMPRESS_RECOVER", "1")),
+    uploads=data_folder() / "uploads",
+)
