@@ -1,4 +1,4 @@
-"""Run the races: Fairlane and its peers, on SQLite and on PostgreSQL, and with followers."""
+"""Run the races: Fairlane and its peers, with followers, and a program built on it."""
 
 import argparse
 import subprocess
@@ -24,6 +24,7 @@ RESULTS = {
     "sqlite": HERE / "results",
     "postgres": HERE / "results" / "postgres",
     "followers": HERE / "results" / "followers",
+    "compressor": HERE / "results" / "compressor",
 }
 PLOT = "race.svg"
 FSYNCS = Measurement(contestant="raw", scenario="fsyncs", jobs=500)

@@ -68,7 +68,12 @@ def _course(results: Results) -> Course:
     return COURSES[results.course]
 
 
-NAMES = {"sqlite": "SQLite", "postgres": "PostgreSQL", "followers": "SQLite, with followers"}
+NAMES = {
+    "sqlite": "SQLite",
+    "postgres": "PostgreSQL",
+    "followers": "SQLite, with followers",
+    "compressor": "pictures and videos",
+}
 WORDS = {True: "reached", False: "not reached", None: "not measured"}
 
 

@@ -112,7 +112,7 @@ async def test_beside_a_program_that_works_already_it_only_looks_on(
         events = await app.stored_events(after=0) or []
     assert (program.returncode, view.state) == (0, "completed")
     assert [event.data["worker"] for event in events if event.data.get("state") == "running"] == [
-        worker.id
+        worker.name
     ]
     assert tidy(files) == ["a-balanced.jpg", "a.jpg"]
 

@@ -150,7 +150,8 @@ def nobody() -> Iterator[None]:
 
 @pytest.mark.parametrize("closed", ["source", "target"])
 async def test_a_place_that_is_closed_to_us_is_tried_again(open_folder: Path, closed: str) -> None:
-    source, out = photo(open_folder / "a.jpg"), open_folder / "out"
+    source, out = open_folder / "a.txt", open_folder / "out"
+    source.write_text("words " * 1000)
     out.mkdir()
     (source if closed == "source" else out).chmod(0)
     app = build("memory://", retry=SOON)

@@ -44,8 +44,9 @@ class Estimates:
             self._walked = {source: (now, size)}
         return size
 
-    def learn(self, source: Path, *, written: int) -> None:
-        """Ask for more next time: so much was written when the disk was full."""
+    def learn(self, source: Path, part: Path) -> None:
+        """Ask for more next time than was written when the disk was full."""
+        written = part.stat().st_size if part.exists() else 0
         known = self._learnt.get(str(source), 0)
         self._learnt[str(source)] = max(2 * known, 2 * written, 2 * MARGIN_BYTES)
 

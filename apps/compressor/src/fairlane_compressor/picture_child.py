@@ -33,16 +33,25 @@ def main() -> None:
     with contextlib.suppress(OSError):
         # If the memory runs out, let it be the picture that goes.
         Path("/proc/self/oom_score_adj").write_text("1000")
+    kept: list[bytes] = []  # the picture that was made last, until it is written or another made
     for line in sys.stdin:
-        sys.stdout.write(json.dumps(answer(json.loads(line))) + "\n")
+        sys.stdout.write(json.dumps(answer(json.loads(line), kept)) + "\n")
         sys.stdout.flush()
 
 
-def answer(wanted: dict[str, Any]) -> dict[str, Any]:
+def answer(wanted: dict[str, Any], kept: list[bytes]) -> dict[str, Any]:
     try:
-        if wanted.get("abilities"):
-            return {"abilities": abilities()}
-        return make(wanted)
+        match wanted.pop("verb"):
+            case "make":
+                kept.clear()
+                data, facts = make(wanted)
+                kept.append(data)
+                return facts
+            case "write":
+                Path(wanted["path"]).write_bytes(kept.pop())
+                return {}
+            case _:
+                return {"abilities": abilities()}
     except Refused as error:
         return {"refused": str(error)}
     except Image.DecompressionBombError:
@@ -67,7 +76,8 @@ def abilities() -> list[str]:
     return found
 
 
-def make(wanted: dict[str, Any]) -> dict[str, Any]:
+def make(wanted: dict[str, Any]) -> tuple[bytes, dict[str, Any]]:
+    """Return the encoded picture, and the facts about it."""
     if wanted["format"] == "heic" or wanted["source"].lower().endswith((".heic", ".heif")):
         can_heic()
     with Image.open(wanted["source"]) as opened:
@@ -87,8 +97,7 @@ def make(wanted: dict[str, Any]) -> dict[str, Any]:
             with Image.open(io.BytesIO(data)) as result:
                 score = similarity(opened, result)
         width, height = image.size
-    Path(wanted["part"]).write_bytes(data)
-    return {"width": width, "height": height, "score": score, "bytes": len(data)}
+    return data, {"width": width, "height": height, "score": score, "bytes": len(data)}
 
 
 def can_heic() -> None:

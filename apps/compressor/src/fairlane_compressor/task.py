@@ -3,8 +3,9 @@
 import asyncio
 import shutil
 import time
+from collections.abc import Awaitable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from fairlane import Context, Permanent
 from fairlane_compressor import pack, troubles, video
@@ -15,6 +16,8 @@ from fairlane_compressor.made import Made
 from fairlane_compressor.order import Order
 from fairlane_compressor.picture import Painter
 from fairlane_compressor.targets import target_of
+
+T = TypeVar("T")
 
 
 class NotSmaller(Exception):
@@ -73,10 +76,25 @@ class Press:
         """Write the result; False says that the original was kept in its place."""
         made = Made(format=format.name)
         try:
-            async with ctx.output(target, kind=str(kind)) as part:
-                made = await self._encoded(ctx, order, kind, format, part, before)
-                if order.format == "auto" and _size(part) >= before:
-                    raise NotSmaller
+            if format.kind is Kind.PICTURE:
+                # It is encoded while its place is being prepared: pictures are short work.
+                async with (
+                    self.painter.painting(order, format) as painting,
+                    ctx.output(target, kind=str(kind)) as part,
+                ):
+                    made = await painting.made()
+                    _check_gain(order, made.bytes, before)
+                    await self._learning(order, part, painting.write(part))
+            else:
+                async with ctx.output(target, kind=str(kind)) as part:
+                    part.touch()  # where nothing can be written, the system says so best
+                    encoding = (
+                        video.encode(ctx, order, format, part)
+                        if format.kind is Kind.VIDEO
+                        else pack.encode(ctx, order, format, part, size=before)
+                    )
+                    made = await self._learning(order, part, encoding)
+                    _check_gain(order, part.stat().st_size, before)
         except NotSmaller:
             if target.parent != order.path.parent and target.suffix == order.path.suffix:
                 # Whoever has everything put into another folder expects everything there.
@@ -85,28 +103,19 @@ class Press:
             return made, False
         return made, True
 
-    async def _encoded(
-        self, ctx: Context, order: Order, kind: Kind, format: Format, part: Path, before: int
-    ) -> Made:
+    async def _learning(self, order: Order, part: Path, work: Awaitable[T]) -> T:
+        """Remember how far it came if the disk fills up."""
         try:
-            _begin(part)
-            if format.kind is Kind.FILE:
-                return await pack.encode(ctx, order, format, part, size=before)
-            if kind is Kind.VIDEO:
-                return await video.encode(ctx, order, format, part)
-            return await self.painter.encode(order, format, part)
+            return await work
         except troubles.DiskFull:
-            self.estimates.learn(order.path, written=_size(part))
+            self.estimates.learn(order.path, part)
             raise
 
 
-def _begin(part: Path) -> None:
-    """Make the file: where nothing can be written, the system says so better than an encoder."""
-    part.touch()
-
-
-def _size(part: Path) -> int:
-    return part.stat().st_size
+def _check_gain(order: Order, after: int, before: int) -> None:
+    """Raise if nothing was gained, unless the format itself was asked for."""
+    if order.format == "auto" and after >= before:
+        raise NotSmaller
 
 
 def _published(ctx: Context, target: Path) -> Path | None:

@@ -1,0 +1,159 @@
+"""The compressor beside plain loops that call the same encoder on the same pictures.
+
+All of them take turns, a few pictures at a time, in one process and one run, so that a noisy moment
+of the machine hits all of them. The loops write their files and sync nothing; Fairlane syncs each
+file before it gets its name, and each change of each job.
+"""
+
+import asyncio
+import subprocess
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from statistics import median
+
+from PIL import Image
+
+from benchmarks.entry import Figures, Request, Settings, answer
+from fairlane import Fairlane
+from fairlane_compressor import ffmpeg, picture_child
+from fairlane_compressor.formats import FORMATS
+from fairlane_compressor.order import Order
+from fairlane_compressor.picture import Painter
+from fairlane_compressor.program import build
+from tests.support.eventually import eventually
+
+SIZE = (1600, 1200)
+AT_ONCE = 10
+MOTIFS = 20
+QUALITY = 80
+
+
+def pictures(folder: Path, count: int) -> list[Path]:
+    """Make photographs of two million pixels, with the detail that a camera sees."""
+    folder.mkdir()
+    noise = Image.effect_noise((SIZE[0] // 8, SIZE[1] // 8), 80)
+    ground = noise.resize(SIZE, Image.Resampling.BICUBIC)
+    made: list[Path] = []
+    for number in range(count):
+        path = folder / f"{number:03}.jpg"
+        if number < MOTIFS:
+            bands = [ground.rotate(7 * number + 40 * band) for band in range(3)]
+            Image.merge("RGB", bands).save(path, quality=92)
+        else:
+            path.write_bytes(made[number - MOTIFS].read_bytes())
+        made.append(path)
+    return made
+
+
+async def plain(sources: Sequence[Path], folder: Path) -> None:
+    """Loop in this process."""
+    for source in sources:
+        wanted = {
+            "source": str(source), "format": "jpeg", "quality": QUALITY, "side": None,
+            "colours": None, "target_bytes": None, "score": False,
+        }  # fmt: skip
+        data, _ = picture_child.make(wanted)
+        _write(folder / source.name, data)
+
+
+async def beside(painter: Painter, sources: Sequence[Path], folder: Path) -> None:
+    """Loop over a process of its own, where a bad picture can do no harm."""
+    for source in sources:
+        async with painter.painting(Order(source=str(source)), FORMATS["jpeg"]) as painting:
+            await painting.made()
+            await painting.write(folder / source.name)
+
+
+async def queued(app: Fairlane, sources: Sequence[Path], folder: Path) -> None:
+    """Have Fairlane do it, from the submission to the end of the last job."""
+    compress = app.tasks["compress"]
+    calls = [compress.call(source=str(source), folder=str(folder)) for source in sources]
+    jobs = await app.submit_many(calls)
+    await asyncio.gather(*(job.wait() for job in jobs))
+
+
+async def race(request: Request) -> Figures:
+    sources = pictures(request.folder / "in", request.jobs)
+    folders = {name: request.folder / name for name in ("plain", "beside", "queued")}
+    for folder in folders.values():
+        folder.mkdir()
+    app, painter = build(f"sqlite:///{request.folder}/jobs.db"), Painter()
+    spent: dict[str, list[float]] = {name: [] for name in folders}
+
+    async def timed(name: str, work: Callable[[], Awaitable[None]]) -> None:
+        began = time.perf_counter()
+        await work()
+        spent[name].append(time.perf_counter() - began)
+
+    async with app:
+        await beside(painter, sources[:1], folders["beside"])  # both processes have started
+        await queued(app, sources[:1], request.folder / "first")
+        for start in range(0, len(sources), AT_ONCE):
+            few = sources[start : start + AT_ONCE]
+            await timed("plain", lambda few=few: plain(few, folders["plain"]))  # type: ignore[misc]
+            await timed("beside", lambda few=few: beside(painter, few, folders["beside"]))  # type: ignore[misc]
+            await timed("queued", lambda few=few: queued(app, few, folders["queued"]))  # type: ignore[misc]
+    for folder in folders.values():
+        if len(list(folder.iterdir())) != len(sources):
+            raise RuntimeError(f"{folder} has not all of the pictures")
+    # The median of many short turns: what other programs do meanwhile hits some of them.
+    each = {name: 1000 * median(turns) / AT_ONCE for name, turns in spent.items()}
+    return {
+        "per_second": 1000 / each["queued"],
+        "plain_ms": each["plain"],
+        "beside_ms": each["beside"],
+        "queued_ms": each["queued"],
+        "over_ms": each["queued"] - min(each["plain"], each["beside"]),
+        "over": each["queued"] / min(each["plain"], each["beside"]) - 1,
+    }
+
+
+def video(path: Path) -> Path:
+    argv = [ffmpeg.find(), "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=1280x720:d=20"]
+    argv += ["-c:v", "libx264", "-preset", "ultrafast", "-crf", "10", str(path)]
+    subprocess.run(argv, check=True, stdin=subprocess.DEVNULL)  # noqa: S603 - our own words
+    return path
+
+
+async def cancel(request: Request) -> Figures:
+    """Cancel encodes in their middle; an end is told when every process and file is gone."""
+    source, out = video(request.folder / "video.mp4"), request.folder / "out"
+    app = build(f"sqlite:///{request.folder}/jobs.db")
+    compress, took = app.tasks["compress"], []
+    async with app:
+        for _ in range(request.jobs):
+            job = await compress.submit(source=str(source), format="h265", folder=str(out))
+            await eventually(lambda: _has_begun(out), what="the first bytes")
+            began = time.perf_counter()
+            await job.cancel()
+            view = await app.wait_for(job.id)
+            took.append(1000 * (time.perf_counter() - began))
+            if view.state != "cancelled" or list(out.iterdir()):
+                raise RuntimeError(f"the job is {view.state}, and something is left in {out}")
+    return {"per_second": 1000 / median(took), "p50_ms": median(took), "worst_ms": max(took)}
+
+
+def _write(path: Path, data: bytes) -> None:
+    path.write_bytes(data)
+
+
+def _has_begun(folder: Path) -> bool:
+    return any(part.stat().st_size for part in folder.glob(".*.part*"))
+
+
+def settings(_: Request) -> Settings:
+    return {
+        "version": version("fairlane"),
+        "pictures": f"{SIZE[0]} × {SIZE[1]} pixels, JPEG of quality 92 to {QUALITY}",
+        "encoder": f"Pillow {version('pillow')}, optimised and progressive",
+    }
+
+
+if __name__ == "__main__":
+    answer({
+        "settings": settings,
+        "200 small pictures": lambda request: asyncio.run(race(request)),
+        "cancel an encode": lambda request: asyncio.run(cancel(request)),
+    })  # fmt: skip
