@@ -1,7 +1,8 @@
 """The program: one queue, one task. `fairlane_compressor.program:app` is what is served."""
 
 import os
-from typing import Annotated, Any, Final
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from pydantic import Field
 
@@ -66,7 +67,19 @@ def build(
     return app
 
 
-app = build(
-    recover=int(os.environ.get("FAIRLANE_COMPRESS_RECOVER", "1")),
-    uploads=data_folder() / "uploads",
-)
+if TYPE_CHECKING:
+    app: Fairlane
+
+
+@cache
+def usual() -> Fairlane:
+    """Make the app of this user; `FAIRLANE_COMPRESS_RECOVER=0` leaves crashed jobs to them."""
+    recovers = os.environ.get("FAIRLANE_COMPRESS_RECOVER", "1") not in ("0", "no", "off")
+    return build(recover=int(recovers), uploads=data_folder() / "uploads")
+
+
+def __getattr__(name: str) -> Fairlane:
+    # Made when it is asked for: who only wants `build` has no use for a folder at home.
+    if name == "app":
+        return usual()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
