@@ -51,6 +51,21 @@ async def test_rename_finds_another_name_when_the_path_was_taken_before_the_star
         assert path.read_text() == "somebody else's"
 
 
+async def test_a_name_that_is_taken_while_the_file_is_written_is_told_as_it_became(
+    app: Fairlane, tmp_path: Path
+) -> None:
+    @app.task(outputs=["{path}"])
+    async def write(ctx: Context, path: str) -> str:
+        async with ctx.output(ctx.outputs[0]) as temporary:
+            temporary.write_text("new")
+            Path(path).write_text("somebody was faster")
+        return ctx.outputs[0].name
+
+    async with running(app):
+        assert await (await write.submit(str(tmp_path / "clip.mp4"))).wait() == "clip-1.mp4"
+    assert (tmp_path / "clip-1.mp4").read_text() == "new"
+
+
 async def test_a_refused_submission_keeps_no_name(app: Fairlane, tmp_path: Path) -> None:
     app.queue("default", on_conflict="reject")
     path = str(tmp_path / "clip.mp4")

@@ -317,6 +317,11 @@ def test_free_space_is_asked_of_the_nearest_folder_that_exists(tmp_path: Path) -
     assert f"needs 1.0 PB free in {tmp_path}," in (disk.shortage(wanted, 10**15) or "")
 
 
+def test_a_place_that_cannot_be_asked_is_no_reason_to_wait() -> None:
+    """Its name is too long for any disk: the attempt finds that out, and says so."""
+    assert disk.free_space("{folder}", at_least=10**18)({"folder": "x" * 300}) is None
+
+
 def test_a_shortage_is_told_in_units_people_read() -> None:
     def message(needed: int, free: int) -> str:
         return disk.shortage_message("/videos", needed=needed, free=free)

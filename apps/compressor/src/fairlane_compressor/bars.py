@@ -12,6 +12,7 @@ from fairlane import EventView, JobView
 from fairlane_compressor.sizes import shown
 
 _MOST_ROWS: Final = 30
+_LONGEST_NAME: Final = 30
 
 
 class Bars:
@@ -28,6 +29,7 @@ class Bars:
         )
         self._all = self._progress.add_task("all", total=total, words=f"0 of {total}")
         self._rows: dict[str, TaskID] = {}
+        self._parts: dict[str, float] = {}
         self._total = total
         self._ended = 0
 
@@ -43,28 +45,31 @@ class Bars:
         match event.type:
             case "job_progress":
                 told = event.data.get("progress") or {}
-                self._row(job, view)
-                self._progress.update(
-                    self._rows[job],
-                    completed=told.get("percent") or 0,
-                    words=told.get("message", ""),
-                )
+                self._show(job, view, told.get("percent") or 0, told.get("message", ""))
             case "job_state_changed" if event.data["state"] in ("running", "retrying", "blocked"):
-                self._row(job, view)
-                words = why(view) if view is not None and view.state == "blocked" else ""
-                self._progress.update(self._rows[job], completed=0, words=escape(plain(words)))
+                is_blocked = view is not None and view.state == "blocked"
+                self._show(job, view, 0, why(view) if view is not None and is_blocked else "")
             case "job_state_changed" if job in self._rows:
                 self._progress.remove_task(self._rows.pop(job))
+                self._parts.pop(job, None)
 
     def ended(self, _: JobView) -> None:
         self._ended += 1
-        words = f"{self._ended} of {self._total}"
-        self._progress.update(self._all, completed=self._ended, words=words)
+        self._show_all()
 
-    def _row(self, job: str, view: JobView | None) -> None:
+    def _show(self, job: str, view: JobView | None, percent: float, words: str) -> None:
         if job not in self._rows:
-            name = Path(view.params["source"]).name if view is not None else job
-            self._rows[job] = self._progress.add_task(escape(plain(name)), total=100, words="")
+            name = plain(Path(view.params["source"]).name if view is not None else job)
+            shown = name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"
+            self._rows[job] = self._progress.add_task(escape(shown), total=100, words="")
+        self._parts[job] = percent / 100
+        self._progress.update(self._rows[job], completed=percent, words=escape(plain(words)))
+        self._show_all()
+
+    def _show_all(self) -> None:
+        words = f"{self._ended} of {self._total}"
+        done = self._ended + sum(self._parts.values())
+        self._progress.update(self._all, completed=min(done, self._total), words=words)
 
 
 def plain(name: str) -> str:

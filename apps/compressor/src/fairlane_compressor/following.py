@@ -46,11 +46,13 @@ async def follow(
                     continue  # it has ended
         return Followed(await everything, stop.is_set())
     finally:
-        for task in (looking, stopping):
-            task.cancel()
-        await asyncio.gather(looking, stopping, return_exceptions=True)
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.remove_signal_handler(number)
+        for task in (looking, stopping):
+            task.cancel()
+        for failure in await asyncio.gather(looking, stopping, return_exceptions=True):
+            if isinstance(failure, Exception):
+                raise failure
 
 
 async def _ended(app: Fairlane, id: str, ended: Ended) -> JobView:

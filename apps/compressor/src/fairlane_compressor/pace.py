@@ -28,13 +28,14 @@ class Pace:
         done = max(0.0, _number(self._told.get("out_time_us")) / 1e6)
         speed = _number(self._told.get("speed", "").removesuffix("x"))
         size = int(max(0.0, _number(self._told.get("total_size"))))
-        words = [f"{speed:.1f}× as fast as it plays"] if speed > 0 else []
+        words = [f"{size / 1e6:.1f} MB so far"]
         figures: dict[str, float] = {"bytes_so_far": size, "speed": speed}
         if self._seconds is not None and speed > 0:
             left = max(0.0, self._seconds - done) / speed
             figures["remaining_seconds"] = math.ceil(left)
-            words.append(f"{math.ceil(left)} s left")
-        words.append(f"{size / 1e6:.1f} MB so far")
+            words.insert(0, f"{left / 60:.0f} min left" if left > 120 else f"{left:.0f} s left")
+        if speed > 0:
+            words.append(f"{speed:.1f} × speed")
         self._ctx.report(**figures)
         if self._seconds is not None:
             part = 1.0 if self._told["progress"] == "end" else min(1.0, done / self._seconds)
