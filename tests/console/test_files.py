@@ -1,12 +1,14 @@
 """Files: sent by a form or by dropping them on the queue, and fetched from the page of a job."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
+import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, Page, expect
+from playwright.async_api import Browser, Page, Route, expect
 
 from fairlane import File
 from tests.support.browser import visiting, without_complaints
@@ -17,20 +19,30 @@ from tests.support.puppets import Puppets
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def site(tmp_path: Path) -> AsyncIterator[Site]:
+async def site(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[Site]:
     """A site with tasks that take a file."""
     puppets = Puppets()
     app = program(f"sqlite:///{tmp_path}/work.db", puppets, tmp_path)
-
-    @app.task(queue="line")
-    def measure(file: File, times: int = 1) -> int:
-        """Tell how long a file is."""
-        return Path(file).stat().st_size * times
+    taking = getattr(request, "param", "one")  # so many tasks take a file and nothing else
 
     @app.task
     def join(first: File, others: list[File]) -> int:
         """Tell how long some files are together."""
         return sum(Path(file).stat().st_size for file in (first, *others))
+
+    if taking != "none":
+
+        @app.task(queue="line")
+        def measure(file: File, times: int = 1) -> int:
+            """Tell how long a file is."""
+            return Path(file).stat().st_size * times
+
+    if taking == "several":
+
+        @app.task
+        def count(file: File) -> int:
+            """Count the lines of a file."""
+            return len(Path(file).read_text().splitlines())
 
     async with app, served(app) as url:
         found = Site(app, url, puppets, tmp_path)
@@ -39,7 +51,7 @@ async def site(tmp_path: Path) -> AsyncIterator[Site]:
 
 
 async def jobs_of(site: Site, task: str) -> list[Any]:
-    return list(reversed((await site.get(f"/jobs?task={task}"))["items"]))
+    return list(reversed((await site.get(f"/jobs?task={task}&limit=1000"))["items"]))
 
 
 def file(name: str, content: str = "abc") -> Any:
@@ -112,3 +124,118 @@ async def test_a_reader_may_fetch_and_not_send(browser: Browser, site: Site) -> 
         async with page.expect_download() as download:
             await page.get_by_role("link", name="Download report.txt").click()
         assert Path(await (await download.value).path()).read_text() == "report"
+
+
+async def drag(page: Page, *paths: Path, drop: bool = True) -> None:
+    """Drag files and folders from outside over the page, as a person does."""
+    session = await page.context.new_cdp_session(page)
+    data = {"items": [], "files": [str(path) for path in paths], "dragOperationsMask": 1}
+    for kind in ("dragEnter", "dragOver", *(["drop"] if drop else [])):
+        await session.send(
+            "Input.dispatchDragEvent", {"type": kind, "x": 600, "y": 400, "data": data}
+        )
+
+
+def written(folder: Path, *names: str) -> list[Path]:
+    """Write files, each a byte longer than the one before."""
+    folder.mkdir(exist_ok=True)
+    paths = [folder / name for name in names]
+    for size, path in enumerate(paths, 1):
+        path.write_bytes(b"x" * size)
+    return paths
+
+
+async def test_files_that_are_dropped_become_jobs_in_their_order(page: Page, site: Site) -> None:
+    names = [f"clip {number}.mp4" for number in range(8)]
+    await page.get_by_role("button", name="Add files").wait_for()
+    paths = written(site.folder / "mine", *names)
+    await drag(page, paths[0], drop=False)
+    await expect(page.get_by_text("Drop files to add them")).to_be_visible()
+    await drag(page, *paths)
+    await expect(page.get_by_text("Drop files to add them")).to_have_count(0)
+    await expect(page.get_by_text("Added 8 jobs")).to_be_visible()
+    jobs = await jobs_of(site, "measure")
+    assert [Path(job["params"]["file"]).name for job in jobs] == names
+    results = [(await site.reaches(job["id"], "completed"))["result"] for job in jobs]
+    assert results == list(range(1, 9))
+
+
+async def test_files_are_added_by_a_button_and_one_leads_to_its_job(page: Page, site: Site) -> None:
+    async with page.expect_file_chooser() as chooser:
+        await page.get_by_role("button", name="Add files").press("Enter")
+    await (await chooser.value).set_files(file("only.txt"))
+    await expect(page.get_by_text("Added 1 job", exact=True)).to_be_visible()
+    await page.get_by_role("status").get_by_role("link", name="Show").click()
+    await expect(page.get_by_role("heading", name="measure")).to_be_visible()
+    assert len(await jobs_of(site, "measure")) == 1
+
+
+async def test_a_folder_is_taken_with_all_that_is_in_it_and_not_hidden(
+    page: Page, site: Site
+) -> None:
+    await page.get_by_role("button", name="Add files").wait_for()
+    folder = site.folder / "mine"
+    written(folder, "2.txt", "10.txt", ".hidden")
+    written(folder / "more", *(f"{number:03}.txt" for number in range(105)))
+    await drag(page, folder)
+    await expect(page.get_by_text("Added 107 jobs")).to_be_visible(timeout=20_000)
+    names = [Path(job["params"]["file"]).name for job in await jobs_of(site, "measure")]
+    assert names[-1] == "104.txt"
+    assert names[0] == "2.txt"
+
+
+async def test_what_cannot_be_sent_is_told_and_the_rest_goes_on(page: Page, site: Site) -> None:
+    site.app._uploads.largest = 5  # type: ignore[union-attr]
+    await page.reload()
+    await page.get_by_role("button", name="Add files").wait_for()
+    await drag(page, *written(site.folder / "mine", "1", "2", "3", "4", "5", "large"))
+    panel = page.get_by_role("region", name="Not all files could be added")
+    await expect(panel).to_contain_text("large")
+    await expect(panel).to_contain_text("It is too large: a file may have 5 B.")
+    assert len(await jobs_of(site, "measure")) == 5
+    await panel.get_by_role("button", name="Dismiss").click()
+    await expect(panel).to_have_count(0)
+
+
+async def test_sending_can_be_stopped(page: Page, site: Site) -> None:
+    """What has been sent before is a job; the rest leaves nothing behind."""
+    held = asyncio.Event()
+
+    async def hold(route: Route) -> None:
+        if "large" in route.request.url:
+            await held.wait()
+        await route.continue_()
+
+    await page.route("**/api/files*", hold)
+    await page.get_by_role("button", name="Add files").wait_for()
+    await drag(page, *written(site.folder / "mine", "1", "large", "2"))
+    panel = page.get_by_role("region", name="Files on their way")
+    await expect(panel.get_by_role("status")).to_have_text("1 of 3 sent")
+    await panel.get_by_role("button", name="Stop sending large").click()
+    await expect(page.get_by_text("Added 2 jobs")).to_be_visible()
+    held.set()
+    names = [Path(job["params"]["file"]).name for job in await jobs_of(site, "measure")]
+    assert names == ["1", "2"]
+
+
+@pytest.mark.parametrize("site", ["several"], indirect=True)
+async def test_who_could_mean_several_tasks_is_asked_which(page: Page, site: Site) -> None:
+    await page.get_by_role("button", name="Add files").wait_for()
+    await drag(page, *written(site.folder / "mine", "a", "b"))
+    dialog = page.get_by_role("dialog", name="What should be done with 2 files?")
+    await dialog.get_by_role("button", name="count").click()
+    await expect(page.get_by_text("Added 2 jobs")).to_be_visible()
+    assert len(await jobs_of(site, "count")) == 2
+    await page.goto("./#/queue?queue=line")  # where only one of them has its jobs
+    await drag(page, *written(site.folder / "mine", "c"))
+    await expect(page.get_by_text("Added 1 job", exact=True)).to_be_visible()
+    assert len(await jobs_of(site, "measure")) == 1
+
+
+@pytest.mark.parametrize("site", ["none"], indirect=True)
+async def test_where_no_task_takes_a_file_alone_that_is_said(page: Page, site: Site) -> None:
+    async with page.expect_response("**/api/tasks"):
+        await page.reload()
+    await expect(page.get_by_role("button", name="Add files")).to_have_count(0)
+    await drag(page, *written(site.folder / "mine", "a"))
+    await expect(page.get_by_role("alert")).to_contain_text("No task takes a file and nothing else")

@@ -10,6 +10,7 @@ export function sendFile(
   signal: AbortSignal,
 ): Promise<Uploaded> {
   return new Promise((resolve, reject) => {
+    signal.throwIfAborted();
     const request = new XMLHttpRequest(); // fetch does not tell how much of a body has gone
     request.open("POST", address("/api/files", { name: file.name }));
     request.setRequestHeader("Content-Type", "application/octet-stream");

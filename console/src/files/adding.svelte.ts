@@ -1,0 +1,152 @@
+// Files that become jobs. Several are sent at a time, and jobs are submitted in the order of the
+// files: one whose turn has not come waits, however soon it was sent. It goes on while other pages
+// are looked at.
+
+import { submitMany } from "../api/calls";
+import { asProblem, type Problem } from "../api/problem";
+import type { Submission } from "../api/types";
+import { href, jobHref } from "../shell/router.svelte";
+import { toasts } from "../shell/toasts.svelte";
+import { number, t } from "../words/index.svelte";
+import { Sending } from "./sending.svelte";
+import type { Target } from "./targets";
+
+const AT_ONCE = 3;
+const TOGETHER = 50;
+
+class Addition {
+  readonly sending: Sending;
+  readonly target: Target;
+  /** The job that it became. */
+  job: string | null = null;
+
+  constructor(file: File, target: Target) {
+    this.sending = new Sending(file);
+    this.target = target;
+  }
+}
+
+export interface Failed {
+  readonly name: string;
+  readonly problem: Problem;
+}
+
+class Adding {
+  total = $state(0);
+  /** How many have been dealt with, whatever came of them. */
+  settled = $state(0);
+  active: readonly Sending[] = $state.raw([]);
+  failed: readonly Failed[] = $state.raw([]);
+  #bytes = $state(0);
+  #bytesOver = $state(0);
+  #items: Addition[] = [];
+  #begun = 0;
+  #lines = 0;
+  #isSubmitting = false;
+
+  get isBusy(): boolean {
+    return this.settled < this.total;
+  }
+
+  get percent(): number {
+    const gone = this.active.reduce((sum, { sent }) => sum + sent, this.#bytesOver);
+    return this.#bytes === 0 ? 0 : (100 * gone) / this.#bytes;
+  }
+
+  add(files: readonly File[], target: Target): void {
+    if (!this.isBusy) this.clear();
+    this.#items.push(...files.map((file) => new Addition(file, target)));
+    this.total = this.#items.length;
+    this.#bytes += files.reduce((sum, file) => sum + file.size, 0);
+    addEventListener("beforeunload", warn);
+    for (let line = this.#lines; line < AT_ONCE; line += 1) void this.#send();
+  }
+
+  /** Send no more; jobs that were submitted stay. */
+  stop(): void {
+    for (const { sending } of this.#items) sending.stop();
+  }
+
+  clear(): void {
+    this.#items = [];
+    this.failed = [];
+    this.total = this.settled = this.#begun = this.#bytes = this.#bytesOver = 0;
+  }
+
+  /** Send one after the other; there are several of these at a time. */
+  async #send(): Promise<void> {
+    this.#lines += 1;
+    for (let next; (next = this.#items[this.#begun]); ) {
+      const { sending } = next;
+      this.#begun += 1;
+      this.active = [...this.active, sending];
+      await sending.start();
+      this.active = this.active.filter((one) => one !== sending);
+      this.#bytesOver += sending.file.size;
+      if (sending.problem) this.#fail(next, sending.problem);
+      void this.#submit();
+    }
+    this.#lines -= 1;
+  }
+
+  /** Submit what has been sent, as far as nothing before it is still on its way. */
+  async #submit(): Promise<void> {
+    if (this.#isSubmitting) return;
+    this.#isSubmitting = true;
+    for (let next; (next = this.#next()).length > 0; ) {
+      const sent = next.filter((one) => one.sending.path !== null);
+      if (sent.length > 0) await this.#become(sent);
+      this.settled += next.length;
+    }
+    this.#isSubmitting = false;
+    if (this.total > 0 && !this.isBusy) this.#finish();
+  }
+
+  #next(): readonly Addition[] {
+    const next = this.#items.slice(this.settled, this.settled + TOGETHER);
+    const waiting = next.findIndex((one) => !one.sending.isOver);
+    return waiting < 0 ? next : next.slice(0, waiting);
+  }
+
+  /** Submit them together, or each by itself if one is in the way of all. */
+  async #become(sent: readonly Addition[]): Promise<void> {
+    try {
+      const made = await submitMany(sent.map(submissionOf));
+      sent.forEach((one, index) => (one.job = made.jobs[index]?.id ?? null));
+    } catch (error) {
+      const problem = asProblem(error);
+      // Where no answer came, they may have been submitted all the same.
+      if (sent.length === 1 || problem.isPassing)
+        for (const one of sent) this.#fail(one, problem);
+      else for (const one of sent) await this.#become([one]);
+    }
+  }
+
+  #fail({ sending }: Addition, problem: Problem): void {
+    this.failed = [...this.failed, { name: sending.file.name, problem }];
+  }
+
+  #finish(): void {
+    removeEventListener("beforeunload", warn);
+    const made = this.#items.filter((one) => one.job !== null);
+    if (made.length > 0) {
+      const text = t("files.added", { n: number(made.length) });
+      toasts.done(text, { href: linkTo(made), text: t("new.show") });
+    }
+    if (this.failed.length === 0) this.clear();
+  }
+}
+
+function submissionOf({ target, sending }: Addition): Submission {
+  return { task: target.task, params: { [target.parameter]: sending.path } } as unknown as Submission;
+}
+
+function linkTo(made: readonly Addition[]): string {
+  const [first] = made;
+  if (made.length === 1 && first?.job) return jobHref(first.job);
+  return href(["queue"], { queue: first?.target.queue });
+}
+
+const warn = (event: BeforeUnloadEvent): void => event.preventDefault();
+
+export const adding = new Adding();

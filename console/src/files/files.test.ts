@@ -1,0 +1,43 @@
+import { expect, it } from "vitest";
+import type { Task } from "../api/types";
+import { chosen } from "./dropped";
+import { nearest, targetsOf } from "./targets";
+
+const FILE = { type: "string", format: "file" };
+const task = (name: string, properties: object, required: string[], queue = "default"): Task => ({
+  name, text: "", queue, parameters: { type: "object", properties, required },
+});
+
+it("finds the tasks that need a file and nothing else", () => {
+  const tasks = [
+    task("shrink", { file: FILE, quality: { type: "integer", default: 3 } }, ["file"]),
+    task("two", { one: FILE, other: FILE }, ["one", "other"]),
+    task("text", { file: { type: "string" } }, ["file"]),
+    task("maybe", { file: { anyOf: [FILE, { type: "null" }], default: null } }, []),
+    task("list", { files: { type: "array", items: FILE } }, ["files"]),
+    task("bounded", { file: { allOf: [{ ...FILE, minLength: 1 }] } }, ["file"]),
+  ];
+  expect(targetsOf(tasks).map(({ task, parameter }) => [task, parameter])).toEqual([
+    ["shrink", "file"], ["bounded", "file"],
+  ]);
+});
+
+it("prefers what goes to the queue that is looked at", () => {
+  const targets = targetsOf([
+    task("here", { file: FILE }, ["file"], "video"), task("there", { file: FILE }, ["file"], "audio"),
+  ]);
+  expect(nearest(targets, "audio").map(({ task }) => task)).toEqual(["there"]);
+  expect(nearest(targets, "other")).toEqual(targets);
+  expect(nearest(targets, undefined)).toEqual(targets);
+});
+
+it("takes what is in a folder by its name, and nothing that is hidden", () => {
+  const file = (path: string) => {
+    const made = new File([""], path.slice(path.lastIndexOf("/") + 1));
+    Object.defineProperty(made, "webkitRelativePath", { value: path });
+    return made;
+  };
+  const found = chosen(["a/10.jpg", "a/9.jpg", "a/.DS_Store", "a/.git/x", "a/b/1.jpg"].map(file));
+  expect(found.files.map((one) => one.webkitRelativePath)).toEqual(["a/9.jpg", "a/10.jpg", "a/b/1.jpg"]);
+  expect(found.isCut).toBe(false);
+});
