@@ -11,6 +11,7 @@ import pytest_asyncio
 from playwright.async_api import Browser, Page, Route, expect
 
 from fairlane import File
+from tests.console.test_axe import violations
 from tests.support.browser import visiting, without_complaints
 from tests.support.console_program import program
 from tests.support.console_site import Site
@@ -239,3 +240,27 @@ async def test_where_no_task_takes_a_file_alone_that_is_said(page: Page, site: S
     await expect(page.get_by_role("button", name="Add files")).to_have_count(0)
     await drag(page, *written(site.folder / "mine", "a"))
     await expect(page.get_by_role("alert")).to_contain_text("No task takes a file and nothing else")
+
+
+async def test_no_way_to_send_files_has_a_violation(page: Page, site: Site) -> None:
+    site.app._uploads.largest = 1  # type: ignore[union-attr]
+    held = asyncio.Event()
+
+    async def hold(route: Route) -> None:
+        await held.wait()
+        await route.continue_()
+
+    await page.route("**/api/files*", hold)
+    await page.reload()
+    await page.get_by_role("button", name="Add files").wait_for()
+    await drag(page, *written(site.folder / "mine", "1", "large"))
+    panel = page.get_by_role("region", name="Files on their way")
+    await expect(panel).to_contain_text("It is too large")
+    found = {"queue": await violations(page)}
+    held.set()
+    await expect(page.get_by_text("Added 1 job", exact=True)).to_be_visible()
+    await page.goto("./#/new?task=join")
+    await page.get_by_role("button", name="Choose files").wait_for()
+    found["form"] = await violations(page)
+    told = [f"{name}: {one}" for name, each in found.items() for one in each]
+    assert not told, "\n".join(told)

@@ -4,7 +4,8 @@
 import type { Job, Reason, Stage } from "../api/types";
 import { cut, summaryOf, telling } from "./summary";
 
-const STATISTICS = 6;
+/** How many of what a job reported are kept. */
+export const STATISTICS = 6;
 
 type Kept =
   | "id" | "task" | "queue" | "lane" | "kind" | "state" | "priority" | "position" | "progress"

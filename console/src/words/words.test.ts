@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { roughSpan, span } from "../time/format";
 import { say } from "./say";
+import { sizeText } from "./size";
 
 it("words are filled in, and take the number that fits", () => {
   expect(say("{n} job|{n} jobs", { n: 1 })).toBe("1 job");
@@ -14,4 +15,10 @@ it("spans are short", () => {
     "1s", "59s", "1m 01s", "1h 01m", "1d 1h",
   ]);
   expect([800, 90_000, 7_200_000].map(roughSpan)).toEqual(["1s", "2m", "2h"]);
+});
+
+it("sizes have two or three digits", () => {
+  expect([0, 999, 999_960, 1_500_000, -2_340_000_000, 150e12].map(sizeText)).toEqual([
+    "0 B", "999 B", "1.0 MB", "1.5 MB", "-2.3 GB", "150 TB",
+  ]);
 });

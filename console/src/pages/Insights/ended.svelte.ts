@@ -4,6 +4,7 @@
 import { listJobs } from "../../api/calls";
 import { asProblem, type Problem } from "../../api/problem";
 import type { JobState, LiveEvent } from "../../api/types";
+import { STATISTICS } from "../../live/brief";
 import { feed } from "../../live/feed.svelte";
 import { FINAL, isFinal } from "../../live/order";
 import { type Sample, sampleOf } from "./samples";
@@ -23,6 +24,7 @@ export class EndedJobs {
   #known = new Map<string, Sample>();
   #queue: string | undefined;
   #stop = new AbortController();
+  #isPartial = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   /** Look at a queue, or all, and no further back than `since`; returns how to stop. */
@@ -46,10 +48,17 @@ export class EndedJobs {
       else if (this.#queue === undefined || queue === this.#queue) ids.add(job);
     }
     if (ids.size === 0) return;
-    for (const job of feed.live.ended) if (ids.has(job.id)) this.#known.set(job.id, sampleOf(job));
+    for (const job of feed.live.ended) {
+      if (!ids.has(job.id)) continue;
+      this.#known.set(job.id, sampleOf(job));
+      if (Object.keys(job.statistics).length >= STATISTICS) this.#isPartial = true;
+    }
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
       this.#show();
+      // A list holds only the first that a job reported.
+      if (this.#isPartial) void this.catchUp();
+      this.#isPartial = false;
     }, EVERY_MS);
   }
 

@@ -1,13 +1,14 @@
 import { expect, it } from "vitest";
 import { byLength, overTime, waitingAt, widthOf } from "./buckets";
 import { compare, foreseen } from "./foresee";
+import { reporters, sums } from "./reported";
 import { byTask, quantile, sampleOf, spreadOf } from "./samples";
 
 const ended = (given: Partial<Parameters<typeof sampleOf>[0]> = {}) =>
   sampleOf({
     id: "1", task: "send", queue: "mail", state: "completed",
     created_at: "2026-01-01T00:00:00Z", started_at: "2026-01-01T00:00:05Z",
-    ended_at: "2026-01-01T00:00:15Z", ...given,
+    ended_at: "2026-01-01T00:00:15Z", statistics: {}, ...given,
   });
 
 it("measures waiting and running, and neither of a job that never ran", () => {
@@ -50,6 +51,30 @@ it("counts lengths between the shortest and the longest, in no fewer than six bu
   expect(counts([900]).map(([upTo]) => upTo)).toEqual([100, 200, 500, 1_000, 2_000, 5_000]);
   expect(counts([9e12]).at(-1)).toEqual([Number.POSITIVE_INFINITY, 1]);
   expect(counts([])).toEqual([]);
+});
+
+it("knows which tasks reported which numbers, bytes first", () => {
+  const known = reporters([
+    ended({ task: "a" }), ended({ task: "b", statistics: { quality: 0.9, saved_bytes: 7, note: "x" } }),
+    ended({ task: "c", statistics: { pages: 1 } }), ended({ task: "b", statistics: { speed: 2 } }),
+    ended({ task: "d", statistics: { odd: Number.NaN } }),
+  ]);
+  expect([...known]).toEqual([["b", ["saved_bytes", "quality", "speed"]], ["c", ["pages"]]]);
+});
+
+it("sums up what was reported in each bucket and in all", () => {
+  const saved = (bytes: number, ended_at: string, task = "send") =>
+    ended({ task, ended_at, statistics: { saved_bytes: bytes } });
+  const at = Date.parse("2026-01-01T00:00:00Z");
+  const samples = [
+    saved(5, "2026-01-01T00:00:10Z"), saved(-2, "2026-01-01T00:02:10Z"), saved(3, "2026-01-01T00:00:50Z"),
+    saved(99, "2026-01-01T00:00:10Z", "other"), saved(99, "2025-01-01T00:00:10Z"), ended(),
+  ];
+  const found = sums(samples, "send", "saved_bytes", [at, at + 60_000, at + 120_000], 60_000);
+  expect(found.map(({ sum, total, count }) => [sum, total, count])).toEqual([
+    [8, 8, 2], [0, 8, 0], [-2, 6, 1],
+  ]);
+  expect(sums(samples, "send", "saved_bytes", [at], 60_000).map(({ sum }) => sum)).toEqual([8]);
 });
 
 it("draws how many still wait", () => {

@@ -16,6 +16,8 @@ export interface Sample {
   /** Milliseconds from its submission to its last start; null if it never ran. */
   readonly waited: number | null;
   readonly ran: number | null;
+  /** What it reported of itself in numbers. */
+  readonly numbers: Readonly<Record<string, number>>;
 }
 
 interface Ended {
@@ -26,6 +28,7 @@ interface Ended {
   readonly created_at: string;
   readonly started_at: string | null;
   readonly ended_at: string | null;
+  readonly statistics: Readonly<Record<string, unknown>>;
 }
 
 export function sampleOf(job: Ended): Sample {
@@ -40,7 +43,15 @@ export function sampleOf(job: Ended): Sample {
     endedAt,
     waited: started === null ? null : Math.max(0, started - Date.parse(job.created_at)),
     ran: started === null ? null : Math.max(0, endedAt - started),
+    numbers: numbersIn(job.statistics),
   };
+}
+
+const NOTHING: Sample["numbers"] = {};
+
+function numbersIn(statistics: Ended["statistics"]): Sample["numbers"] {
+  const found = Object.entries(statistics).filter((one) => Number.isFinite(one[1]));
+  return found.length > 0 ? (Object.fromEntries(found) as Sample["numbers"]) : NOTHING;
 }
 
 /** Return the value below which a part of them lie, by rank; null of none. They must be sorted. */
