@@ -13,6 +13,7 @@ from pydantic import Field
 
 from fairlane import BadParameters, BadSetting, Fairlane, File
 from fairlane.api import files
+from fairlane.api.guard import LARGEST_BODY
 from fairlane.files import safe_name
 from tests.support.disks import small_disk
 from tests.support.eventually import eventually, eventually_sync
@@ -87,7 +88,7 @@ async def test_an_empty_file_is_a_file(tmp_path: Path) -> None:
 
 async def test_a_server_that_takes_no_files_says_how_to_allow_it(tmp_path: Path) -> None:
     async with talking(Fairlane("memory://")) as client:
-        told = said(await sent(client, "a.txt"), 409)
+        told = said(await sent(client, "a.txt", b"x" * (LARGEST_BODY + 1)), 409)
         assert told["code"] == "uploads_off"
         assert "uploads=" in told["hint"]
         assert said(await client.get("/api/state"), 200)["largest_upload"] is None

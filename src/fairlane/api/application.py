@@ -90,7 +90,7 @@ def asgi(
         keys=keys,
         allowed_hosts=allowed,
         largest_body=largest_body,
-        largest_upload=0 if uploads is None else uploads.largest,
+        largest_upload=None if uploads is None else uploads.largest,
     )
     if uploads is not None:
         uploads.prepare()

@@ -50,7 +50,7 @@ class Guard:
         keys: Keys,
         allowed_hosts: Iterable[str] = (),
         largest_body: int = LARGEST_BODY,
-        largest_upload: int = 0,
+        largest_upload: int | None = None,
     ) -> None:
         self.keys = keys
         allowed = [host.strip() for host in allowed_hosts if host.strip()]
@@ -136,20 +136,20 @@ class Guard:
         is_file = _is_file(scope)
         if scope["type"] != "http" or not (has_body or is_file):
             return None
-        largest = self._largest(scope)
-        if length.isdecimal() and int(length[:30]) > largest:
-            return problem(413, "too_large", _too_large(largest))
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()
         if is_file and kind != "application/octet-stream":
             detail = f'the body is "{kind[:100]}"; send application/octet-stream'
             return problem(415, "not_octets", detail)
+        largest = self._largest(scope)
+        if largest is not None and length.isdecimal() and int(length[:30]) > largest:
+            return problem(413, "too_large", _too_large(largest))
         if not is_file and kind != "application/json" and scope["method"] not in _SAFE:
             return problem(415, "not_json", f'the body is "{kind[:100]}"; send application/json')
         return None
 
-    def _largest(self, scope: Scope) -> int:
-        """Return how many bytes a body may have; where no files are taken, none is read anyway."""
-        return (self._largest_upload if _is_file(scope) else 0) or self._largest_body
+    def _largest(self, scope: Scope) -> int | None:
+        """Return how many bytes a body may have; None where it is not read, but told why not."""
+        return self._largest_upload if _is_file(scope) else self._largest_body
 
 
 def _is_file(scope: Scope) -> bool:
@@ -160,7 +160,7 @@ def _too_large(largest: int) -> str:
     return f"a body may have {largest:,} bytes"
 
 
-def _bounded(receive: Receive, largest: int) -> Receive:
+def _bounded(receive: Receive, largest: int | None) -> Receive:
     """Stop reading a body that turns out too large: who sends it in pieces tells no length."""
     size = 0
 
@@ -168,7 +168,7 @@ def _bounded(receive: Receive, largest: int) -> Receive:
         nonlocal size
         message = await receive()
         size += len(message.get("body", b""))
-        if size > largest:
+        if largest is not None and size > largest:
             raise HTTPException(413, _too_large(largest))
         return message
 
