@@ -1,0 +1,60 @@
+"""The archive as a whole: a folder with the files, the index, and a record of every run."""
+
+import threading
+import time
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
+from fairlane import JobView
+from fairlane_archiver.index import Index
+from fairlane_archiver.network import Allowed
+from fairlane_archiver.pace import Pace
+from fairlane_archiver.settings import Settings
+from fairlane_archiver.shelf import Shelf
+
+_PATIENCE_SECONDS: Final = 2.0
+
+
+class Archive:
+    """What all accounts of a process share."""
+
+    def __init__(self, settings: Settings) -> None:
+        settings.folder.mkdir(parents=True, exist_ok=True)
+        self.settings = settings
+        self.allowed = Allowed(settings.allow)
+        self.pace = Pace(longest_wait_seconds=settings.longest_wait_seconds)
+        self._settling = threading.Lock()
+
+    @cached_property
+    def index(self) -> Index:
+        return Index(self.settings.folder / "index.db")
+
+    def shelf(self, account: str) -> Shelf:
+        return Shelf(self.settings.folder / "files", account, self.index)
+
+    def record(self, run: str) -> Path:
+        """Return where a run says what it was asked for.
+
+        It is an output of the job, published before anything is saved. So Fairlane removes it when
+        the job is cancelled and its outputs are to be deleted, whatever dies meanwhile, and that is
+        how the archive learns of it.
+        """
+        return self.settings.folder / "runs" / f"{run}.json"
+
+    def settle(self, job: JobView) -> None:
+        """Close the run of a job that has ended, and undo it if its outputs were to be deleted.
+
+        Such a job shows nothing that it made, and its record is gone, or goes just now. Without
+        both, nothing is deleted: somebody may have tidied up the records by hand.
+        """
+        record = self.record(job.id)
+        forgotten = job.state == "cancelled" and not job.artifacts
+        give_up_at = time.monotonic() + _PATIENCE_SECONDS
+        while forgotten and record.exists() and time.monotonic() < give_up_at:
+            time.sleep(0.05)
+        with self._settling:
+            if self.index.is_open(job.id):
+                if forgotten and not record.exists() and job.lane is not None:
+                    self.shelf(job.lane).undo(job.id)
+                self.index.close_run(job.id)

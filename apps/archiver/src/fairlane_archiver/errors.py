@@ -1,0 +1,34 @@
+"""What can be wrong with a single file; the account goes on with the others.
+
+Trouble           it was not saved
+├── Passing       it may work when tried again
+│   └── BadRange  the rest of what we have is not to be had: from the beginning, then
+├── Lasting       it will not
+└── Unwanted      it is not wanted: the filters say so, now that it can be seen
+"""
+
+from typing import ClassVar
+
+
+class Trouble(Exception):
+    is_lasting: ClassVar[bool] = True
+
+
+class Passing(Trouble):
+    is_lasting: ClassVar[bool] = False
+
+    def __init__(self, reason: str, *, after_seconds: float = 0.0) -> None:
+        super().__init__(reason)
+        self.after_seconds = after_seconds
+
+
+class BadRange(Passing):
+    pass
+
+
+class Lasting(Trouble):
+    pass
+
+
+class Unwanted(Trouble):
+    pass

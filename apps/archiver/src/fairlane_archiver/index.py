@@ -1,0 +1,219 @@
+"""What the archive has: an SQLite file beside the files, which outlives every run.
+
+An item is written here, with the name it will have, before its first byte is fetched, and again
+when it lies in its place. So after a death at any line it is known which part files are ours and
+which file is whole: an item that was being fetched, whose part is gone and whose file is there, was
+put in its place and only not written down.
+
+apsw brings an SQLite of its own: that of older Pythons can damage a WAL that two connections use.
+"""
+
+import threading
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+import apsw
+import msgspec
+from msgspec import Struct
+
+from fairlane_archiver.names import numbered, safe_name
+from fairlane_archiver.posts import Media, Post
+
+SCHEMA: Final = 1
+_TABLES: Final = """
+CREATE TABLE item (
+    account TEXT NOT NULL,
+    key TEXT NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('part', 'saved', 'failed', 'refused')),
+    name TEXT NOT NULL,
+    claim TEXT NOT NULL,         -- the name as file systems that ignore case see it
+    run TEXT NOT NULL,
+    post TEXT NOT NULL,          -- with this one of its media, as JSON
+    validator TEXT,              -- which version of the file the part is of
+    bytes INTEGER,
+    sha256 TEXT,
+    saved_at TEXT,
+    reason TEXT,
+    PRIMARY KEY (account, key),
+    CHECK (state <> 'saved' OR (bytes IS NOT NULL AND sha256 IS NOT NULL))
+) WITHOUT ROWID;
+CREATE UNIQUE INDEX item_claim ON item (account, claim);
+CREATE INDEX item_run ON item (run, state);
+CREATE TABLE run (id TEXT PRIMARY KEY, account TEXT NOT NULL) WITHOUT ROWID;
+"""
+
+
+class Item(Struct, frozen=True, kw_only=True):
+    """A file of an account as the index knows it; `name` is relative to the account's folder."""
+
+    account: str
+    key: str
+    state: str
+    name: str
+    run: str
+    post: Post
+    validator: str | None = None
+
+    @property
+    def media(self) -> Media:
+        return self.post.media[0]
+
+
+_COLUMNS: Final = "account, key, state, name, run, post, validator"
+
+
+class Index:
+    """Safe to use from any thread; each call is one transaction."""
+
+    def __init__(self, path: Path) -> None:
+        self._lock = threading.RLock()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._connection = apsw.Connection(str(path))
+        self._connection.set_busy_timeout(10_000)
+        self._connection.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL")
+        with self._lock, self._connection:
+            if self._connection.pragma("user_version") == 0:
+                self._connection.execute(_TABLES)
+                self._connection.pragma("user_version", SCHEMA)
+
+    def close(self) -> None:
+        with self._lock:
+            self._connection.close()
+
+    def states(self, account: str, keys: Iterable[str]) -> dict[str, str]:
+        """Return the state of each of these items that is known."""
+        rows = self._all(
+            "SELECT key, state FROM item WHERE account = ? "
+            "AND key IN (SELECT value FROM json_each(?))",
+            (account, _json(list(keys))),
+        )
+        return dict(rows)
+
+    def take(self, account: str, posts: Sequence[Post], *, run: str, folder: Path) -> list[Item]:
+        """Give each of these, a post with one medium each, a name nobody has; they are ours now.
+
+        One that is known keeps its name, and the part that may be there of it.
+        """
+        with self._lock, self._connection:
+            for post in posts:
+                self._take(account, post, run, folder)
+            keys = [post.media[0].key for post in posts]
+            rows = self._all(
+                f"SELECT {_COLUMNS} FROM item WHERE account = ? "  # noqa: S608 - our own columns
+                "AND key IN (SELECT value FROM json_each(?))",
+                (account, _json(keys)),
+            )
+        found = {row[1]: _item(row) for row in rows}
+        return [found[key] for key in keys]
+
+    def _take(self, account: str, post: Post, run: str, folder: Path) -> None:
+        body, key = _json(post), post.media[0].key
+        self._connection.execute(
+            "UPDATE item SET state = 'part', run = ?, post = ?, reason = NULL "
+            "WHERE account = ? AND key = ?",
+            (run, body, account, key),
+        )
+        if self._connection.changes():
+            return
+        for name in numbered(_wished(post)):
+            if (folder / name).exists():
+                continue  # somebody else's
+            self._connection.execute(
+                "INSERT INTO item (account, key, state, name, claim, run, post) "
+                "VALUES (?, ?, 'part', ?, ?, ?, ?) ON CONFLICT (account, claim) DO NOTHING",
+                (account, key, name, name.casefold(), run, body),
+            )
+            if self._connection.changes():
+                return
+
+    def remember(self, item: Item, validator: str | None) -> None:
+        self._do(
+            "UPDATE item SET validator = ? WHERE account = ? AND key = ?",
+            (validator, item.account, item.key),
+        )
+
+    def saved(self, item: Item, *, bytes: int, sha256: str) -> None:
+        self._do(
+            "UPDATE item SET state = 'saved', bytes = ?, sha256 = ?, saved_at = ?, reason = NULL, "
+            "validator = NULL WHERE account = ? AND key = ?",
+            (bytes, sha256, datetime.now(UTC).isoformat(), item.account, item.key),
+        )
+
+    def failed(self, item: Item, reason: str, *, is_lasting: bool) -> None:
+        """Keep why an item was not saved; what may pass is tried again by a Continue."""
+        self._do(
+            "UPDATE item SET state = ?, reason = ?, validator = NULL WHERE account = ? AND key = ?",
+            ("refused" if is_lasting else "failed", reason, item.account, item.key),
+        )
+
+    def forget(self, items: Iterable[Item]) -> None:
+        with self._lock, self._connection:
+            for item in items:
+                self._connection.execute(
+                    "DELETE FROM item WHERE account = ? AND key = ?", (item.account, item.key)
+                )
+
+    def unfinished(self, account: str) -> list[Item]:
+        """Return what was begun, or failed for now, the first of it first."""
+        return self._items("account = ? AND state IN ('part', 'failed')", account)
+
+    def parts(self, account: str) -> list[Item]:
+        return self._items("account = ? AND state = 'part'", account)
+
+    def made_by(self, run: str) -> list[Item]:
+        """Return everything a run saved or began."""
+        return self._items("run = ?", run)
+
+    # runs: open until it is settled what becomes of what they saved
+
+    def open_run(self, run: str, account: str) -> None:
+        self._do("INSERT OR IGNORE INTO run (id, account) VALUES (?, ?)", (run, account))
+
+    def close_run(self, run: str) -> None:
+        self._do("DELETE FROM run WHERE id = ?", (run,))
+
+    def is_open(self, run: str) -> bool:
+        return bool(self._all("SELECT 1 FROM run WHERE id = ?", (run,)))
+
+    def open_runs(self, account: str) -> list[str]:
+        return [row[0] for row in self._all("SELECT id FROM run WHERE account = ?", (account,))]
+
+    def totals(self, run: str) -> tuple[int, int]:
+        """Return how many files a run has saved so far, and how many bytes."""
+        row = self._all(
+            "SELECT count(*), coalesce(sum(bytes), 0) FROM item WHERE run = ? AND state = 'saved'",
+            (run,),
+        )[0]
+        return row[0], row[1]
+
+    def _items(self, where: str, value: str) -> list[Item]:
+        query = f"SELECT {_COLUMNS} FROM item WHERE {where} ORDER BY name"  # noqa: S608 - our own
+        return [_item(row) for row in self._all(query, (value,))]
+
+    def _all(self, query: str, values: tuple[Any, ...]) -> list[Any]:
+        with self._lock:
+            return list(self._connection.execute(query, values))
+
+    def _do(self, statement: str, values: tuple[Any, ...]) -> None:
+        with self._lock:
+            self._connection.execute(statement, values)
+
+
+def _item(row: tuple[Any, ...]) -> Item:
+    account, key, state, name, run, post, validator = row
+    return Item(
+        account=account, key=key, state=state, name=name, run=run,
+        post=msgspec.json.decode(post, type=Post), validator=validator,
+    )  # fmt: skip
+
+
+def _wished(post: Post) -> str:
+    """Name a file by its day, its post and what the server calls it."""
+    day = post.posted_at.strftime("%Y%m%d-") if post.posted_at else ""
+    return safe_name(f"{day}{post.id[:60]}-{post.media[0].name}")
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(value).decode()

@@ -1,0 +1,151 @@
+"""The archiver as an app of Fairlane: a lane for each account, three of them at a time."""
+
+import shutil
+from collections.abc import Mapping, Sequence
+from datetime import date
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import msgspec
+from pydantic import AfterValidator, Field
+
+from fairlane import Context, Fairlane, JobView, Permanent, Retry
+from fairlane_archiver.archive import Archive
+from fairlane_archiver.counts import Counts
+from fairlane_archiver.filters import Filters
+from fairlane_archiver.network import guarded_client
+from fairlane_archiver.posts import Kind
+from fairlane_archiver.run import Run
+from fairlane_archiver.settings import Settings
+from fairlane_archiver.sources import canonical, recognised
+from fairlane_archiver.threads import in_thread
+from fairlane_archiver.web import Web
+
+QUEUE: Final = "archive"
+TASK: Final = "archive"
+KINDS: Final[tuple[Kind, ...]] = ("image", "video", "audio", "other")
+
+
+def _account(text: str) -> str:
+    try:
+        return canonical(text)
+    except Permanent as error:
+        raise ValueError(str(error)) from None
+
+
+def build(
+    folder: str | Path | None = None,
+    *,
+    database: str | None = None,
+    settings: Settings | None = None,
+    max_concurrent: int = 3,
+    **options: Any,
+) -> Fairlane:
+    """Make an archiver whose files, index and queue lie in a folder.
+
+    Without `settings` the environment counts. Other options are those of Fairlane.
+    """
+    known = settings or Settings.from_environment(None if folder is None else Path(folder))
+    archive = Archive(known)
+    address = database or f"sqlite:///{known.folder / 'queue.db'}"
+    app = Fairlane(address, **options)
+    app.queue(QUEUE, max_concurrent=max_concurrent, on_conflict="reject")
+
+    def room(_: Mapping[str, Any]) -> str | None:
+        free = shutil.disk_usage(known.folder).free
+        if free >= known.spare_bytes:
+            return None
+        return f"{free} bytes are free in {known.folder}, and {known.spare_bytes} are to stay free"
+
+    @app.task(
+        name=TASK,
+        queue=QUEUE,
+        lane="{account}",
+        preconditions=[room],
+        retry=Retry(times=3, first_seconds=5, factor=3),
+        grace_seconds=2,
+    )
+    async def archive_account(
+        ctx: Context,
+        account: Annotated[str, AfterValidator(_account), Field(min_length=1, max_length=500)],
+        kinds: Annotated[Sequence[Kind], Field(description="What to save")] = KINDS,
+        since: Annotated[date | None, Field(description="Nothing older than this day")] = None,
+        until: Annotated[date | None, Field(description="Nothing newer than this day")] = None,
+        min_bytes: Annotated[int, Field(ge=0, description="Nothing smaller")] = 0,
+        replies: bool = True,
+        boosts: bool = False,
+        most: Annotated[int | None, Field(ge=1, description="New files in one run")] = None,
+    ) -> dict[str, Any]:
+        """Save the media of an account: from the newest, or from where it stopped."""
+        if ctx.job.lane != account:
+            raise Permanent(
+                f"this row is {ctx.job.lane}, but its parameters say {account}; save them under "
+                f"{account}, so that no two jobs work on one account",
+                code="wrong_account",
+            )
+        filters = Filters(
+            kinds=frozenset(kinds), since=since, until=until, min_bytes=min_bytes,
+            replies=replies, boosts=boosts, most=most,
+        )  # fmt: skip
+        return await _archived(ctx, app, archive, account, filters)
+
+    def settle(job: JobView) -> None:
+        if job.queue == QUEUE:
+            archive.settle(job)
+
+    app.on_end(settle)
+    return app
+
+
+async def _archived(
+    ctx: Context, app: Fairlane, archive: Archive, account: str, filters: Filters
+) -> dict[str, Any]:
+    _, source = recognised(account)
+    shelf = archive.shelf(account)
+    run = ctx.job.id
+    await in_thread(shelf.open)
+    for earlier in await in_thread(archive.index.open_runs, account):
+        if earlier != run:  # its end is not settled yet, and has to be before anything new
+            await in_thread(archive.settle, await app.show(earlier))
+    record = {"run": run, "account": account, "kind": ctx.job.kind, "source": source.name}
+    record["filters"] = msgspec.to_builtins(filters, enc_hook=sorted)
+    async with ctx.output(archive.record(run), on_exists="overwrite", kind="run") as part:
+        await in_thread(part.write_bytes, msgspec.json.format(msgspec.json.encode(record)))
+    await in_thread(archive.index.open_run, run, account)
+    downloaded, size = await in_thread(archive.index.totals, run)
+    counts = Counts(ctx, downloaded=downloaded, bytes=size)
+    settings = archive.settings
+    client = guarded_client(
+        archive.allowed, stall_seconds=settings.stall_seconds, at_once=settings.at_once
+    )
+
+    def on_wait(host: str, seconds: float) -> None:
+        ctx.log(f"waiting {seconds:.0f} s, as {host} asks")
+
+    web = Web(client, archive.pace, settings, on_wait=on_wait)
+    try:
+        async with client:
+            await Run(
+                ctx, source=source, filters=filters, settings=settings, index=archive.index,
+                shelf=shelf, web=web, counts=counts,
+            ).go()  # fmt: skip
+    except BaseException:
+        # Asked to stop by a canceller, it leaves no part files; a program that ends goes on with
+        # them when it is back.
+        if ctx.stopping and (await app.show(run)).stopping:
+            await in_thread(shelf.drop_parts)
+        raise
+    return counts.as_dict()
+
+
+@cache
+def _served() -> Fairlane:
+    return build()
+
+
+def __getattr__(name: str) -> Any:
+    """Make `app` when it is first asked for, so that an import alone touches no folder."""
+    if name == "app":
+        return _served()
+    raise AttributeError(name)

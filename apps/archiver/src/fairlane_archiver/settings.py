@@ -1,0 +1,68 @@
+"""What whoever runs the archiver decides, as opposed to what a row of it says."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Final
+
+from fairlane import BadSetting
+
+PREFIX: Final = "FAIRLANE_ARCHIVE_"
+GIB: Final = 1024**3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """Each can be set from outside: `largest_bytes` is FAIRLANE_ARCHIVE_LARGEST_BYTES."""
+
+    folder: Path
+    allow: tuple[str, ...] = ()  # private places that may be asked: host, host:port or network
+    at_once: int = 4  # downloads of one account
+    largest_bytes: int = 4 * GIB  # of one file
+    spare_bytes: int = GIB // 4  # that stay free on the disk
+    stall_seconds: float = 30.0  # without a byte
+    longest_seconds: float = 6 * 3600.0  # for one file, all tries together
+    tries: int = 4
+    first_wait_seconds: float = 1.0  # after the first failed try; it doubles with each
+    longest_wait_seconds: float = 900.0  # that a server may ask a running account to wait
+
+    @classmethod
+    def from_environment(
+        cls, folder: Path | None = None, *, environment: Mapping[str, str] | None = None
+    ) -> "Settings":
+        """Read what is set outside; a folder that is given counts before the one that is set."""
+        known = os.environ if environment is None else environment
+        values: dict[str, Any] = {}
+        for field in fields(cls):
+            text = known.get(PREFIX + field.name.upper())
+            if text:
+                values[field.name] = _read(field.name, text)
+        if folder is not None:
+            values["folder"] = folder
+        values.setdefault("folder", default_folder(known))
+        return cls(**values)
+
+
+def default_folder(environment: Mapping[str, str]) -> Path:
+    """Where data of a user's programs goes, by the rules of freedesktop.org."""
+    data = environment.get("XDG_DATA_HOME", "")
+    base = Path(data) if Path(data).is_absolute() else Path.home() / ".local" / "share"
+    return base / "fairlane-archive"
+
+
+def _read(name: str, text: str) -> Any:
+    if name == "folder":
+        return Path(text)
+    if name == "allow":
+        return tuple(entry.strip() for entry in text.split(",") if entry.strip())
+    number = float if name.endswith("_seconds") else int
+    try:
+        value = number(text)
+    except ValueError:
+        value = number(-1)
+    if value < 0:
+        raise BadSetting(
+            f"{PREFIX}{name.upper()} is {text!r}; it must be a number, 0 or more"
+        ) from None
+    return value

@@ -1,0 +1,31 @@
+"""Where media come from. A new source is one file here, and its name in `SOURCES`."""
+
+from typing import Final
+
+from fairlane import Permanent
+from fairlane_archiver.sources.feed import Feed
+from fairlane_archiver.sources.gallery import Gallery
+from fairlane_archiver.sources.mastodon import Mastodon
+from fairlane_archiver.sources.protocol import Source
+
+# The first that recognises an address has it.
+SOURCES: Final[tuple[Source, ...]] = (Mastodon(), Feed(), Gallery())
+
+
+def recognised(text: str) -> tuple[str, Source]:
+    """Return the one name of the account that a text means, and its source."""
+    wanted = text.strip()
+    for source in SOURCES:
+        account = source.recognise(wanted)
+        if account is not None:
+            return account, source
+    raise Permanent(
+        f"{text[:200]!r} is no account; give @name@host, the address of a profile or of a feed, or "
+        "gallery: and any address that gallery-dl knows",
+        code="unknown_account",
+    )
+
+
+def canonical(text: str) -> str:
+    """Return the one name of an account, however it is written."""
+    return recognised(text)[0]

@@ -1,0 +1,118 @@
+"""RSS and Atom: whatever hangs on the entries of a feed, podcasts and picture blogs alike."""
+
+import re
+from calendar import timegm
+from collections.abc import AsyncIterator, Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any, Final
+from urllib.parse import urljoin, urlsplit
+
+import feedparser  # type: ignore[import-untyped]
+
+from fairlane import Permanent
+from fairlane_archiver.filters import Filters
+from fairlane_archiver.names import extension_of, name_in
+from fairlane_archiver.posts import Media, Page, Post, key_of, kind_by
+from fairlane_archiver.sources.protocol import Tools
+from fairlane_archiver.threads import in_thread
+
+MOST_PAGES: Final = 1_000
+_LOOKS_LIKE_ONE: Final = re.compile(
+    r"(\.(rss|atom|xml|rdf)|/(feed|feeds|rss|atom)(/[^/]*)?)/?$", re.IGNORECASE
+)
+
+
+class Feed:
+    name = "feed"
+    is_ordered = False
+
+    def recognise(self, text: str) -> str | None:
+        """Read `feed:` and any address, and addresses that look like those of feeds."""
+        url = text.removeprefix("feed:")
+        try:
+            place = urlsplit(url)
+        except ValueError:
+            return None
+        if place.scheme not in ("http", "https") or not place.netloc:
+            return None
+        plain = place._replace(netloc=place.netloc.lower(), fragment="").geturl()
+        if _LOOKS_LIKE_ONE.search(place.path):
+            return plain
+        return f"feed:{plain}" if text != url else None
+
+    async def pages(
+        self,
+        account: str,
+        *,
+        cursor: str | None,
+        floor: str | None,  # noqa: ARG002 - a feed is short, and what is saved is skipped
+        filters: Filters,  # noqa: ARG002
+        tools: Tools,
+    ) -> AsyncIterator[Page]:
+        url = cursor or account.removeprefix("feed:")
+        seen: set[str] = set()
+        while len(seen) < MOST_PAGES:
+            seen.add(url)
+            answer = await tools.web.read(url)
+            headers = {"content-type": answer.headers.get("Content-Type", "")}
+            feed = await in_thread(feedparser.parse, answer.body, response_headers=headers)
+            if not feed.get("version") and not feed.entries:
+                raise Permanent(f"{url[:200]} is no feed of RSS or Atom", code="source")
+            following = _next(feed, answer.url)
+            following = None if following in seen else following
+            yield Page(posts=[_post(entry, answer.url) for entry in feed.entries], next=following)
+            if following is None:
+                return
+            url = following
+
+
+def _next(feed: Any, base: str) -> str | None:
+    """Return the next page of a feed that comes in several."""
+    for link in feed.feed.get("links", ()):
+        if link.get("rel") == "next" and link.get("href"):
+            return urljoin(base, str(link["href"]))
+    return None
+
+
+def _post(entry: Mapping[str, Any], base: str) -> Post:
+    link = str(entry.get("link", ""))
+    id = str(entry.get("id") or link or entry.get("title", ""))
+    media: dict[str, Media] = {}
+    for told in _told(entry):
+        url = urljoin(base, str(told.get("href") or told.get("url") or ""))
+        if url.startswith(("http://", "https://")) and url not in media:
+            media[url] = _media(id, url, told)
+    return Post(
+        id=name_in(id) or id,
+        url=link,
+        posted_at=_when(entry),
+        media=tuple(media.values()),
+        about={"title": str(entry["title"])} if entry.get("title") else {},
+    )
+
+
+def _told(entry: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    yield from entry.get("enclosures", ())
+    yield from entry.get("media_content", ())
+
+
+def _media(entry: str, url: str, told: Mapping[str, Any]) -> Media:
+    name = name_in(url)
+    size = str(told.get("length") or told.get("filesize") or told.get("fileSize") or "")
+    medium = str(told.get("type") or told.get("medium") or "")
+    return Media(
+        key=key_of(entry, url),
+        url=url,
+        name=name,
+        kind=kind_by(extension_of(name), medium),
+        # A podcast that does not know the length writes 0.
+        bytes=int(size) or None if size.isascii() and size.isdigit() else None,
+    )
+
+
+def _when(entry: Mapping[str, Any]) -> datetime | None:
+    parsed = entry.get("published_parsed") or entry.get("updated_parsed")
+    try:
+        return datetime.fromtimestamp(timegm(parsed), UTC) if parsed else None
+    except (TypeError, ValueError):
+        return None

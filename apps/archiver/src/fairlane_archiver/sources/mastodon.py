@@ -1,0 +1,185 @@
+"""The Mastodon API, on any host that speaks it: Mastodon, Pixelfed, GoToSocial, Akkoma."""
+
+import re
+from collections.abc import AsyncIterator
+from datetime import datetime
+from typing import Any, Final
+from urllib.parse import parse_qs, quote, urlencode, urljoin, urlsplit
+
+import msgspec
+from msgspec import Struct
+
+from fairlane import Permanent
+from fairlane_archiver.filters import Filters
+from fairlane_archiver.names import extension_of, name_in
+from fairlane_archiver.posts import Kind, Media, Page, Post, key_of, kind_by
+from fairlane_archiver.sources.protocol import Tools
+from fairlane_archiver.web import Answer
+
+PAGE: Final = 40  # the most that servers give
+
+_NAME: Final = r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,98}[A-Za-z0-9_])?"
+_HOST: Final = r"(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:]+\])(?::[0-9]{1,5})?"
+_HANDLE: Final = re.compile(rf"@?({_NAME})@({_HOST})")
+_PROFILE: Final = re.compile(rf"(https?)://({_HOST})/(?:@|users/)({_NAME})/?")
+_KINDS: Final[dict[str, Kind]] = {
+    "image": "image",
+    "video": "video",
+    "gifv": "video",
+    "audio": "audio",
+}
+
+
+class Attachment(Struct, frozen=True):
+    id: str
+    type: str = "unknown"
+    url: str | None = None
+    remote_url: str | None = None
+    description: str | None = None
+
+
+class Status(Struct, frozen=True):
+    id: str
+    created_at: datetime
+    url: str | None = None
+    content: str | None = None
+    spoiler_text: str | None = None
+    sensitive: bool | None = None
+    in_reply_to_id: str | None = None
+    media_attachments: list[Attachment] = []
+    reblog: "Status | None" = None
+
+
+class Profile(Struct, frozen=True):
+    id: str
+
+
+class Mastodon:
+    name = "mastodon"
+    is_ordered = True
+
+    def recognise(self, text: str) -> str | None:
+        """Read @name@host, name@host and the addresses of profiles."""
+        if found := _HANDLE.fullmatch(text):
+            return f"@{found[1].lower()}@{found[2].lower()}"
+        found = _PROFILE.fullmatch(text)
+        if found is None or found[3].lower().endswith((".rss", ".atom")):
+            return None
+        scheme, host, name = found[1], found[2].lower(), found[3].lower()
+        return f"@{name}@{host}" if scheme == "https" else f"http://{host}/@{name}"
+
+    async def pages(
+        self,
+        account: str,
+        *,
+        cursor: str | None,
+        floor: str | None,
+        filters: Filters,
+        tools: Tools,
+    ) -> AsyncIterator[Page]:
+        base, name = _place(account)
+        answer = await tools.web.read(f"{base}/api/v1/accounts/lookup?{urlencode({'acct': name})}")
+        profile = _read(answer, Profile)
+        statuses = f"{base}/api/v1/accounts/{quote(profile.id, safe='')}/statuses"
+        fixed = _query(filters, floor)
+        seen: set[str] = set()
+        while True:
+            query = fixed if cursor is None else {**fixed, "max_id": cursor}
+            answer = await tools.web.read(f"{statuses}?{urlencode(query)}")
+            found = _read(answer, list[Status])
+            fresh = [s for s in found if floor is None or _age(s.id) > _age(floor)]
+            following = _next(answer) if len(fresh) == len(found) else None
+            if following in seen:
+                raise Permanent(f"{base} goes round in circles at {following}", code="source")
+            yield Page(posts=[_post(status) for status in fresh], next=following)
+            if following is None:
+                return
+            seen.add(following)
+            cursor = following
+
+
+def _place(account: str) -> tuple[str, str]:
+    """Return the address of the server and the name there."""
+    if found := _HANDLE.fullmatch(account):
+        return f"https://{found[2]}", found[1]
+    found = _PROFILE.fullmatch(account)
+    assert found is not None, account
+    return f"{found[1]}://{found[2]}", found[3]
+
+
+def _query(filters: Filters, floor: str | None) -> dict[str, str]:
+    query = {"limit": str(PAGE)}
+    if filters.boosts:
+        pass  # a boost has no media of its own, so `only_media` would leave it out
+    else:
+        query |= {"only_media": "true", "exclude_reblogs": "true"}
+    if not filters.replies:
+        query["exclude_replies"] = "true"
+    if floor is not None:
+        query["since_id"] = floor
+    return query
+
+
+def _read(answer: Answer, type: Any) -> Any:
+    try:
+        return msgspec.json.decode(answer.body, type=type)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise Permanent(
+            f"{urlsplit(answer.url).netloc} does not speak the Mastodon API: {error}",
+            code="source",
+        ) from None
+
+
+def _age(id: str) -> tuple[int, str]:
+    """Ids are numbers that grow, written as text, or texts of one length that grow."""
+    return len(id), id
+
+
+def _next(answer: Answer) -> str | None:
+    """Return the `max_id` of the next page, as the `Link` of this one names it."""
+    for part in answer.headers.get("Link", "").split(","):
+        address, _, rest = part.partition(";")
+        if re.search(r'\brel="?next"?', rest):
+            url = urljoin(answer.url, address.strip().strip("<>"))
+            found = parse_qs(urlsplit(url).query).get("max_id")
+            if found and len(found[0]) <= 200:
+                return str(found[0])
+    return None
+
+
+def _post(status: Status) -> Post:
+    shown = status.reblog or status
+    return Post(
+        id=status.id,
+        url=shown.url or "",
+        posted_at=status.created_at,
+        is_reply=status.in_reply_to_id is not None,
+        is_boost=status.reblog is not None,
+        media=tuple(_media(shown, one) for one in shown.media_attachments if _url(one)),
+        after=status.id,
+        about={
+            name: value
+            for name, value in (
+                ("content", shown.content),
+                ("spoiler_text", shown.spoiler_text),
+                ("sensitive", shown.sensitive),
+            )
+            if value
+        },
+    )
+
+
+def _url(attachment: Attachment) -> str:
+    return attachment.url or attachment.remote_url or ""
+
+
+def _media(status: Status, attachment: Attachment) -> Media:
+    url = _url(attachment)
+    name = name_in(url)
+    return Media(
+        key=key_of(status.id, attachment.id),
+        url=url,
+        name=name,
+        kind=_KINDS.get(attachment.type) or kind_by(extension_of(name)),
+        about={"description": attachment.description} if attachment.description else {},
+    )

@@ -1,0 +1,23 @@
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from apps.archiver.tests.archiver import Archiver, archiving
+from apps.archiver.tests.mastodon_server import MastodonServer, mastodon
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[MastodonServer]:
+    with mastodon() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def archiver(
+    server: MastodonServer, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Archiver]:
+    """One archiver for the tests of a file, each of which has accounts of its own."""
+    folder: Path = tmp_path_factory.mktemp("archive")
+    with archiving(folder, server) as running:
+        yield running
