@@ -151,7 +151,7 @@ class MastodonServer:
         for path in paths:
             self.files[path] = path.encode() * 3 if body is None else body
         addresses = [*(f"{self.url}{path}" for path in paths), *urls]
-        media = [
+        media: list[dict[str, Any]] = [
             {"id": f"{id}{n}", "type": type, "url": url, "preview_url": url, "remote_url": None,
              "description": "seen", "meta": {}}
             for n, url in enumerate(addresses)
@@ -164,6 +164,26 @@ class MastodonServer:
             status.reblog, status.media = original, ()
         known.statuses.append(status)
         return paths
+
+    def hold(self, account: str, *, size: int = 0, sent: int = 0) -> str:
+        """Add a post whose file stops after so many bytes until `open(account)`; return its path.
+
+        Who asks a second time gets all of it.
+        """
+        body = account.encode() * (size // len(account) + 1)
+        [path] = self.post(account, "held.jpg", body=body)
+
+        async def handler(exchange: Exchange) -> None:
+            if exchange.request.number == 1:
+                await exchange.head(200, {"Content-Length": len(body), "ETag": _tag(body)})
+                await exchange.send(body[:sent])
+                await self.wait(account)
+                await exchange.send(body[sent:])
+            else:
+                await self.file(exchange, body)
+
+        self.handlers[path] = handler
+        return path
 
     def name(self, account: str) -> str:
         """Return the account as the archiver calls it."""
@@ -308,7 +328,7 @@ class MastodonServer:
         headers: Mapping[str, object] = {},
     ) -> None:
         """Answer with a file, whole or from where it is asked for; `until` cuts it short there."""
-        tag = '"' + hashlib.sha256(body).hexdigest()[:16] + '"'
+        tag = _tag(body)
         known = {"ETag": tag, "Accept-Ranges": "bytes", "Content-Type": "image/jpeg", **headers}
         start = exchange.request.range_from
         if start is not None and exchange.request.headers.get("if-range") == tag:
@@ -321,6 +341,10 @@ class MastodonServer:
             start, status = 0, 200
         await exchange.head(status, {"Content-Length": len(body) - start, **known})
         await exchange.send(body[start:until])
+
+
+def _tag(body: bytes) -> str:
+    return '"' + hashlib.sha256(body).hexdigest()[:16] + '"'
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """The archiver as an app of Fairlane: a lane for each account, three of them at a time."""
 
+import logging
 import shutil
 from collections.abc import Mapping, Sequence
 from datetime import date
@@ -10,7 +11,7 @@ from typing import Annotated, Any, Final
 import msgspec
 from pydantic import AfterValidator, Field
 
-from fairlane import Context, Fairlane, JobView, Permanent, Retry
+from fairlane import Context, Fairlane, JobView, NotFound, Permanent, Retry
 from fairlane_archiver.archive import Archive
 from fairlane_archiver.counts import Counts
 from fairlane_archiver.filters import Filters
@@ -46,6 +47,7 @@ def build(
 
     Without `settings` the environment counts. Other options are those of Fairlane.
     """
+    logging.getLogger("httpx").setLevel(logging.WARNING)  # it tells of every request
     known = settings or Settings.from_environment(None if folder is None else Path(folder))
     archive = Archive(known)
     address = database or f"sqlite:///{known.folder / 'queue.db'}"
@@ -107,7 +109,7 @@ async def _archived(
     await in_thread(shelf.open)
     for earlier in await in_thread(archive.index.open_runs, account):
         if earlier != run:  # its end is not settled yet, and has to be before anything new
-            await in_thread(archive.settle, await app.show(earlier))
+            await _settled(app, archive, earlier)
     record = {"run": run, "account": account, "kind": ctx.job.kind, "source": source.name}
     record["filters"] = msgspec.to_builtins(filters, enc_hook=sorted)
     async with ctx.output(archive.record(run), on_exists="overwrite", kind="run") as part:
@@ -137,6 +139,13 @@ async def _archived(
             await in_thread(shelf.drop_parts)
         raise
     return counts.as_dict()
+
+
+async def _settled(app: Fairlane, archive: Archive, run: str) -> None:
+    try:
+        await in_thread(archive.settle, await app.show(run))
+    except NotFound:
+        await in_thread(archive.index.close_run, run)  # so long ago that nobody remembers
 
 
 @cache

@@ -1,0 +1,3 @@
+from fairlane_archiver.commands import main
+
+main()

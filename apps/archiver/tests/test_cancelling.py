@@ -1,0 +1,89 @@
+"""Cancelling: a queued run leaves no trace, a running one no part files."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from apps.archiver.tests.archiver import Archiver
+from apps.archiver.tests.mastodon_server import MastodonServer
+from tests.support.eventually import eventually_sync
+
+MIB = 1024 * 1024
+
+
+def contents(folder: Path) -> list[Path]:
+    """Everything that is there, but for the databases, which the server writes to at any time."""
+    return sorted(path for path in folder.rglob("*") if ".db" not in path.name)
+
+
+def test_a_queued_run_goes_back_to_idle_and_touches_nothing(
+    archiver: Archiver, server: MastodonServer
+) -> None:
+    account = server.name("waiting")
+    server.post("waiting", "a.jpg")
+    archiver.save(account)
+    before = contents(archiver.folder)
+    archiver.limit(0)
+    job = archiver.start(account)
+    archiver.cancel(account)
+    assert archiver.row(account)["state"] == "idle"
+    archiver.limit(None)
+    row = archiver.row(account)
+    assert (row["state"], row["last_job"], row["checkpoint"]) == ("idle", None, None)
+    assert archiver.job(job["id"])["state"] == "cancelled"
+    assert contents(archiver.folder) == before
+    assert server.of("waiting") == []
+    archiver.save(account, most=1)
+
+
+@pytest.mark.parametrize("outputs", ["keep", "delete"])
+def test_a_running_one_stops_and_keeps_or_deletes_what_it_saved(
+    archiver: Archiver, server: MastodonServer, outputs: str
+) -> None:
+    name = f"stopped{outputs}"
+    account = server.name(name)
+    server.post(name, "old.jpg")
+    archiver.archived(account)
+    held = server.hold(name, size=2 * MIB, sent=MIB)  # the newest, and it never comes to its end
+    server.post(name, "1.jpg", "2.jpg", "3.jpg")
+    job = archiver.go_on(account)
+    eventually_sync(lambda: len(archiver.files(name)) == 4, what="three new files")
+    eventually_sync(archiver.parts, what="a part file")
+    assert archiver.cancel(account, outputs=outputs)["stopping"]
+    ended = archiver.ended(job, within_seconds=2)
+    assert ended["state"] == "cancelled"
+    assert [part for part in archiver.parts() if name in str(part)] == []
+    left = 4 if outputs == "keep" else 1
+    eventually_sync(lambda: len(archiver.files(name)) == left, what=f"{left} files")
+    sidecars = f"files/*{name}*/*.json"
+    eventually_sync(lambda: len(list(archiver.folder.glob(sidecars))) == left, what="as many notes")
+
+    server.open(name)
+    counts = archiver.done(archiver.go_on(account))
+    assert len(archiver.files(name)) == 5
+    assert (counts["downloaded"], counts["failed"]) == (5 - left, 0)
+    assert [r.range_from for r in server.asked(held)] == [None, None]  # its part was removed
+    assert archiver.parts() == []
+
+
+def test_what_earlier_runs_saved_is_never_deleted(
+    archiver: Archiver, server: MastodonServer
+) -> None:
+    """Nor is anything deleted because somebody tidied up the records of runs."""
+    account = server.name("twice")
+    server.post("twice", "a.jpg")
+    first = archiver.start(account) if archiver.save(account) else None
+    archiver.done(first)
+    record = archiver.folder / "runs" / f"{first['id']}.json"  # type: ignore[index]
+    assert json.loads(record.read_bytes())["account"] == account
+    record.unlink()
+    server.hold("twice")
+    second = archiver.start(account)
+    archiver.running(second)
+    archiver.cancel(account, outputs="delete")
+    archiver.ended(second)
+    server.post("twice", "b.jpg")
+    server.open("twice")
+    archiver.done(archiver.start(account))
+    assert len(archiver.files("twice")) == 3

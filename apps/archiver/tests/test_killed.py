@@ -1,0 +1,102 @@
+"""A program that is killed in the middle of its downloads, and what it does when it is back."""
+
+import os
+import signal
+from pathlib import Path
+
+from apps.archiver.tests.archiver import archiving
+from apps.archiver.tests.mastodon_server import Exchange, MastodonServer
+from tests.support.eventually import eventually_sync
+
+KIB = 1024
+
+
+def test_after_two_kills_nothing_is_missing_and_nothing_whole_was_fetched_twice(
+    tmp_path: Path, server: MastodonServer
+) -> None:
+    """It comes back by itself once; killed again, it is continued by hand."""
+    account = server.name("killed")
+    bodies = {}
+    large: list[str] = []
+    for number in range(60):
+        is_large = number in (20, 50)
+        body = os.urandom(900 * KIB) if is_large else os.urandom(100)
+        [path] = server.post("killed", f"{number}.bin", body=body)
+        bodies[path] = body
+        if is_large:
+            large.insert(0, path)  # the newest comes first
+
+    def stops_at(path: str, *sizes: int) -> None:
+        """Let the first requests of a file send so much of it, and then nothing for ever."""
+
+        async def handler(exchange: Exchange) -> None:
+            number = exchange.request.number
+            if number <= len(sizes):
+                await server.file(exchange, bodies[path], until=sizes[number - 1])
+                await server.wait("never")
+            else:
+                await server.file(exchange, bodies[path])
+
+        server.handlers[path] = handler
+
+    stops_at(large[0], 600 * KIB, 800 * KIB)
+    stops_at(large[1], 300 * KIB)
+
+    def has_parts(*sizes: int) -> bool:
+        found = sorted(part.stat().st_size for part in tmp_path.rglob("*.part"))
+        return [size // (100 * KIB) for size in found] == [size // 100 for size in sizes]
+
+    with archiving(tmp_path, server, at_once=3) as archiver:
+        archiver.save(account)
+        job = archiver.start(account)
+        # 40 to a page: all of the first but its large one is saved, and then it stands still.
+        eventually_sync(lambda: len(archiver.files("killed")) == 39, what="39 files")
+        eventually_sync(lambda: has_parts(512), what="the part of a large one")
+        assert archiver.served.stop(signal.SIGKILL) == -signal.SIGKILL
+    before = len(server.journal)
+    with archiving(tmp_path, server, at_once=3) as archiver:
+        # Put back to the front of the queue, it goes on by range; the server stops once more.
+        eventually_sync(lambda: len(server.asked(large[0])) == 2, what="a request for the rest")
+        assert archiver.job(job["id"])["crashes"] == 1
+        assert server.asked(large[0])[1].range_from == 512 * KIB
+        eventually_sync(lambda: has_parts(768), what="more of it")
+        assert archiver.served.stop(signal.SIGKILL) == -signal.SIGKILL
+    with archiving(tmp_path, server, at_once=3) as archiver:
+        ended = archiver.ended(job)
+        assert (ended["state"], ended["error"]["code"]) == ("failed", "crash_loop")
+        assert archiver.row(account)["state"] == "failed"
+        assert len(archiver.parts()) == 1  # kept for who continues
+        goes_on = archiver.go_on(account)
+        eventually_sync(lambda: len(server.asked(large[1])) == 1, what="the other large one")
+        eventually_sync(lambda: has_parts(256), what="a part of it")
+        assert archiver.served.stop(signal.SIGKILL) == -signal.SIGKILL
+    with archiving(tmp_path, server, at_once=3) as archiver:
+        assert archiver.done(goes_on)["failed"] == 0
+        assert sorted(archiver.files("killed").values()) == sorted(bodies.values())
+        assert archiver.parts() == []
+    assert before < len(server.journal)
+    for path in bodies:
+        asked = server.asked(path)
+        if path in large:
+            assert [request.status for request in asked] == [200] + [206] * (len(asked) - 1)
+        else:
+            assert len(asked) == 1, path
+    assert [r.range_from for r in server.asked(large[0])] == [None, 512 * KIB, 768 * KIB]
+    assert [r.range_from for r in server.asked(large[1])] == [None, 256 * KIB]
+
+
+def test_a_program_that_is_asked_to_end_goes_on_with_its_parts_when_it_is_back(
+    tmp_path: Path, server: MastodonServer
+) -> None:
+    account = server.name("ended")
+    path = server.hold("ended", size=600 * KIB, sent=300 * KIB)
+    with archiving(tmp_path, server) as archiver:
+        archiver.save(account)
+        job = archiver.start(account)
+        eventually_sync(archiver.parts, what="a part")
+        archiver.served.process.send_signal(signal.SIGTERM)
+        archiver.served.stop(signal.SIGTERM)  # the second: it does not wait for what runs
+    with archiving(tmp_path, server) as archiver:
+        assert archiver.done(job)["downloaded"] == 1
+        assert archiver.parts() == []
+    assert [r.range_from for r in server.asked(path)] == [None, 256 * KIB]

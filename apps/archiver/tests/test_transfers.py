@@ -1,0 +1,183 @@
+"""Servers as they are: slow, broken, busy, and wrong about what they send."""
+
+import base64
+import hashlib
+import os
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from apps.archiver.tests.archiver import Archiver
+from apps.archiver.tests.mastodon_server import Exchange, MastodonServer
+
+MIB = 1024 * 1024
+
+
+def test_a_transfer_that_breaks_goes_on_by_range(
+    archiver: Archiver, server: MastodonServer
+) -> None:
+    body = os.urandom(MIB)
+    [path] = server.post("broken", "big.bin", body=body)
+
+    async def breaks_twice(exchange: Exchange) -> None:
+        number = exchange.request.number
+        if number <= 2:
+            await server.file(exchange, body, until=number * 400_000)
+            exchange.writer.close()
+            exchange.keeps = False
+        else:
+            await server.file(exchange, body)
+
+    server.handlers[path] = breaks_twice
+    counts = archiver.archived(server.name("broken"))
+    assert (counts["downloaded"], counts["failed"]) == (1, 0)
+    assert list(archiver.files("broken").values()) == [body]
+    first, second, third = server.asked(path)
+    assert (first.status, second.status, third.status) == (200, 206, 206)
+    assert (second.range_from, third.range_from) == (400_000, 800_000)
+    assert archiver.parts() == []
+
+
+def test_a_file_that_changed_meanwhile_is_fetched_from_the_beginning(
+    archiver: Archiver, server: MastodonServer
+) -> None:
+    old, new = os.urandom(300_000), os.urandom(200_000)
+    [path] = server.post("changed", "file.bin", body=new)
+
+    async def changes(exchange: Exchange) -> None:
+        if exchange.request.number == 1:
+            await server.file(exchange, old, until=150_000)
+            exchange.cut()
+        else:
+            await server.file(exchange, new)
+
+    server.handlers[path] = changes
+    archiver.archived(server.name("changed"))
+    assert list(archiver.files("changed").values()) == [new]
+    assert server.asked(path)[-1].status == 200
+
+
+def test_wrong_lengths_and_checksums_are_noticed(
+    archiver: Archiver, server: MastodonServer
+) -> None:
+    body = b"the right bytes" * 100
+    right = base64.b64encode(hashlib.sha256(body).digest()).decode()
+    digest = {"Repr-Digest": f"sha-256=:{right}:"}
+    [healed] = server.post("wrong", "healed.bin", body=body)
+    [short] = server.post("wrong", "short.bin")
+    [false] = server.post("wrong", "false.bin")
+    [md5] = server.post("wrong", "md5.bin")
+
+    async def heals(exchange: Exchange) -> None:
+        said = b"other bytes!!!!" * 100 if exchange.request.number == 1 else body
+        await exchange.answer(200, said, digest)
+
+    async def is_short(exchange: Exchange) -> None:
+        await exchange.head(200, {"Content-Length": 500})
+        await exchange.send(b"x" * 100)
+        exchange.writer.close()
+        exchange.keeps = False
+
+    async def is_false(exchange: Exchange) -> None:
+        await exchange.answer(200, b"never the right ones", digest)
+
+    async def has_md5(exchange: Exchange) -> None:
+        stated = base64.b64encode(hashlib.md5(body, usedforsecurity=False).digest()).decode()
+        await exchange.answer(200, body, {"Content-MD5": stated})
+
+    server.handlers |= {healed: heals, short: is_short, false: is_false, md5: has_md5}
+    counts = archiver.archived(server.name("wrong"))
+    assert (counts["downloaded"], counts["failed"]) == (2, 2)
+    assert set(archiver.files("wrong").values()) == {body}
+    assert [len(server.asked(path)) for path in (healed, short, false)] == [2, 4, 4]
+    log = archiver.ask("GET", f"/api/jobs/{archiver.row(server.name('wrong'))['last_job']}/log")
+    told = " ".join(line["message"] for line in log["items"])
+    assert "sha-256 is not the one that the server states" in told
+    assert "short.bin: the connection broke" in told
+    assert archiver.parts() == []
+
+    del server.handlers[short], server.handlers[false]  # they have recovered
+    again = archiver.done(archiver.go_on(server.name("wrong")))
+    assert (again["downloaded"], again["failed"]) == (2, 0)
+
+
+def test_errors_of_the_server_are_waited_out_and_lasting_ones_are_not_asked_again(
+    archiver: Archiver, server: MastodonServer
+) -> None:
+    [busy] = server.post("errors", "busy.jpg", body=b"at last")
+    [gone] = server.post("errors", "gone.jpg")
+    statuses = f"/api/v1/accounts/{server.accounts['errors'].id}/statuses"
+
+    async def fails_twice(exchange: Exchange) -> None:
+        if exchange.request.number <= 2:
+            await exchange.answer(500 + exchange.request.number)
+        elif exchange.request.path == statuses:
+            await server._statuses(exchange, server.accounts["errors"].id)
+        else:
+            await server.file(exchange, b"at last")
+
+    async def is_gone(exchange: Exchange) -> None:
+        await exchange.answer(410)
+
+    server.handlers |= {busy: fails_twice, statuses: fails_twice, gone: is_gone}
+    counts = archiver.archived(server.name("errors"))
+    assert (counts["downloaded"], counts["failed"]) == (1, 1)
+    assert "410" in counts["trouble"]
+    assert [len(server.asked(path)) for path in (busy, statuses, gone)] == [3, 3, 1]
+
+
+@pytest.mark.parametrize("how", ["seconds", "date", "reset"])
+def test_a_server_that_asks_for_a_pause_gets_it(
+    archiver: Archiver, server: MastodonServer, how: str
+) -> None:
+    name = f"pause{how}"
+    [path] = server.post(name, "a.jpg", body=b"x")
+    asked_at = datetime.now(UTC)
+
+    def in_http(seconds: float) -> str:
+        return (asked_at + timedelta(seconds=seconds)).strftime("%a, %d %b %Y %H:%M:%S GMT")
+
+    pauses = {
+        "seconds": {"Retry-After": "1"},
+        "date": {"Date": in_http(0), "Retry-After": in_http(1)},
+        # The server's clock is far off; only the difference counts.
+        "reset": {
+            "Date": "Sat, 01 Jan 2000 00:00:00 GMT", "X-RateLimit-Remaining": "0",
+            "X-RateLimit-Reset": "2000-01-01T00:00:01.000000Z",
+        },
+    }  # fmt: skip
+
+    async def is_busy(exchange: Exchange) -> None:
+        if exchange.request.number == 1:
+            await exchange.answer(429, b"", pauses[how])
+        else:
+            await server.file(exchange, b"x")
+
+    server.handlers[path] = is_busy
+    counts = archiver.archived(server.name(name))
+    assert (counts["downloaded"], counts["failed"]) == (1, 0)
+    first, second = server.asked(path)
+    assert first.ended_at is not None
+    assert second.began_at - first.ended_at >= 0.9
+    log = archiver.ask("GET", f"/api/jobs/{archiver.row(server.name(name))['last_job']}/log")
+    assert any("as 127.0.0.1" in line["message"] for line in log["items"])
+
+
+def test_the_last_allowed_question_is_not_followed_by_another(
+    archiver: Archiver, server: MastodonServer
+) -> None:
+    """A page that says that none is left is obeyed before anybody is refused."""
+    for number in range(50):
+        server.post("spent", f"{number}.jpg")
+    server.api_headers = {
+        "Date": "Sat, 01 Jan 2000 00:00:00 GMT", "X-RateLimit-Limit": "300",
+        "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "2000-01-01T00:00:01Z",
+    }  # fmt: skip
+    try:
+        counts = archiver.archived(server.name("spent"))
+    finally:
+        server.api_headers = {}
+    assert counts["downloaded"] == 50
+    first, second = [r for r in server.of("spent") if r.path.endswith("statuses")]
+    assert first.ended_at is not None
+    assert second.began_at - first.ended_at >= 0.9
