@@ -28,8 +28,7 @@ def test_never_more_accounts_than_allowed_and_never_two_jobs_on_one(
             return len({r.account for r in list(server.journal) if r.account in names})
 
         def running() -> int:
-            queues = archiver.ask("GET", "/api/queues")["items"]
-            return next(int(q["running"]) for q in queues if q["name"] == "archive")
+            return len(archiver.ask("GET", "/api/jobs", params={"state": "running"})["items"])
 
         jobs = []
         for name in names:
@@ -54,11 +53,11 @@ def test_never_more_accounts_than_allowed_and_never_two_jobs_on_one(
         assert saved == ACCOUNTS * POSTS * FILES
 
     journal = [r for r in server.journal if r.account in names]
-    number = {id(request): n for n, request in enumerate(server.journal)}
+    line = {id(request): n for n, request in enumerate(server.journal)}
 
     def at_a_time(first: int, last: int) -> int:
         """Return how many accounts were at work at once between two lines of the journal."""
-        part = [r for r in journal if first <= number[id(r)] < last]
+        part = [r for r in journal if first <= line[id(r)] < last]
         return most_at_once(journal, {id(r) for r in part})
 
     assert at_a_time(0, raised) == 3

@@ -8,6 +8,7 @@ its checksums, as far as the server told any, are right.
 
 import asyncio
 import hashlib
+import os
 import re
 import shutil
 from base64 import b64decode
@@ -34,8 +35,9 @@ _HASHES: Final = {"sha-256": hashlib.sha256, "sha-512": hashlib.sha512, "md5": h
 
 
 class Whole(Struct, frozen=True, kw_only=True):
-    """A file that has arrived: what lies in the part file, then `rest`."""
+    """A file that has arrived: the first `kept` bytes lie in the part file, `rest` follows."""
 
+    kept: int
     sha256: str
     rest: bytes
     content_type: str
@@ -64,6 +66,7 @@ class Download:
         self._remember = remember
         self._arrived = arrived
         self._buffer = bytearray()
+        self._kept = 0  # bytes at the beginning of the part file that are good
         self._received = 0
 
     async def run(self) -> Whole:
@@ -93,7 +96,7 @@ class Download:
             number += 1
 
     async def _once(self) -> Whole:
-        offset = await in_thread(self._resumable)
+        offset = 0 if self._validator is None else await in_thread(self._resumable)
         headers = {"Accept-Encoding": "identity", **self._media.headers}
         if offset and self._validator:
             headers |= {"Range": f"bytes={offset}-", "If-Range": self._validator}
@@ -101,11 +104,12 @@ class Download:
         async with self._web.open(self._media.url, headers) as answer:
             start, total = _extent(answer, offset)
             self._check(total)
-            if start != offset or not offset:
-                await in_thread(self._begin_anew, _validator_of(answer), total)
-                start = 0
-            hashes = await in_thread(self._hashes, answer.headers, whole=start == 0)
-            self._received = start
+            self._received = self._kept = start
+            hashes = _hashes(_checksums(answer.headers, whole=start == 0))
+            if start:
+                await in_thread(self._feed, hashes)
+            else:
+                await self._begin_anew(_validator_of(answer), total)
             await self._receive(answer, hashes)
         if total is not None and self._received != total:
             raise Passing(f"{self._received} bytes came where {total} were announced")
@@ -114,6 +118,7 @@ class Download:
         await self._compare(hashes)
         return Whole(
             bytes=self._received,
+            kept=self._kept,
             sha256=hashes["sha-256"][0].hexdigest(),
             rest=bytes(self._buffer),
             content_type=answer.headers.get("Content-Type", ""),
@@ -140,7 +145,7 @@ class Download:
             raise Unwanted(f"it has {total} bytes")
         if total > self._settings.largest_bytes:
             raise self._too_large(f"it has {total} bytes")
-        if total > self._free_bytes():
+        if total > FLUSH_BYTES and total > self._free_bytes():
             raise Passing(f"it has {total} bytes, for which there is no room on the disk")
 
     def _too_large(self, said: str) -> Lasting:
@@ -161,8 +166,7 @@ class Download:
     def _append(self, piece: bytes) -> None:
         if len(piece) > self._free_bytes():
             raise Lasting("there is no room on the disk")
-        with self._part.open("ab") as file:
-            file.write(piece)
+        self._kept = write_at(self._part, self._kept, piece)
 
     def _resumable(self) -> int:
         """Return how much is there already, as long as it is known what it is a part of."""
@@ -173,33 +177,54 @@ class Download:
         except FileNotFoundError:
             return 0
 
-    def _begin_anew(self, validator: str | None, total: int | None) -> None:
-        self._part.unlink(missing_ok=True)
+    async def _begin_anew(self, validator: str | None, total: int | None) -> None:
+        """Forget what there was, and keep which version of the file is coming now."""
+        self._kept = 0
         worth = total is None or total >= WORTH_RESUMING_BYTES
-        self._validator = validator if worth else None
-        if worth:
-            self._remember(self._validator)
+        before, self._validator = self._validator, validator if worth else None
+        if self._validator != before:
+            await in_thread(self._remember, self._validator)
 
-    def _hashes(self, headers: httpx.Headers, *, whole: bool) -> dict[str, tuple[Any, bytes]]:
-        """Return a hash for each checksum that can be compared, fed with what is there."""
-        stated = _checksums(headers, whole=whole)
-        hashes = {
-            name: (_HASHES[name](usedforsecurity=False), stated.get(name, b""))
-            for name in {"sha-256", *stated}
-        }
-        if not whole:
-            with self._part.open("rb") as file:
-                while piece := file.read(1024 * 1024):
-                    for known, _ in hashes.values():
-                        known.update(piece)
-        return hashes
+    def _feed(self, hashes: Mapping[str, tuple[Any, bytes]]) -> None:
+        """Show the hashes what is there already."""
+        left = self._kept
+        with self._part.open("rb") as file:
+            while left and (piece := file.read(min(left, 1024 * 1024))):
+                left -= len(piece)
+                for known, _ in hashes.values():
+                    known.update(piece)
 
     async def _compare(self, hashes: Mapping[str, tuple[Any, bytes]]) -> None:
         for name, (known, stated) in hashes.items():
             if stated and known.digest() != stated:
                 self._buffer.clear()
-                await in_thread(self._begin_anew, None, None)
+                await self._begin_anew(None, None)
                 raise Passing(f"its {name} is not the one that the server states")
+
+
+def write_at(part: Path, offset: int, piece: bytes, *, durable: bool = False) -> int:
+    """Write behind the good bytes of a part file, whatever else it has, and return their number."""
+    flags = os.O_WRONLY | os.O_CREAT | (0 if offset else os.O_TRUNC)
+    opened = os.open(part, flags, 0o666)
+    try:
+        if offset:
+            os.ftruncate(opened, offset)
+        written = 0
+        while written < len(piece):
+            written += os.pwrite(opened, piece[written:], offset + written)
+        if durable:
+            os.fsync(opened)
+    finally:
+        os.close(opened)
+    return offset + written
+
+
+def _hashes(stated: Mapping[str, bytes]) -> dict[str, tuple[Any, bytes]]:
+    """Return a hash for each checksum that can be compared, and our own."""
+    return {
+        name: (_HASHES[name](usedforsecurity=False), stated.get(name, b""))
+        for name in {"sha-256", *stated}
+    }
 
 
 def _extent(answer: httpx.Response, offset: int) -> tuple[int, int | None]:

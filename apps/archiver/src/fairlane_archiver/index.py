@@ -134,12 +134,16 @@ class Index:
             (validator, item.account, item.key),
         )
 
-    def saved(self, item: Item, *, bytes: int, sha256: str) -> None:
-        self._do(
-            "UPDATE item SET state = 'saved', bytes = ?, sha256 = ?, saved_at = ?, reason = NULL, "
-            "validator = NULL WHERE account = ? AND key = ?",
-            (bytes, sha256, datetime.now(UTC).isoformat(), item.account, item.key),
-        )
+    def saved(self, items: Iterable[tuple[Item, int, str]]) -> None:
+        """Write down that these lie in their place, each with its size and SHA-256."""
+        now = datetime.now(UTC).isoformat()
+        with self._lock, self._connection:
+            for item, size, sha256 in items:
+                self._connection.execute(
+                    "UPDATE item SET state = 'saved', bytes = ?, sha256 = ?, saved_at = ?, "
+                    "reason = NULL, validator = NULL WHERE account = ? AND key = ?",
+                    (size, sha256, now, item.account, item.key),
+                )
 
     def failed(self, item: Item, reason: str, *, is_lasting: bool) -> None:
         """Keep why an item was not saved; what may pass is tried again by a Continue."""

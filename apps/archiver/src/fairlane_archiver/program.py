@@ -51,7 +51,8 @@ def build(
     known = settings or Settings.from_environment(None if folder is None else Path(folder))
     archive = Archive(known)
     address = database or f"sqlite:///{known.folder / 'queue.db'}"
-    app = Fairlane(address, **options)
+    # What runs goes on where it was when the program is back, so its end is not waited for.
+    app = Fairlane(address, **{"stop_grace_seconds": 0.0, **options})
     app.queue(QUEUE, max_concurrent=max_concurrent, on_conflict="reject")
 
     def room(_: Mapping[str, Any]) -> str | None:

@@ -14,11 +14,12 @@ import msgspec
 
 from fairlane import Context
 from fairlane_archiver.counts import Counts
-from fairlane_archiver.downloads import Download
+from fairlane_archiver.downloads import Download, Whole
 from fairlane_archiver.errors import Trouble, Unwanted
 from fairlane_archiver.filters import Filters
 from fairlane_archiver.index import Index, Item
 from fairlane_archiver.posts import Page, Post
+from fairlane_archiver.putting import Putting
 from fairlane_archiver.settings import Settings
 from fairlane_archiver.shelf import Shelf
 from fairlane_archiver.sources.protocol import Source, Tools
@@ -50,6 +51,7 @@ class Run:
         self._web = web
         self._counts = counts
         self._places = asyncio.Semaphore(settings.at_once)
+        self._putting = Putting(shelf, self._put)
 
     async def go(self) -> None:
         """Save what is wanted, telling of it all the while."""
@@ -59,6 +61,7 @@ class Run:
         except BaseExceptionGroup as several:
             raise several.exceptions[0] from None
         finally:
+            await self._putting.finish()
             telling.cancel()
             self._counts.tell()
         await in_thread(self._shelf.drop_parts)  # of what is no longer to be had anywhere
@@ -70,6 +73,7 @@ class Run:
 
     async def _go(self) -> None:
         place = self._ctx.checkpoint
+        await in_thread(self._shelf.adopt)
         if place:
             await self._finish_earlier()
         if place.get("complete"):
@@ -111,9 +115,8 @@ class Run:
 
     async def _finish_earlier(self) -> None:
         """Go on with what was begun, or failed for a while, before anything new."""
-        earlier = await in_thread(self._index.unfinished, self._shelf.account)
-        wanted = [item.post for item in earlier if not self._is_unwanted(item.post)]
-        await self._save(wanted)
+        begun = await in_thread(self._index.unfinished, self._shelf.account)
+        await self._save([item.post for item in begun if not self._is_unwanted(item.post)])
 
     async def _save_page(self, page: Page) -> Post | None:
         """Save what is wanted of a page; return the post at which there was enough, if any."""
@@ -159,22 +162,20 @@ class Run:
                 group.create_task(self._save_one(item))
 
     async def _save_one(self, item: Item) -> None:
-        async with self._places:
-            try:
-                if await in_thread(self._shelf.adopt, item):
-                    self._counts.skipped += 1
-                    return
+        try:
+            async with self._places:
                 whole = await self._download(item).run()
-                await in_thread(self._shelf.put, item, whole)
-            except Unwanted:
-                self._counts.filtered += 1
-                await in_thread(self._leave, item)
-            except Trouble as trouble:
-                self._counts.failed_with(item.name, str(trouble))
-                await in_thread(self._leave, item, str(trouble), is_lasting=trouble.is_lasting)
-            else:
-                self._counts.downloaded += 1
-                self._counts.bytes += whole.bytes
+            await self._putting.put(item, whole)
+        except Unwanted:
+            self._counts.filtered += 1
+            await in_thread(self._leave, item)
+        except Trouble as trouble:
+            self._counts.failed_with(item.name, str(trouble))
+            await in_thread(self._leave, item, str(trouble), is_lasting=trouble.is_lasting)
+
+    def _put(self, whole: Whole) -> None:
+        self._counts.downloaded += 1
+        self._counts.bytes += whole.bytes
 
     def _download(self, item: Item) -> Download:
         return Download(

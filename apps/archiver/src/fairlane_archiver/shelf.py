@@ -2,13 +2,14 @@
 
 import hashlib
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from fairlane_archiver.downloads import Whole
-from fairlane_archiver.errors import Lasting
+from fairlane_archiver.downloads import Whole, write_at
+from fairlane_archiver.errors import Lasting, Passing, Trouble
 from fairlane_archiver.index import Index, Item
 from fairlane_archiver.names import folder_name
 
@@ -27,25 +28,33 @@ class Shelf:
     def part(self, item: Item) -> Path:
         return self.folder / f"{item.name}.part"
 
-    def put(self, item: Item, whole: Whole) -> None:
-        """Give a file that has arrived its name, durably, and only then write that down."""
-        part = self.part(item)
-        with part.open("ab") as file:
-            file.write(whole.rest)
-            file.flush()
-            os.fsync(file.fileno())
-        final = self._claim(part, item)
-        self._describe(final, item, whole)
-        self._sync()
-        self._index.saved(item, bytes=whole.bytes, sha256=whole.sha256)
+    def put(self, arrived: Sequence[tuple[Item, Whole]]) -> list[Trouble | None]:
+        """Give files their names, durably, and only then write that down, once for all of them.
 
-    def _claim(self, part: Path, item: Item) -> Path:
-        """Move to the name that was taken for it, in one step, so that no crash leaves both."""
-        final = self.folder / item.name
+        Return for each of them what went wrong, if anything did.
+        """
+        outcomes: list[Trouble | None] = []
+        saved: list[tuple[Item, Whole]] = []
+        for item, whole in arrived:
+            try:
+                self._put(item, whole)
+                saved.append((item, whole))
+                outcomes.append(None)
+            except Trouble as trouble:
+                outcomes.append(trouble)
+            except OSError as error:
+                outcomes.append(Passing(f"it cannot be written: {error}"))
+        self._sync()
+        self._index.saved([(item, whole.bytes, whole.sha256) for item, whole in saved])
+        return outcomes
+
+    def _put(self, item: Item, whole: Whole) -> None:
+        part, final = self.part(item), self.folder / item.name
+        write_at(part, whole.kept, whole.rest, durable=True)
         if os.path.lexists(final):
             raise Lasting(f"somebody has put a file of the name {item.name} there meanwhile")
-        part.rename(final)
-        return final
+        self._describe(final, item, whole)
+        part.rename(final)  # in one step, so that no crash leaves both
 
     def _describe(self, final: Path, item: Item, whole: Whole) -> None:
         """Write down beside the file where it is from; the index could write it again."""
@@ -58,19 +67,16 @@ class Shelf:
             "content_type": whole.content_type,
         }
         text = msgspec.json.format(msgspec.json.encode(told), indent=2)
-        final.with_name(f"{final.name}.json").write_bytes(text)
+        write_at(final.with_name(f"{final.name}.json"), 0, text)
 
-    def adopt(self, item: Item) -> bool:
-        """Write down a file that was put in its place just before the program died."""
-        final = self.folder / item.name
-        if item.state != "part" or self.part(item).exists() or not final.is_file():
-            return False
-        with final.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-        whole = Whole(bytes=final.stat().st_size, sha256=digest, rest=b"", content_type="")
-        self._describe(final, item, whole)
-        self._index.saved(item, bytes=whole.bytes, sha256=digest)
-        return True
+    def adopt(self) -> None:
+        """Write down files that were put in their place just before the program died."""
+        for item in self._index.parts(self.account):
+            final = self.folder / item.name
+            if not self.part(item).exists() and final.is_file():
+                with final.open("rb") as file:
+                    digest = hashlib.file_digest(file, "sha256").hexdigest()
+                self._index.saved([(item, final.stat().st_size, digest)])
 
     def drop_part(self, item: Item) -> None:
         self.part(item).unlink(missing_ok=True)
@@ -96,8 +102,9 @@ class Shelf:
         return sum(item.state == "saved" for item in made)
 
     def _sync(self) -> None:
-        folder = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY)
+        """Return when the names in the folder survive a loss of power."""
+        opened = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY)
         try:
-            os.fsync(folder)
+            os.fsync(opened)
         finally:
-            os.close(folder)
+            os.close(opened)
