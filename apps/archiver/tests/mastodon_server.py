@@ -109,6 +109,7 @@ class Account:
 class MastodonServer:
     def __init__(self) -> None:
         self.journal: list[Request] = []
+        self.visited: dict[str, int] = {}  # the line of the journal at which each account begins
         self.accounts: dict[str, Account] = {}
         self.files: dict[str, bytes] = {}
         self.handlers: dict[str, Handler] = {}
@@ -256,6 +257,7 @@ class MastodonServer:
             account=self._account_of(target.path, dict(parse_qsl(target.query))),
             began_at=time.monotonic(), number=self._asked[target.path],
         )  # fmt: skip
+        self.visited.setdefault(request.account, len(self.journal))
         self.journal.append(request)
         exchange = Exchange(request, writer)
         try:
