@@ -96,7 +96,8 @@ class Status:
             "url": f"https://example.test/{self.id}", "content": f"<p>post {self.id}</p>",
             "in_reply_to_id": self.in_reply_to_id, "reblog": self.reblog,
             "media_attachments": list(self.media), "sensitive": False, "spoiler_text": "",
-            "visibility": "public", "account": {"id": "1"},
+            "visibility": "public", "tags": [],
+            "account": {"id": "1", "acct": "somebody", "username": "somebody"},
         }  # fmt: skip
 
 

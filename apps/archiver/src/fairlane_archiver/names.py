@@ -39,11 +39,11 @@ def safe_name(text: str, *, otherwise: str = "file") -> str:
 
 def folder_name(account: str) -> str:
     """Return the folder of an account; two accounts never share one."""
-    name = safe_name(account.removeprefix("https://").removeprefix("http://"), otherwise="account")
     plain = account.removeprefix("@")
-    if name == plain.casefold() and plain.casefold() == plain:
-        return name
-    return f"{name}-{_digest(account)}"
+    if plain != account and safe_name(plain) == plain == plain.casefold():
+        return plain
+    bare = account.removeprefix("https://").removeprefix("http://")
+    return f"{safe_name(bare, otherwise='account')}-{_digest(account)}"
 
 
 def name_in(url: str) -> str:

@@ -8,6 +8,7 @@ of the name afterwards gains nothing. Every connection is made this way, those o
 
 import asyncio
 import importlib.util
+import re
 import ssl
 import sys
 from collections.abc import Iterable, Sequence
@@ -30,6 +31,9 @@ from fairlane_archiver.streams import Stream
 
 USER_AGENT: Final = "fairlane-archiver/0.1 (+https://pypi.org/project/fairlane-archiver)"
 CONNECT_SECONDS: Final = 15.0
+_PLACE: Final = re.compile(
+    r"(\[(?P<host>[0-9A-Fa-f:.]+)\]|(?P<name>[\w.-]+))(:(?P<port>[0-9]{1,5}))?"
+)
 _TRANSLATED: Final = IPv6Network("64:ff9b::/96")  # an IPv4 address in the clothes of IPv6
 
 # httpcore imports it anew for every step of a request. Where it is not installed, each of these
@@ -71,16 +75,14 @@ class Allowed:
             except ValueError as error:
                 raise BadSetting(f'"{entry}" cannot be allowed: {error}') from None
             return
-        try:
-            place = httpx.URL(f"http://{entry}")
-        except httpx.InvalidURL:
-            place = httpx.URL()
-        if not place.host or place.raw_path != b"/":
+        found = _PLACE.fullmatch(entry)
+        if found is None:
             raise BadSetting(
                 f'"{entry}" cannot be allowed; give a host, host:port or network, as in '
                 "127.0.0.1:8080 or 10.1.0.0/16"
             )
-        self._hosts.add((place.host, place.port))
+        host = (found["host"] or found["name"]).lower()
+        self._hosts.add((host, int(found["port"]) if found["port"] else None))
 
     def permits(self, host: str, port: int, address: Address) -> bool:
         if (host, port) in self._hosts or (host, None) in self._hosts:

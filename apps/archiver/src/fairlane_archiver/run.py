@@ -8,6 +8,7 @@ remembers the newest post it saw, and the next Continue looks only at what is ne
 import asyncio
 from collections import deque
 from collections.abc import Sequence
+from contextlib import aclosing
 from typing import Final
 
 import msgspec
@@ -85,19 +86,21 @@ class Run:
             self._shelf.account, cursor=cursor, floor=place.get("floor"), filters=self._filters,
             tools=tools,
         )  # fmt: skip
-        async for page in pages:
-            self._counts.page += 1
-            if cursor is None and page.posts:
-                place["newest"] = page.posts[0].id
-            left = await self._save_page(page)
-            if left is not None:
-                before = _cursor_before(page, left)
-                self._move(before if before is not None else cursor)
-                return
-            if page.next is None or self._is_too_old(page):
-                break
-            cursor = page.next
-            self._move(cursor)
+        async with aclosing(pages):
+            async for page in pages:
+                self._counts.page += 1
+                if cursor is None and page.posts:
+                    place["newest"] = page.posts[0].id
+                left = await self._save_page(page)
+                if left is not None:
+                    before = _cursor_before(page, left)
+                    self._move(before if before is not None else cursor)
+                    return
+                if self._is_too_old(page):
+                    break
+                if page.next is not None:
+                    cursor = page.next
+                    self._move(cursor)
         self._move(None)
         place["complete"] = True
 

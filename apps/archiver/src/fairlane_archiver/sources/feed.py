@@ -2,7 +2,7 @@
 
 import re
 from calendar import timegm
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncGenerator, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 from urllib.parse import urljoin, urlsplit
@@ -48,7 +48,7 @@ class Feed:
         floor: str | None,  # noqa: ARG002 - a feed is short, and what is saved is skipped
         filters: Filters,  # noqa: ARG002
         tools: Tools,
-    ) -> AsyncIterator[Page]:
+    ) -> AsyncGenerator[Page, None]:
         url = cursor or account.removeprefix("feed:")
         seen: set[str] = set()
         while len(seen) < MOST_PAGES:

@@ -5,11 +5,10 @@ all others. It is a part of the extra `gallery`. Its own requests are its own: o
 the first is looked at.
 """
 
-import asyncio
 import importlib.util
 import json
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -21,9 +20,9 @@ from fairlane_archiver.posts import Media, Page, Post, key_of, kind_by
 from fairlane_archiver.sources.protocol import Tools
 
 PAGE: Final = 40
+LARGEST_LISTING: Final = 64 * 1024 * 1024
 _PREFIX: Final = "gallery:"
 _FILE: Final = 3  # what gallery-dl calls a message that brings a file
-_ERROR: Final = -1
 
 
 class Gallery:
@@ -43,7 +42,7 @@ class Gallery:
         floor: str | None,  # noqa: ARG002 - it knows no such thing; what is saved is skipped
         filters: Filters,  # noqa: ARG002
         tools: Tools,
-    ) -> AsyncIterator[Page]:
+    ) -> AsyncGenerator[Page, None]:
         if importlib.util.find_spec("gallery_dl") is None:
             raise Permanent(
                 'this needs gallery-dl; pip install "fairlane-archiver[gallery]"', code="source"
@@ -51,21 +50,14 @@ class Gallery:
         address = account.removeprefix(_PREFIX)
         await _look(address, tools)
         first = int(cursor or 0)
-        lines: asyncio.Queue[str | None] = asyncio.Queue()
-        listing = asyncio.create_task(_list(address, first, lines, tools))
-        try:
-            posts: list[Post] = []
-            async for post in _posts(lines):
-                posts.append(post)
-                if len(posts) == PAGE:
-                    first += PAGE
-                    yield Page(posts=posts, next=str(first))
-                    posts = []
-            await listing
-            yield Page(posts=posts, next=None)
-        finally:
-            listing.cancel()
-            await asyncio.wait([listing])
+        messages = await _listed(address, first, tools)
+        posts = [_post(url, told) for kind, url, told in _files(messages) if kind == _FILE]
+        for start in range(0, len(posts), PAGE):
+            end = start + PAGE
+            following = str(first + end) if end < len(posts) else None
+            yield Page(posts=posts[start:end], next=following)
+        # What it found before it failed is saved by now.
+        _raise_errors(messages)
 
 
 async def _look(address: str, tools: Tools) -> None:
@@ -75,28 +67,47 @@ async def _look(address: str, tools: Tools) -> None:
         await tools.web.reach(plain)
 
 
-async def _list(address: str, first: int, lines: "asyncio.Queue[str | None]", tools: Tools) -> None:
+async def _listed(address: str, first: int, tools: Tools) -> list[Any]:
+    """Return what gallery-dl says, whole: line by line it would keep its errors to itself."""
+    lines: list[str] = []
+    size = 0
+
+    def on_line(line: str) -> None:
+        nonlocal size
+        size += len(line)
+        if size > LARGEST_LISTING:
+            raise Permanent("gallery-dl lists more than can be taken in", code="source")
+        lines.append(line)
+
     argv = [
         sys.executable, "-m", "gallery_dl", "--config-ignore", "--dump-json",
-        "-o", "output.jsonl=true", "--range", f"{first + 1}-", "--", address,
+        "-o", "output.private=true", "-o", "cache.file=null",
+        "--range", f"{first + 1}-", "--", address,
     ]  # fmt: skip
+    finished = await tools.run(argv, on_stdout=on_line, check=False)
     try:
-        await tools.run(argv, on_stdout=lines.put_nowait)
-    finally:
-        lines.put_nowait(None)
+        messages = json.loads("\n".join(lines))
+    except ValueError:
+        messages = None
+    if not isinstance(messages, list):
+        said = finished.stderr_tail.strip()[-500:] or f"it ended with {finished.returncode}"
+        raise Permanent(f"gallery-dl: {said}", code="source")
+    return messages
 
 
-async def _posts(lines: "asyncio.Queue[str | None]") -> AsyncIterator[Post]:
-    while (line := await lines.get()) is not None:
-        try:
-            message = json.loads(line)
-        except ValueError:
-            continue  # a word to people
+def _files(messages: Sequence[Any]) -> Iterator[tuple[int, str, dict[str, Any]]]:
+    for message in messages:
         match message:
-            case [kind, str(url), dict(told)] if kind == _FILE:
-                yield _post(url, told)
-            case [kind, dict(told)] if kind == _ERROR:
-                raise Permanent(f"gallery-dl: {told.get('message', told)}", code="source")
+            case [int(kind), str(url), dict(told)]:
+                yield kind, url, told
+
+
+def _raise_errors(messages: Sequence[Any]) -> None:
+    for message in messages:
+        match message:
+            case [-1, dict(told)]:
+                said = f"{told.get('error', '')}: {told.get('message', '')}"
+                raise Permanent(f"gallery-dl: {said[:500]}", code="source")
 
 
 def _post(url: str, told: Mapping[str, Any]) -> Post:

@@ -1,7 +1,7 @@
 """The Mastodon API, on any host that speaks it: Mastodon, Pixelfed, GoToSocial, Akkoma."""
 
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from datetime import datetime
 from typing import Any, Final
 from urllib.parse import parse_qs, quote, urlencode, urljoin, urlsplit
@@ -76,7 +76,7 @@ class Mastodon:
         floor: str | None,
         filters: Filters,
         tools: Tools,
-    ) -> AsyncIterator[Page]:
+    ) -> AsyncGenerator[Page, None]:
         base, name = _place(account)
         answer = await tools.web.read(f"{base}/api/v1/accounts/lookup?{urlencode({'acct': name})}")
         profile = _read(answer, Profile)

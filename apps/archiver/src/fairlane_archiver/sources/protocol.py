@@ -1,6 +1,6 @@
 """What a source has to offer, and what it is given."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Any, Protocol
 
 from msgspec import Struct
@@ -33,12 +33,9 @@ class Source(Protocol):
         floor: str | None,
         filters: Filters,
         tools: Tools,
-    ) -> AsyncIterator[Page]:
+    ) -> AsyncGenerator[Page, None]:
         """Give pages from the cursor on, or from the newest; nothing from the post `floor` down.
 
         Filters are for those sources that can spare themselves and the server some work.
         """
         ...
-
-
-Arguments = Sequence[str]

@@ -1,0 +1,96 @@
+"""Where media come from: how accounts are recognised, feeds, and gallery-dl."""
+
+import pytest
+
+from apps.archiver.tests.archiver import Archiver
+from apps.archiver.tests.mastodon_server import Exchange, MastodonServer
+from fairlane import Permanent
+from fairlane_archiver.sources import recognised
+
+
+@pytest.mark.parametrize(
+    ("text", "account", "source"),
+    [
+        ("@Ann@Social.Example", "@ann@social.example", "mastodon"),
+        ("ann@social.example", "@ann@social.example", "mastodon"),
+        ("https://social.example/@ann", "@ann@social.example", "mastodon"),
+        (" https://social.example/users/Ann/ ", "@ann@social.example", "mastodon"),
+        ("http://127.0.0.1:80/@ann", "http://127.0.0.1:80/@ann", "mastodon"),
+        ("https://social.example/@ann.rss", "https://social.example/@ann.rss", "feed"),
+        ("https://Blog.example/feed/", "https://blog.example/feed/", "feed"),
+        ("https://blog.example/index.xml?a=1#x", "https://blog.example/index.xml?a=1", "feed"),
+        ("feed:https://blog.example/news", "feed:https://blog.example/news", "feed"),
+        ("gallery:https://art.example/x", "gallery:https://art.example/x", "gallery"),
+    ],
+)
+def test_an_account_has_one_name(text: str, account: str, source: str) -> None:
+    name, found = recognised(text)
+    assert (name, found.name) == (account, source)
+    assert recognised(name)[0] == account
+
+
+@pytest.mark.parametrize(
+    "text", ["", "ann", "@ann@", "https://blog.example/", "ftp://a/feed", "http://[/feed", "@a@b@c"]
+)
+def test_what_is_no_account_is_told_what_one_is(text: str) -> None:
+    with pytest.raises(Permanent, match="give @name@host"):
+        recognised(text)
+
+
+def test_a_feed_gives_its_enclosures_and_media_through_all_its_pages(
+    archiver: Archiver, server: MastodonServer
+) -> None:
+    for name in ("one.mp3", "two.mp4", "three.jpg", "four.ogg"):
+        server.files[f"/pod/{name}"] = name.encode() * 10
+    rss = f"""<?xml version="1.0"?>
+    <rss version="2.0" xmlns:media="http://search.yahoo.com/mrss/"
+         xmlns:atom="http://www.w3.org/2005/Atom"><channel><title>pod</title>
+    <atom:link rel="next" href="{server.url}/pod/feed?page=2"/>
+    <item><title>First</title><guid>urn:1</guid><pubDate>Mon, 01 Jan 2024 10:00:00 GMT</pubDate>
+      <enclosure url="{server.url}/pod/one.mp3" length="0" type="audio/mpeg"/>
+      <media:content url="/pod/two.mp4" type="video/mp4"/></item>
+    <item><title>Second</title><guid>urn:2</guid>
+      <media:content url="{server.url}/pod/three.jpg" medium="image"/></item>
+    <item><title>None</title><guid>urn:3</guid></item>
+    </channel></rss>"""
+    atom = f"""<feed xmlns="http://www.w3.org/2005/Atom"><title>pod</title>
+    <entry><title>Old</title><id>urn:4</id><updated>2023-05-01T00:00:00Z</updated>
+      <link rel="enclosure" href="{server.url}/pod/four.ogg" type="audio/ogg"/></entry></feed>"""
+
+    async def pages(exchange: Exchange) -> None:
+        body = atom if exchange.request.query.get("page") == "2" else rss
+        await exchange.answer(200, body.encode(), {"Content-Type": "application/xml"})
+
+    server.handlers["/pod/feed"] = pages
+    account = f"{server.url}/pod/feed"
+    counts = archiver.archived(account, kinds=["audio", "image"])
+    assert (counts["downloaded"], counts["filtered"], counts["page"]) == (3, 1, 2)
+    archiver.save(account)
+    again = archiver.done(archiver.go_on(account))
+    assert (again["downloaded"], again["skipped"]) == (1, 3)
+    assert set(archiver.files("pod_feed").values()) == {
+        body for path, body in server.files.items() if path.startswith("/pod/")
+    }
+
+
+def test_what_is_no_feed_says_so(archiver: Archiver, server: MastodonServer) -> None:
+    server.files["/not/feed"] = b"<html>hello</html>"
+    account = f"{server.url}/not/feed"
+    archiver.save(account)
+    ended = archiver.ended(archiver.start(account))
+    assert "is no feed of RSS or Atom" in ended["error"]["message"]
+
+
+def test_gallery_dl_lists_and_its_files_are_saved_like_all_others(
+    archiver: Archiver, server: MastodonServer
+) -> None:
+    for number in range(3):
+        server.post("gallery", f"{number}.jpg")
+    account = f"gallery:mastodon:{server.url}/@gallery"
+    counts = archiver.archived(account)
+    assert (counts["downloaded"], counts["failed"]) == (3, 0)
+    saved = {body for path, body in server.files.items() if "/gallery/" in path}
+    assert set(archiver.files("gallery_mastodon").values()) == saved
+    archiver.save("gallery:http://127.0.0.1:1/x")
+    ended = archiver.ended(archiver.start("gallery:http://127.0.0.1:1/x"))
+    assert ended["error"]["code"] == "private_address"
