@@ -1,29 +1,42 @@
 """The archiver as its users meet it: served in a process of its own, talked to over HTTP."""
 
+import json
 import os
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import httpx
+from typer.testing import CliRunner
 
 import fairlane
 import fairlane_archiver
 from apps.archiver.tests.mastodon_server import MastodonServer
+from fairlane_archiver.commands import commands
 from tests.support.eventually import eventually_sync
 from tests.support.served import Served, serving
 
+PATIENCE_SECONDS: Final = 60.0  # with a machine that is busy with other tests
 ENDED: Final = ("completed", "failed", "cancelled", "skipped")
+Found = TypeVar("Found")
 ROOT: Final = Path(__file__).resolve().parents[3]
+
+
+def soon(
+    probe: Callable[[], Found], *, within_seconds: float = PATIENCE_SECONDS, what: str
+) -> Found:
+    """Return the first true answer."""
+    return eventually_sync(probe, within_seconds=within_seconds, what=what)
 
 
 def environment(folder: Path, *allowed: str, **settings: object) -> dict[str, str]:
     """What the archiver is told from outside; tests wait for nothing longer than they must."""
     packages = [Path(module.__path__[0]).parent for module in (fairlane, fairlane_archiver)]
     told = {"folder": folder, "allow": ",".join(allowed), "first_wait_seconds": 0.02,
-            "stall_seconds": 20, **settings}  # fmt: skip
+            "stall_seconds": 60, **settings}  # fmt: skip
     known = {f"FAIRLANE_ARCHIVE_{name.upper()}": str(value) for name, value in told.items()}
     return known | {"PYTHONPATH": os.pathsep.join([*map(str, packages), str(ROOT)])}
 
@@ -63,14 +76,14 @@ class Archiver:
     def job(self, id: str) -> Any:
         return self.ask("GET", f"/api/jobs/{id}")
 
-    def ended(self, job: Any, *, within_seconds: float = 30.0) -> Any:
+    def ended(self, job: Any, *, within_seconds: float = PATIENCE_SECONDS) -> Any:
         """Return a job once it has ended."""
 
         def look() -> Any:
             shown = self.job(job["id"])
             return shown if shown["state"] in ENDED else None
 
-        return eventually_sync(look, within_seconds=within_seconds, what=f"the end of {job['id']}")
+        return soon(look, within_seconds=within_seconds, what=f"the end of {job['id']}")
 
     def done(self, job: Any) -> dict[str, Any]:
         """Return the statistics of a job once it has completed."""
@@ -79,7 +92,7 @@ class Archiver:
         return dict(ended["statistics"])
 
     def running(self, job: Any) -> None:
-        eventually_sync(lambda: self.job(job["id"])["state"] == "running", what="a running job")
+        soon(lambda: self.job(job["id"])["state"] == "running", what="a running job")
 
     def archived(self, account: str, **filters: Any) -> dict[str, Any]:
         """Save a row, start it and return its counts at the end."""
@@ -89,16 +102,32 @@ class Archiver:
     def limit(self, max_concurrent: int | None) -> Any:
         return self.ask("PATCH", "/api/queues/archive", json={"max_concurrent": max_concurrent})
 
+    def events(self, job: Any, *, after: int, until: str) -> list[dict[str, Any]]:
+        """Follow a job from an event on, up to the first one that says this."""
+        seen: list[dict[str, Any]] = []
+        with self.client.stream("GET", "/api/events", params={"after": after}) as stream:
+            for line in stream.iter_lines():
+                event = json.loads(line[5:]) if line.startswith("data:") else {}
+                if event.get("job") == job["id"]:
+                    seen.append(event)
+                    if until in line:
+                        return seen
+        raise AssertionError("the stream has ended")
+
+    def newest_event(self) -> int:
+        return int(self.ask("GET", "/api/state")["seq"])
+
     def files(self, name: str) -> dict[str, bytes]:
         """Return the files of the account of this name, without their sidecars."""
-        return {
-            path.name: path.read_bytes()
-            for path in sorted(self.folder.glob(f"files/*{name}*/*"))
-            if path.is_file() and path.suffix not in (".json", ".part")
-        }
+        found = {}
+        for path in sorted(self.folder.glob(f"files/*{name}*/*")):
+            if path.suffix not in (".json", ".part"):
+                with suppress(FileNotFoundError):  # it is being deleted
+                    found[path.name] = path.read_bytes()
+        return found
 
     def parts(self) -> list[Path]:
-        return list(self.folder.rglob("*.part*"))
+        return list(self.folder.rglob("*.part"))
 
 
 @contextmanager
@@ -108,22 +137,25 @@ def archiving(folder: Path, server: MastodonServer, **settings: object) -> Itera
     program = "fairlane_archiver.program:app"
     with (
         serving(program=program, database="", **told) as served,
-        httpx.Client(base_url=served.url, timeout=30) as client,
+        httpx.Client(base_url=served.url, timeout=60) as client,
     ):
         yield Archiver(served, folder, client)
 
 
-def run_command(
-    folder: Path, *arguments: str, check: bool = True, allow: str = ""
-) -> "subprocess.CompletedProcess[str]":
-    """Run `fairlane-archive` as a person would."""
-    import sys
+def typed(folder: Path, *words: str, code: int = 0) -> str:
+    """Give a command of `fairlane-archive` and return what it says."""
+    told = CliRunner().invoke(commands(folder), words)
+    assert told.exit_code == code, f"{told.exit_code}: {told.output} {told.exception!r}"
+    return told.output
 
+
+def typed_in_a_terminal(folder: Path, *words: str) -> str:
+    """Do the same in a process of its own."""
     return subprocess.run(
-        [sys.executable, "-m", "fairlane_archiver", "--folder", str(folder), *arguments],
-        env={**os.environ, **environment(folder, allow)},
+        [sys.executable, "-m", "fairlane_archiver", *words, "--folder", str(folder)],
+        env={**os.environ, **environment(folder)},
         capture_output=True,
         text=True,
-        check=check,
-        timeout=60,
-    )
+        check=True,
+        timeout=120,
+    ).stdout

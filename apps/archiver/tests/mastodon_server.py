@@ -274,7 +274,7 @@ class MastodonServer:
         elif path == "/api/v1/accounts/lookup":
             await self._lookup(exchange)
         elif found := re.fullmatch(r"/api/v1/accounts/([^/]+)/statuses", path):
-            await self._statuses(exchange, found[1])
+            await self.statuses(exchange, found[1])
         elif path in self.files:
             await self.file(exchange, self.files[path])
         else:
@@ -294,7 +294,7 @@ class MastodonServer:
         else:
             await self._json(exchange, {"id": known.id, "username": "x", "acct": "x"})
 
-    async def _statuses(self, exchange: Exchange, id: str) -> None:
+    async def statuses(self, exchange: Exchange, id: str) -> None:
         query = exchange.request.query
         account = next(a for a in self.accounts.values() if a.id == id)
         found = [

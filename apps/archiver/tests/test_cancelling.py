@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from apps.archiver.tests.archiver import Archiver
-from apps.archiver.tests.mastodon_server import MastodonServer
-from tests.support.eventually import eventually_sync
+from apps.archiver.tests.archiver import Archiver, soon
+from apps.archiver.tests.mastodon_server import Exchange, MastodonServer
 
 MIB = 1024 * 1024
 
@@ -48,16 +47,17 @@ def test_a_running_one_stops_and_keeps_or_deletes_what_it_saved(
     held = server.hold(name, size=2 * MIB, sent=MIB)  # the newest, and it never comes to its end
     server.post(name, "1.jpg", "2.jpg", "3.jpg")
     job = archiver.go_on(account)
-    eventually_sync(lambda: len(archiver.files(name)) == 4, what="three new files")
-    eventually_sync(archiver.parts, what="a part file")
+    soon(lambda: len(archiver.files(name)) == 4, what="three new files")
+    soon(archiver.parts, what="a part file")
+    newest = archiver.newest_event()
     assert archiver.cancel(account, outputs=outputs)["stopping"]
-    ended = archiver.ended(job, within_seconds=2)
-    assert ended["state"] == "cancelled"
+    told = archiver.events(job, after=newest, until='"cancelled"')
+    assert "job_stuck" not in {event["type"] for event in told}  # which is said after two seconds
     assert [part for part in archiver.parts() if name in str(part)] == []
     left = 4 if outputs == "keep" else 1
-    eventually_sync(lambda: len(archiver.files(name)) == left, what=f"{left} files")
+    soon(lambda: len(archiver.files(name)) == left, what=f"{left} files")
     sidecars = f"files/*{name}*/*.json"
-    eventually_sync(lambda: len(list(archiver.folder.glob(sidecars))) == left, what="as many notes")
+    soon(lambda: len(list(archiver.folder.glob(sidecars))) == left, what="as many notes")
 
     server.open(name)
     counts = archiver.done(archiver.go_on(account))
@@ -87,3 +87,31 @@ def test_what_earlier_runs_saved_is_never_deleted(
     server.open("twice")
     archiver.done(archiver.start(account))
     assert len(archiver.files("twice")) == 3
+
+
+def test_a_run_that_waits_for_its_next_try_is_undone_as_well(
+    archiver: Archiver, server: MastodonServer
+) -> None:
+    """Nobody runs it at that moment, so nobody could be told to stop."""
+    account = server.name("retrying")
+    for number in range(45):
+        server.post("retrying", f"{number}.jpg")
+    id = server.accounts["retrying"].id
+    path = f"/api/v1/accounts/{id}/statuses"
+
+    async def fails_after_a_page(exchange: Exchange) -> None:
+        if "max_id" in exchange.request.query:
+            await exchange.answer(500)
+        else:
+            await server.statuses(exchange, id)
+
+    server.handlers[path] = fails_after_a_page
+    archiver.save(account)
+    job = archiver.start(account)
+    soon(lambda: archiver.job(job["id"])["state"] == "retrying", what="a failed try")
+    assert archiver.row(account)["state"] == "queued"
+    assert len(archiver.files("retrying")) == 40
+    archiver.cancel(account, outputs="delete")
+    soon(lambda: archiver.files("retrying") == {}, what="an empty folder")
+    del server.handlers[path]
+    assert archiver.done(archiver.go_on(account))["downloaded"] == 45

@@ -4,9 +4,8 @@ import os
 import signal
 from pathlib import Path
 
-from apps.archiver.tests.archiver import archiving
+from apps.archiver.tests.archiver import archiving, soon
 from apps.archiver.tests.mastodon_server import Exchange, MastodonServer
-from tests.support.eventually import eventually_sync
 
 KIB = 1024
 
@@ -51,16 +50,16 @@ def test_after_two_kills_nothing_is_missing_and_nothing_whole_was_fetched_twice(
         archiver.save(account)
         job = archiver.start(account)
         # 40 to a page: all of the first but its large one is saved, and then it stands still.
-        eventually_sync(lambda: len(archiver.files("killed")) == 39, what="39 files")
-        eventually_sync(lambda: part() >= 500 * KIB, what="the part of a large one")
+        soon(lambda: len(archiver.files("killed")) == 39, what="39 files")
+        soon(lambda: part() >= 500 * KIB, what="the part of a large one")
         assert archiver.served.stop(signal.SIGKILL) == -signal.SIGKILL
     first = part()
     before = len(server.journal)
     with archiving(tmp_path, server, at_once=3) as archiver:
         # Put back to the front of the queue, it goes on by range; the server stops once more.
-        eventually_sync(lambda: len(server.asked(large[0])) == 2, what="a request for the rest")
+        soon(lambda: len(server.asked(large[0])) == 2, what="a request for the rest")
         assert archiver.job(job["id"])["crashes"] == 1
-        eventually_sync(lambda: part() > first, what="more of it")
+        soon(lambda: part() > first, what="more of it")
         assert archiver.served.stop(signal.SIGKILL) == -signal.SIGKILL
     second = part()
     with archiving(tmp_path, server, at_once=3) as archiver:
@@ -69,9 +68,9 @@ def test_after_two_kills_nothing_is_missing_and_nothing_whole_was_fetched_twice(
         assert archiver.row(account)["state"] == "failed"
         assert len(archiver.parts()) == 1  # kept for who continues
         goes_on = archiver.go_on(account)
-        eventually_sync(lambda: len(server.asked(large[1])) == 1, what="the other large one")
-        eventually_sync(lambda: part() >= 256 * KIB, what="a part of it")
-        eventually_sync(lambda: len(archiver.files("killed")) == 59, what="all others")
+        soon(lambda: len(server.asked(large[1])) == 1, what="the other large one")
+        soon(lambda: part() >= 256 * KIB, what="a part of it")
+        soon(lambda: len(archiver.files("killed")) == 59, what="all others")
         assert archiver.served.stop(signal.SIGKILL) == -signal.SIGKILL
     third = part()
     with archiving(tmp_path, server, at_once=3) as archiver:
@@ -97,7 +96,7 @@ def test_a_program_that_is_asked_to_end_goes_on_with_its_parts_when_it_is_back(
     with archiving(tmp_path, server) as archiver:
         archiver.save(account)
         job = archiver.start(account)
-        eventually_sync(archiver.parts, what="a part")
+        soon(archiver.parts, what="a part")
         assert archiver.served.stop(signal.SIGTERM) == 0
         [part] = archiver.parts()
         size = part.stat().st_size

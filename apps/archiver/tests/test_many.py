@@ -3,17 +3,13 @@
 from collections import Counter
 from pathlib import Path
 
-import pytest
-
-from apps.archiver.tests.archiver import archiving
+from apps.archiver.tests.archiver import archiving, soon
 from apps.archiver.tests.mastodon_server import MastodonServer, Request
-from tests.support.eventually import eventually_sync
 
 ACCOUNTS = 20
 POSTS, FILES = 125, 4
 
 
-@pytest.mark.timeout(240)
 def test_never_more_accounts_than_allowed_and_never_two_jobs_on_one(
     tmp_path: Path, server: MastodonServer
 ) -> None:
@@ -24,7 +20,7 @@ def test_never_more_accounts_than_allowed_and_never_two_jobs_on_one(
 
     def begun(count: int) -> None:
         """Return once so many accounts have been asked for."""
-        eventually_sync(
+        soon(
             lambda: sum(name in server.visited for name in names) >= count,
             within_seconds=120,
             what=f"{count} accounts",
@@ -44,9 +40,7 @@ def test_never_more_accounts_than_allowed_and_never_two_jobs_on_one(
         archiver.limit(2)
         page = archiver.ask("GET", "/api/jobs", params={"state": "running"})
         excused = {job["lane"].rpartition("@")[2] for job in page["items"]}
-        eventually_sync(
-            lambda: len(server.journal) >= files, within_seconds=120, what="every file asked for"
-        )
+        soon(lambda: len(server.journal) >= files, within_seconds=120, what="every file asked for")
         for job in jobs:
             counts = archiver.ended(job, within_seconds=60)["statistics"]
             assert (counts["downloaded"], counts["failed"]) == (POSTS * FILES, 0)

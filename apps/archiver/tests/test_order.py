@@ -1,8 +1,7 @@
 """Three accounts at a time by default, the others in the order they came."""
 
-from apps.archiver.tests.archiver import Archiver
+from apps.archiver.tests.archiver import Archiver, soon
 from apps.archiver.tests.mastodon_server import MastodonServer
-from tests.support.eventually import eventually_sync
 
 
 def test_slots_fill_in_the_order_of_arrival_and_follow_the_limit(
@@ -21,7 +20,7 @@ def test_slots_fill_in_the_order_of_arrival_and_follow_the_limit(
         return sorted(job["lane"].rpartition("@")[2] for job in page["items"])
 
     def settles_at(*expected: str) -> None:
-        eventually_sync(lambda: running() == sorted(expected), what=f"running {expected}")
+        soon(lambda: running() == sorted(expected), what=f"running {expected}")
 
     settles_at(*names[:3])
     assert [archiver.row(server.name(n))["state"] for n in names[3:]] == ["queued"] * 6

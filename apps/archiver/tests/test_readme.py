@@ -10,7 +10,6 @@ from tests.examples.session import run_document
 from tests.examples.snippets import snippets_of
 
 
-@pytest.mark.timeout(200)
 def test_the_readme_does_what_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
         if name.startswith("FAIRLANE_"):

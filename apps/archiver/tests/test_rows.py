@@ -1,8 +1,7 @@
 """A row per account: what a run is, one at a time for each, locked while it is active."""
 
-from apps.archiver.tests.archiver import Archiver
+from apps.archiver.tests.archiver import Archiver, soon
 from apps.archiver.tests.mastodon_server import MastodonServer
-from tests.support.eventually import eventually_sync
 
 
 def test_a_run_has_an_id_a_kind_a_snapshot_of_its_parameters_and_its_counts(
@@ -34,7 +33,7 @@ def test_every_state_of_a_row_is_seen(archiver: Archiver, server: MastodonServer
     job = archiver.start(account)
     assert archiver.row(account)["state"] == "queued"
     archiver.limit(None)
-    eventually_sync(lambda: archiver.row(account)["state"] == "running", what="running")
+    soon(lambda: archiver.row(account)["state"] == "running", what="running")
     server.open("states")
     archiver.done(job)
     assert archiver.row(account)["state"] == "done"
@@ -55,7 +54,7 @@ def test_a_second_start_answers_409_with_the_active_job_and_the_row_is_locked(
     archiver.limit(0)
     job = archiver.start(account)
     for state in ("queued", "running"):
-        eventually_sync(lambda s=state: archiver.row(account)["state"] == s, what=state)  # type: ignore[misc]
+        soon(lambda s=state: archiver.row(account)["state"] == s, what=state)  # type: ignore[misc]
         for verb in ("start", "continue"):
             refused = archiver.start(account, status=409, verb=verb)
             assert (refused["code"], refused["active_job"]) == ("lane_busy", job["id"])

@@ -112,7 +112,7 @@ def test_errors_of_the_server_are_waited_out_and_lasting_ones_are_not_asked_agai
         if exchange.request.number <= 2:
             await exchange.answer(500 + exchange.request.number)
         elif exchange.request.path == statuses:
-            await server._statuses(exchange, server.accounts["errors"].id)
+            await server.statuses(exchange, server.accounts["errors"].id)
         else:
             await server.file(exchange, b"at last")
 

@@ -119,7 +119,8 @@ class Run:
     async def _finish_earlier(self) -> None:
         """Go on with what was begun, or failed for a while, before anything new."""
         begun = await in_thread(self._index.unfinished, self._shelf.account)
-        await self._save([item.post for item in begun if not self._is_unwanted(item.post)])
+        wanted = [item.post for item in begun if not self._is_unwanted(item.post)]
+        await self._save(wanted[: self._room()])
 
     async def _save_page(self, page: Page) -> Post | None:
         """Save what is wanted of a page; return the post at which there was enough, if any."""

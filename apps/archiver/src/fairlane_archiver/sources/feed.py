@@ -7,14 +7,13 @@ from datetime import UTC, datetime
 from typing import Any, Final
 from urllib.parse import urljoin, urlsplit
 
-import feedparser  # type: ignore[import-untyped]
-
 from fairlane import Permanent
 from fairlane_archiver.filters import Filters
 from fairlane_archiver.names import extension_of, name_in
 from fairlane_archiver.posts import Media, Page, Post, key_of, kind_by
 from fairlane_archiver.sources.protocol import Tools
 from fairlane_archiver.threads import in_thread
+from fairlane_archiver.web import Answer
 
 MOST_PAGES: Final = 1_000
 _LOOKS_LIKE_ONE: Final = re.compile(
@@ -54,8 +53,7 @@ class Feed:
         while len(seen) < MOST_PAGES:
             seen.add(url)
             answer = await tools.web.read(url)
-            headers = {"content-type": answer.headers.get("Content-Type", "")}
-            feed = await in_thread(feedparser.parse, answer.body, response_headers=headers)
+            feed = await in_thread(_parsed, answer)
             if not feed.get("version") and not feed.entries:
                 raise Permanent(f"{url[:200]} is no feed of RSS or Atom", code="source")
             following = _next(feed, answer.url)
@@ -64,6 +62,13 @@ class Feed:
             if following is None:
                 return
             url = following
+
+
+def _parsed(answer: Answer) -> Any:
+    import feedparser  # type: ignore[import-untyped]  # which takes its time
+
+    kind = {"content-type": answer.headers.get("Content-Type", "")}
+    return feedparser.parse(answer.body, response_headers=kind)
 
 
 def _next(feed: Any, base: str) -> str | None:

@@ -88,7 +88,8 @@ class Mastodon:
             answer = await tools.web.read(f"{statuses}?{urlencode(query)}")
             found = _read(answer, list[Status])
             fresh = [s for s in found if floor is None or _age(s.id) > _age(floor)]
-            following = _next(answer) if len(fresh) == len(found) else None
+            # A page that is empty, or reaches what is known, is the last whatever it links to.
+            following = _next(answer) if fresh and len(fresh) == len(found) else None
             if following in seen:
                 raise Permanent(f"{base} goes round in circles at {following}", code="source")
             yield Page(posts=[_post(status) for status in fresh], next=following)
