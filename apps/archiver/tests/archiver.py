@@ -131,9 +131,11 @@ class Archiver:
 
 
 @contextmanager
-def archiving(folder: Path, server: MastodonServer, **settings: object) -> Iterator[Archiver]:
-    """Serve an archiver that may visit this server and no other private place."""
-    told = environment(folder, server.host, **settings)
+def archiving(
+    folder: Path, server: MastodonServer, *allowed: str, **settings: object
+) -> Iterator[Archiver]:
+    """Serve an archiver that may visit this server, and no private place that is not allowed."""
+    told = environment(folder, server.host, *allowed, **settings)
     program = "fairlane_archiver.program:app"
     with (
         serving(program=program, database="", **told) as served,

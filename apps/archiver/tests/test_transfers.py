@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from apps.archiver.tests.archiver import Archiver
-from apps.archiver.tests.mastodon_server import Exchange, MastodonServer
+from apps.archiver.tests.archiver import Archiver, archiving, soon
+from apps.archiver.tests.mastodon_server import Exchange, MastodonServer, mastodon
 
 MIB = 1024 * 1024
 
@@ -181,3 +181,30 @@ def test_the_last_allowed_question_is_not_followed_by_another(
     first, second = [r for r in server.of("spent") if r.path.endswith("statuses")]
     assert first.ended_at is not None
     assert second.began_at - first.ended_at >= 0.9
+
+
+def test_a_pause_that_is_too_long_is_waited_out_by_the_queue(
+    archiver: Archiver, server: MastodonServer
+) -> None:
+    """The slot is free for others meanwhile."""
+    server.post("hours", "a.jpg")
+    path = f"/api/v1/accounts/{server.accounts['hours'].id}/statuses"
+    with mastodon() as other:  # a host of its own, so that nobody else has to wait
+
+        async def sends_away(exchange: Exchange) -> None:
+            await exchange.answer(302, b"", {"Location": f"{other.url}/later"})
+
+        async def later(exchange: Exchange) -> None:
+            await exchange.answer(429, b"", {"Retry-After": "7200"})
+
+        other.handlers["/later"] = later
+        server.handlers[path] = sends_away
+        with archiving(archiver.folder / "apart", server, other.host) as apart:
+            account = server.name("hours")
+            apart.save(account)
+            job = apart.start(account)
+            soon(lambda: apart.job(job["id"])["state"] == "retrying", what="a wait in the queue")
+            shown = apart.job(job["id"])
+            waits = datetime.fromisoformat(shown["due_at"]) - datetime.now(UTC)
+            assert timedelta(hours=1) < waits <= timedelta(hours=2)
+            assert len(other.asked("/later")) == 1

@@ -27,6 +27,11 @@ class Settings:
     first_wait_seconds: float = 1.0  # after the first failed try; it doubles with each
     longest_wait_seconds: float = 900.0  # that a server may ask a running account to wait
 
+    def __post_init__(self) -> None:
+        for name in ("at_once", "tries", "largest_bytes"):
+            if getattr(self, name) < 1:
+                raise BadSetting(f"{name} is {getattr(self, name)}; it must be at least 1")
+
     @classmethod
     def from_environment(
         cls, folder: Path | None = None, *, environment: Mapping[str, str] | None = None
