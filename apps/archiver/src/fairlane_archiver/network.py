@@ -29,7 +29,7 @@ import httpx
 from fairlane import BadSetting, Permanent
 from fairlane_archiver.streams import Stream
 
-USER_AGENT: Final = "fairlane-archiver/0.1 (+https://pypi.org/project/fairlane-archiver)"
+USER_AGENT: Final = "fairlane-archiver/0.1"
 CONNECT_SECONDS: Final = 15.0
 _PLACE: Final = re.compile(
     r"(\[(?P<host>[0-9A-Fa-f:.]+)\]|(?P<name>[\w.-]+))(:(?P<port>[0-9]{1,5}))?"
