@@ -11,4 +11,3 @@ class Made(Struct, kw_only=True):
     height: int | None = None
     score: float | None = None  # SSIM: 1 is the same, below 0.9 is seen
     note: str = ""
-    bytes: int = 0  # where it is known before anything is written

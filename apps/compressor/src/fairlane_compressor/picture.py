@@ -34,26 +34,21 @@ class Painter:
     @asynccontextmanager
     async def painting(self, order: Order, format: Format) -> AsyncIterator["Painting"]:
         """Begin a picture at once, in memory; who leaves the block early stops it."""
+        amounts = order.amounts
         async with self._child() as child:
-            amounts = order.amounts
-            making = asyncio.create_task(
-                child.ask({
-                    "verb": "make", "source": str(order.path), "format": format.name,
-                    "quality": order.quality or amounts.picture_quality,
-                    "side": amounts.picture_side, "colours": amounts.colours,
-                    "target_bytes": order.target_bytes, "score": order.score,
-                })
-            )  # fmt: skip
-            try:
-                yield Painting(child, order, format, making)
-            finally:
-                making.cancel()
-                await asyncio.wait([making])
+            await child.send({
+                "verb": "make", "source": str(order.path), "format": format.name,
+                "quality": order.quality or amounts.picture_quality,
+                "side": amounts.picture_side, "colours": amounts.colours,
+                "target_bytes": order.target_bytes, "score": order.score,
+            })  # fmt: skip
+            yield Painting(child, order, format)
 
     async def abilities(self) -> list[str]:
         """Say which formats can be made here."""
         async with self._child() as child:
-            return list((await child.ask({"verb": "tell"}))["abilities"])
+            await child.send({"verb": "tell"})
+            return list((await child.receive())["abilities"])
 
     @asynccontextmanager
     async def _child(self) -> AsyncIterator["_Child"]:
@@ -61,35 +56,33 @@ class Painter:
         try:
             yield child
         finally:
-            if child.busy:
+            if child.owes:
                 child.end()
             else:
                 self._idle.append(child)
 
 
 class Painting:
-    """A picture that is being encoded, or is and waits to be written."""
+    """A picture that is being encoded."""
 
-    def __init__(
-        self, child: "_Child", order: Order, format: Format, making: asyncio.Task[dict[str, Any]]
-    ) -> None:
+    def __init__(self, child: "_Child", order: Order, format: Format) -> None:
         self._child = child
         self._order = order
         self._format = format
-        self._making = making
 
-    async def made(self) -> Made:
-        """Wait until it is encoded; raise what is wrong with it otherwise."""
-        answer = await self._making
-        _check(answer, self._order, self._order.path.parent)
+    async def written(self, part: Path, *, below: int | None) -> Made | None:
+        """Write it when it is done; None if it is not below that size, and was not written."""
+        # Asked for before the first answer: nobody has to wait for a word in between.
+        await self._child.send({"verb": "write", "path": str(part), "below": below})
+        facts, writing = await self._child.receive(), await self._child.receive()
+        _check(facts, self._order, self._order.path.parent)
+        _check(writing, self._order, part.parent)
+        if not writing["written"]:
+            return None
         return Made(
-            format=self._format.name, width=answer["width"], height=answer["height"],
-            score=answer["score"], bytes=answer["bytes"],
+            format=self._format.name, width=facts["width"], height=facts["height"],
+            score=facts["score"],
         )  # fmt: skip
-
-    async def write(self, part: Path) -> None:
-        answer = await self._child.ask({"verb": "write", "path": str(part)})
-        _check(answer, self._order, part.parent)
 
 
 class _Child:
@@ -112,31 +105,39 @@ class _Child:
             theirs.close()
         ours.setblocking(False)
         self._socket = ours
-        self.busy = False  # asked, and has not answered
+        self._received = b""
+        self.owes = 0  # answers
         self.end = weakref.finalize(self, _end, process, ours)
 
-    async def ask(self, wanted: dict[str, Any]) -> dict[str, Any]:
-        loop = asyncio.get_running_loop()
-        received = b""
-        self.busy = True
+    async def send(self, wanted: dict[str, Any]) -> None:
+        self.owes += 1
+        line = json.dumps(wanted).encode() + b"\n"
         try:
-            await loop.sock_sendall(self._socket, json.dumps(wanted).encode() + b"\n")
-            while not received.endswith(b"\n"):
-                more = await loop.sock_recv(self._socket, 65536)
-                if not more:
-                    break
-                received += more
+            await asyncio.get_running_loop().sock_sendall(self._socket, line)
         except ConnectionError:
-            received = b""
-        if not received:
-            raise Retryable(
-                f"the process that encodes pictures died of {wanted.get('source', 'its start')}; "
-                "the picture may be damaged, or the memory ran out",
-                code="encoder_killed",
-            )
-        self.busy = False
-        answer: dict[str, Any] = json.loads(received)
+            raise _died() from None
+
+    async def receive(self) -> dict[str, Any]:
+        loop = asyncio.get_running_loop()
+        while b"\n" not in self._received:
+            try:
+                more = await loop.sock_recv(self._socket, 65536)
+            except ConnectionError:
+                more = b""
+            if not more:
+                raise _died()
+            self._received += more
+        line, _, self._received = self._received.partition(b"\n")
+        self.owes -= 1
+        answer: dict[str, Any] = json.loads(line)
         return answer
+
+
+def _died() -> Retryable:
+    return Retryable(
+        "the process that encodes pictures died; the picture may be damaged, or the memory ran out",
+        code="encoder_killed",
+    )
 
 
 def _end(process: subprocess.Popen[bytes], ours: socket.socket) -> None:

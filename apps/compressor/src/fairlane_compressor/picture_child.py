@@ -48,8 +48,7 @@ def answer(wanted: dict[str, Any], kept: list[bytes]) -> dict[str, Any]:
                 kept.append(data)
                 return facts
             case "write":
-                Path(wanted["path"]).write_bytes(kept.pop())
-                return {}
+                return {"written": write(kept, **wanted)}
             case _:
                 return {"abilities": abilities()}
     except Refused as error:
@@ -64,6 +63,15 @@ def answer(wanted: dict[str, Any], kept: list[bytes]) -> dict[str, Any]:
         return {"errno": errno.ENOMEM, "message": "the memory ran out", "path": None}
     except Exception as error:  # noqa: BLE001 - whatever a decoder raises is about the picture
         return {"corrupt": f"{type(error).__name__}: {error}"}
+
+
+def write(kept: list[bytes], *, path: str, below: int | None) -> bool:
+    """Write the picture that was made, if there is one and it is worth it; say whether it was."""
+    worth_it = bool(kept) and (below is None or len(kept[0]) < below)
+    if worth_it:
+        Path(path).write_bytes(kept[0])
+    kept.clear()
+    return worth_it
 
 
 def abilities() -> list[str]:

@@ -82,9 +82,12 @@ class Press:
                     self.painter.painting(order, format) as painting,
                     ctx.output(target, kind=str(kind)) as part,
                 ):
-                    made = await painting.made()
-                    _check_gain(order, made.bytes, before)
-                    await self._learning(order, part, painting.write(part))
+                    below = before if order.format == "auto" else None
+                    writing = painting.written(part, below=below)
+                    written = await self._learning(order, part, writing)
+                    if written is None:
+                        raise NotSmaller
+                    made = written
             else:
                 async with ctx.output(target, kind=str(kind)) as part:
                     part.touch()  # where nothing can be written, the system says so best
@@ -94,7 +97,8 @@ class Press:
                         else pack.encode(ctx, order, format, part, size=before)
                     )
                     made = await self._learning(order, part, encoding)
-                    _check_gain(order, part.stat().st_size, before)
+                    if order.format == "auto" and part.stat().st_size >= before:
+                        raise NotSmaller
         except NotSmaller:
             if target.parent != order.path.parent and target.suffix == order.path.suffix:
                 # Whoever has everything put into another folder expects everything there.
@@ -110,12 +114,6 @@ class Press:
         except troubles.DiskFull:
             self.estimates.learn(order.path, part)
             raise
-
-
-def _check_gain(order: Order, after: int, before: int) -> None:
-    """Raise if nothing was gained, unless the format itself was asked for."""
-    if order.format == "auto" and after >= before:
-        raise NotSmaller
 
 
 def _published(ctx: Context, target: Path) -> Path | None:
