@@ -329,6 +329,12 @@ class Attempt:
         keep = Keep(start.job, start.worker, start.fence, token, name, body)
         await self.worker.ask(token, keep)
 
+    def keep_soon(self, name: str, body: str) -> None:
+        start = self.start
+        token = self.worker.new_token()
+        keep = Keep(start.job, start.worker, start.fence, token, name, body)
+        self.worker.tell_surely(token, keep)
+
 
 def token_of(start: Start) -> str:
     """Name an assignment as the leader does when it acknowledges its outcome."""
@@ -358,7 +364,7 @@ def build_context(
     if earlier.progress != Progress():
         body.changed()  # how far the attempt before it came says nothing of this one
     publisher = publishing.Publishing(
-        facts.id, facts.attempt, outputs, link.keep, kept, policy=definition.policy(values),
+        facts.id, facts.attempt, outputs, link, kept, policy=definition.policy(values),
         declared=declared,
     )  # fmt: skip
     kind = Context if definition.is_async else SyncContext

@@ -2,20 +2,22 @@
 
 What is being written is kept durably first (`output:…`), so that after a crash at any line somebody
 knows which half-written file to remove; and again when it is published, so that `delete` on cancel
-knows what this job made.
+knows what this job made. Nobody waits for the second: what is published is there already, and if
+the process dies before that is known, waiting would not have made it known.
 """
 
 import hashlib
 import logging
 import os
 import socket
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
 from fairlane.core.settings import LONGEST_NAME
+from fairlane.engine.link import Link
 from fairlane.engine.outputs import (
     OutputRecord,
     OutputRegistry,
@@ -33,7 +35,6 @@ from fairlane.errors import OutputBusy
 log = logging.getLogger("fairlane.outputs")
 
 _PREFIX = "output:"
-Keep = Callable[[str, str | None], Awaitable[None]]
 
 
 class OpenOutput(Struct, frozen=True):
@@ -100,7 +101,7 @@ class Publishing:
         job: str,
         attempt: int,
         registry: OutputRegistry,
-        keep: Keep,
+        link: Link,
         kept: dict[str, str],
         *,
         policy: Policy,
@@ -111,7 +112,7 @@ class Publishing:
         # after, while the next one writes.
         self._writer = f"{job}.{attempt}"
         self._registry = registry
-        self._keep = keep
+        self._link = link
         self._kept = kept
         self._policy = policy
         self.declared = list(declared)
@@ -124,7 +125,9 @@ class Publishing:
             self._earlier.discard(final)
             policy = Policy.OVERWRITE
         output = OpenOutput(final, temporary_name(final, self._writer), policy)
-        await self._remember(output, None)
+        name, body = self._recorded(output, None)
+        await self._link.keep(name, body)
+        self._kept[name] = body
         return output
 
     def _prepare(self, path: str | os.PathLike[str], policy: Policy) -> Path:
@@ -149,7 +152,9 @@ class Publishing:
 
     async def _publish(self, output: OpenOutput) -> Path | None:
         published = await in_thread(publish, output.temporary, output.final, output.policy)
-        await self._remember(output, published)
+        name, body = self._recorded(output, published)
+        self._link.keep_soon(name, body)
+        self._kept[name] = body
         if published is not None and published != output.final:
             # Somebody was faster and took the name; the task is told the one it got.
             self.declared = [published if p == output.final else p for p in self.declared]
@@ -158,7 +163,7 @@ class Publishing:
     async def discard(self, output: OpenOutput) -> None:
         await in_thread(discard, output.temporary)
 
-    async def _remember(self, output: OpenOutput, published: Path | None) -> None:
+    def _recorded(self, output: OpenOutput, published: Path | None) -> tuple[str, str]:
         record = OutputRecord(
             final=str(output.final),
             temporary=str(output.temporary),
@@ -166,7 +171,4 @@ class Publishing:
             published=None if published is None else str(published),
             host=socket.gethostname(),
         )
-        name = _PREFIX + _name(output.final)
-        body = msgspec.json.encode(record).decode()
-        await self._keep(name, body)
-        self._kept[name] = body
+        return _PREFIX + _name(output.final), msgspec.json.encode(record).decode()

@@ -109,8 +109,7 @@ class Worker:
             if start.job not in payloads:
                 problem = "what job %s needs cannot be found; it goes back"
                 log.error(problem, start.job, extra=about(start))
-                self._unsettled[token_of(start)] = refused = refusal(start)
-                self._put(refused)
+                self.tell_surely(token_of(start), refusal(start))
                 continue
             definition = self._definitions.get(start.task)
             attempt = Attempt(self, start, payloads[start.job], definition)  # type: ignore[arg-type]
@@ -165,6 +164,11 @@ class Worker:
     def tell(self, said: FromWorker) -> None:
         self._put(said)
 
+    def tell_surely(self, token: str, said: FromWorker) -> None:
+        """Tell the leader, and whoever leads after it, until it is acknowledged."""
+        self._unsettled[token] = said
+        self._put(said)
+
     def new_token(self) -> str:
         self._tokens += 1
         return f"{self.id}/{self._tokens}"
@@ -172,8 +176,7 @@ class Worker:
     async def ask(self, token: str, said: FromWorker) -> None:
         """Tell the leader and wait until it is durable or granted."""
         answer = self._answers[token] = asyncio.get_running_loop().create_future()
-        self._unsettled[token] = said
-        self._put(said)
+        self.tell_surely(token, said)
         try:
             await answer
         finally:
@@ -184,8 +187,7 @@ class Worker:
         self._attempts.pop(attempt.start.job, None)
         if outcome.worker == self.id:  # otherwise it was begun by whom others count dead
             self._flush(attempt)  # so that who follows the events sees the last numbers before it
-            self._unsettled[attempt.token] = outcome
-            self._put(outcome)
+            self.tell_surely(attempt.token, outcome)
         if not self._attempts:
             self.idle.set()
 
