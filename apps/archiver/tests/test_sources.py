@@ -1,5 +1,7 @@
 """Where media come from: how accounts are recognised, feeds, and gallery-dl."""
 
+from pathlib import Path
+
 import pytest
 
 from apps.archiver.tests.archiver import Archiver
@@ -79,6 +81,46 @@ def test_what_is_no_feed_says_so(archiver: Archiver, server: MastodonServer) -> 
     archiver.save(account)
     ended = archiver.ended(archiver.start(account))
     assert "is no feed of RSS or Atom" in ended["error"]["message"]
+
+
+def test_a_feed_that_is_the_name_of_a_file_does_not_open_it(
+    archiver: Archiver, server: MastodonServer, tmp_path: Path
+) -> None:
+    """It could name any file of this machine, or one that never ends."""
+    inside = tmp_path / "inside.xml"
+    inside.write_text("<rss version='2.0'><channel><item><guid>1</guid></item></channel></rss>")
+    server.files["/names/feed"] = str(inside).encode()
+    account = f"{server.url}/names/feed"
+    archiver.save(account)
+    ended = archiver.ended(archiver.start(account))
+    assert ended["state"] == "failed"
+    assert "is no feed of RSS or Atom" in ended["error"]["message"]
+
+
+def test_an_entry_that_makes_no_sense_does_not_take_the_others_along(
+    archiver: Archiver, server: MastodonServer
+) -> None:
+    server.files["/odd/good.jpg"] = b"pixels"
+    server.files["/odd/feed"] = f"""<rss version="2.0"><channel>
+    <item><guid>1</guid><enclosure url="http://[x/bad.jpg" type="image/jpeg"/></item>
+    <item><guid>2</guid><pubDate>Mon, 01 Jan 99999 10:00:00 GMT</pubDate>
+      <enclosure url="good.jpg" type="image/jpeg" length="{"9" * 5000}"/></item>
+    </channel></rss>""".encode()
+    counts = archiver.archived(f"{server.url}/odd/feed")
+    assert (counts["downloaded"], counts["failed"]) == (1, 1)
+
+
+def test_a_feed_with_half_a_character_is_refused_with_the_reason(
+    archiver: Archiver, server: MastodonServer
+) -> None:
+    server.files["/half/feed"] = (
+        b"<rss version='2.0'><channel><item><guid>1</guid><title>x&#xD800;y</title></item>"
+    )
+    account = f"{server.url}/half/feed"
+    archiver.save(account)
+    ended = archiver.ended(archiver.start(account))
+    assert (ended["state"], ended["error"]["code"]) == ("failed", "source")
+    assert "cannot be read as a feed" in ended["error"]["message"]
 
 
 def test_gallery_dl_lists_and_its_files_are_saved_like_all_others(

@@ -1,9 +1,11 @@
 """RSS and Atom: whatever hangs on the entries of a feed, podcasts and picture blogs alike."""
 
+import asyncio
 import re
 from calendar import timegm
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from datetime import UTC, datetime
+from io import BytesIO
 from typing import Any, Final
 from urllib.parse import urljoin, urlsplit
 
@@ -12,13 +14,13 @@ from fairlane_archiver.filters import Filters
 from fairlane_archiver.names import extension_of, name_in
 from fairlane_archiver.posts import Media, Page, Post, key_of, kind_by
 from fairlane_archiver.sources.protocol import Tools
-from fairlane_archiver.threads import in_thread
 from fairlane_archiver.web import Answer
 
 MOST_PAGES: Final = 1_000
 _LOOKS_LIKE_ONE: Final = re.compile(
     r"(\.(rss|atom|xml|rdf)|/(feed|feeds|rss|atom)(/[^/]*)?)/?$", re.IGNORECASE
 )
+_SIZE: Final = re.compile(r"[0-9]{1,18}")
 
 
 class Feed:
@@ -53,7 +55,8 @@ class Feed:
         while len(seen) < MOST_PAGES:
             seen.add(url)
             answer = await tools.web.read(url)
-            feed = await in_thread(_parsed, answer)
+            # It touches no files, so whoever cancels need not wait for its end.
+            feed = await asyncio.to_thread(_parsed, answer)
             if not feed.get("version") and not feed.entries:
                 raise Permanent(f"{url[:200]} is no feed of RSS or Atom", code="source")
             following = _next(feed, answer.url)
@@ -68,23 +71,42 @@ def _parsed(answer: Answer) -> Any:
     import feedparser  # type: ignore[import-untyped]  # which takes its time
 
     kind = {"content-type": answer.headers.get("Content-Type", "")}
-    return feedparser.parse(answer.body, response_headers=kind)
+    try:
+        # Given the bytes themselves, it would first look for a file of that name on this machine.
+        return feedparser.parse(BytesIO(answer.body), response_headers=kind)
+    except (ValueError, LookupError, RecursionError) as error:
+        raise Permanent(
+            f"{answer.url[:200]} cannot be read as a feed: {error}", code="source"
+        ) from None
 
 
 def _next(feed: Any, base: str) -> str | None:
     """Return the next page of a feed that comes in several."""
     for link in feed.feed.get("links", ()):
         if link.get("rel") == "next" and link.get("href"):
-            return urljoin(base, str(link["href"]))
+            return _joined(base, _text(link["href"])) or None
     return None
 
 
+def _joined(base: str, url: str) -> str:
+    """Return an address in full; one that makes no sense is refused where it is used."""
+    try:
+        return urljoin(base, url)
+    except ValueError:
+        return url
+
+
+def _text(value: Any) -> str:
+    """Return a text that can be written down, which half a character cannot."""
+    return str(value or "").encode("utf-8", "replace").decode()
+
+
 def _post(entry: Mapping[str, Any], base: str) -> Post:
-    link = str(entry.get("link", ""))
-    id = str(entry.get("id") or link or entry.get("title", ""))
+    link = _text(entry.get("link"))
+    id = _text(entry.get("id") or link or entry.get("title"))
     media: dict[str, Media] = {}
     for told in _told(entry):
-        url = urljoin(base, str(told.get("href") or told.get("url") or ""))
+        url = _joined(base, _text(told.get("href") or told.get("url")))
         if url.startswith(("http://", "https://")) and url not in media:
             media[url] = _media(id, url, told)
     return Post(
@@ -92,7 +114,7 @@ def _post(entry: Mapping[str, Any], base: str) -> Post:
         url=link,
         posted_at=_when(entry),
         media=tuple(media.values()),
-        about={"title": str(entry["title"])} if entry.get("title") else {},
+        about={"title": _text(entry["title"])} if entry.get("title") else {},
     )
 
 
@@ -111,7 +133,7 @@ def _media(entry: str, url: str, told: Mapping[str, Any]) -> Media:
         name=name,
         kind=kind_by(extension_of(name), medium),
         # A podcast that does not know the length writes 0.
-        bytes=int(size) or None if size.isascii() and size.isdigit() else None,
+        bytes=int(size) or None if _SIZE.fullmatch(size) else None,
     )
 
 
@@ -119,5 +141,5 @@ def _when(entry: Mapping[str, Any]) -> datetime | None:
     parsed = entry.get("published_parsed") or entry.get("updated_parsed")
     try:
         return datetime.fromtimestamp(timegm(parsed), UTC) if parsed else None
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
