@@ -43,7 +43,7 @@ def test_names_stay_in_the_folder_and_can_be_told_apart(
     assert (counts["downloaded"], counts["failed"]) == (len(names), 0)
     saved = cautious.files("names")
     [folder] = cautious.folder.glob("files/*names*")
-    assert {path.parent for path in cautious.folder.rglob("*7-*")} == {folder}
+    assert {path.parent for path in cautious.folder.rglob("*-7-*")} == {folder}
     bodies = {f"/hostile/{name}".encode() for name in names}
     assert set(saved.values()) == bodies
     assert all(len(name.encode()) <= 200 and name.isprintable() for name in saved)
