@@ -57,6 +57,35 @@ def test_a_file_that_changed_meanwhile_is_fetched_from_the_beginning(
     assert server.asked(path)[-1].status == 200
 
 
+def test_the_rest_of_another_version_or_place_is_not_put_behind_a_part(
+    archiver: Archiver, server: MastodonServer
+) -> None:
+    """As servers send it that look at `Range` alone, or not closely."""
+    old, new = os.urandom(300_000), os.urandom(300_000)
+    [mixed] = server.post("mixed", "mixed.bin", body=new)
+    [moved] = server.post("mixed", "moved.bin", body=new)
+
+    async def sends_the_wrong_rest(exchange: Exchange) -> None:
+        start = exchange.request.range_from
+        if exchange.request.number == 1:
+            await server.file(exchange, old, until=150_000)
+            exchange.cut()
+        elif start is None:
+            await server.file(exchange, new)
+        else:
+            start -= 7 if exchange.request.path == moved else 0
+            span = f"bytes {start}-{len(new) - 1}/{len(new)}"
+            tags = {"ETag": '"new"'} if exchange.request.path == mixed else {}
+            await exchange.answer(206, new[start:], {"Content-Range": span, **tags})
+
+    server.handlers |= {mixed: sends_the_wrong_rest, moved: sends_the_wrong_rest}
+    counts = archiver.archived(server.name("mixed"))
+    assert (counts["downloaded"], counts["failed"]) == (2, 0)
+    assert list(archiver.files("mixed").values()) == [new, new]
+    assert [r.status for r in server.asked(mixed)] == [200, 206, 200]
+    assert [r.status for r in server.asked(moved)] == [200, 206, 200]
+
+
 def test_wrong_lengths_and_checksums_are_noticed(
     archiver: Archiver, server: MastodonServer
 ) -> None:

@@ -20,7 +20,7 @@ from typing import Any, Final
 import httpx
 from msgspec import Struct
 
-from fairlane_archiver.errors import BadRange, Lasting, Passing, Unwanted
+from fairlane_archiver.errors import BadRange, Lasting, NoRest, Passing, Unwanted
 from fairlane_archiver.posts import Media
 from fairlane_archiver.settings import Settings
 from fairlane_archiver.threads import in_thread
@@ -68,6 +68,7 @@ class Download:
         self._buffer = bytearray()
         self._kept = 0  # bytes at the beginning of the part file that are good
         self._received = 0
+        self._overlap = 0  # bytes that are asked for again, since of a whole file there is no rest
 
     async def run(self) -> Whole:
         """Return the whole file, or raise Trouble about it."""
@@ -86,9 +87,11 @@ class Download:
             except Passing as trouble:
                 if number >= self._settings.tries:
                     raise
-                if isinstance(trouble, BadRange):
+                if isinstance(trouble, NoRest) and not self._overlap:
+                    self._overlap = 1
+                elif isinstance(trouble, BadRange):
                     self._validator = None
-                if self._validator is not None:
+                if self._validator is not None and self._buffer:
                     await self._flush()  # the next try goes on behind it
                 pause = self._settings.first_wait_seconds * 2 ** (number - 1)
                 # What a server asks for is waited out by the pace, before the next question.
@@ -103,6 +106,8 @@ class Download:
         self._buffer.clear()
         async with self._web.open(self._media.url, headers) as answer:
             start, total = _extent(answer, offset)
+            if start and _validator_of(answer) not in (None, self._validator):
+                raise BadRange("the server sent the rest of another version of the file")
             self._check(total)
             self._received = self._kept = start
             hashes = _hashes(_checksums(answer.headers, whole=start == 0))
@@ -165,15 +170,18 @@ class Download:
 
     def _append(self, piece: bytes) -> None:
         if len(piece) > self._free_bytes():
-            raise Lasting("there is no room on the disk")
-        self._kept = write_at(self._part, self._kept, piece)
+            raise Passing("there is no room on the disk")
+        try:
+            self._kept = write_at(self._part, self._kept, piece)
+        except OSError as error:
+            raise Passing(f"it cannot be written: {error}") from error
 
     def _resumable(self) -> int:
         """Return how much is there already, as long as it is known what it is a part of."""
         if self._validator is None:
             return 0
         try:
-            return self._part.stat().st_size
+            return max(0, self._part.stat().st_size - self._overlap)
         except FileNotFoundError:
             return 0
 
@@ -183,7 +191,15 @@ class Download:
         worth = total is None or total >= WORTH_RESUMING_BYTES
         before, self._validator = self._validator, validator if worth else None
         if self._validator != before:
-            await in_thread(self._remember, self._validator)
+            await in_thread(self._renew)
+
+    def _renew(self) -> None:
+        """Let go of another version's bytes before the name of this one is kept.
+
+        The other way round, who dies in between would put the rest of one behind the other.
+        """
+        self._part.unlink(missing_ok=True)
+        self._remember(self._validator)
 
     def _feed(self, hashes: Mapping[str, tuple[Any, bytes]]) -> None:
         """Show the hashes what is there already."""
@@ -232,7 +248,7 @@ def _extent(answer: httpx.Response, offset: int) -> tuple[int, int | None]:
     if answer.status_code == 206:
         found = _RANGE.fullmatch(answer.headers.get("Content-Range", ""))
         if found is None or int(found[1]) != offset:
-            raise Lasting("the server sent another part of the file than it was asked for")
+            raise BadRange("the server sent another part of the file than it was asked for")
         return offset, None if found[2] == "*" else int(found[2])
     if answer.status_code != 200:
         raise Lasting(f"the server answered {answer.status_code} without a file")

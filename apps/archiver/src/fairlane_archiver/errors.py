@@ -3,6 +3,7 @@
 Trouble           it was not saved
 ├── Passing       it may work when tried again
 │   └── BadRange  the rest of what we have is not to be had: from the beginning, then
+│       └── NoRest  there is none: what we have may be whole
 ├── Lasting       it will not
 └── Unwanted      it is not wanted: the filters say so, now that it can be seen
 """
@@ -23,6 +24,10 @@ class Passing(Trouble):
 
 
 class BadRange(Passing):
+    pass
+
+
+class NoRest(BadRange):
     pass
 
 

@@ -9,7 +9,7 @@ import httpx
 from msgspec import Struct
 
 from fairlane import Permanent, Retryable
-from fairlane_archiver.errors import BadRange, Lasting, Passing, Trouble
+from fairlane_archiver.errors import Lasting, NoRest, Passing, Trouble
 from fairlane_archiver.network import Refused
 from fairlane_archiver.pace import Pace, wanted_wait
 from fairlane_archiver.settings import Settings
@@ -136,7 +136,7 @@ def _bad_status(answer: httpx.Response) -> Trouble:
     status = answer.status_code
     said = f"{answer.url.host} answered {status} {answer.reason_phrase}".rstrip()
     if status == 416:
-        return BadRange(said)
+        return NoRest(said)
     if status >= 500 or status in _MAY_PASS:
         return Passing(said, after_seconds=wanted_wait(answer))
     return Lasting(said)

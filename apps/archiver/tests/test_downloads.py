@@ -1,0 +1,108 @@
+"""What lies in a part file, when a download goes on with it and when not."""
+
+import os
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import pytest
+
+from apps.archiver.tests.mastodon_server import Exchange, MastodonServer
+from fairlane_archiver.downloads import Download
+from fairlane_archiver.errors import Passing
+from fairlane_archiver.network import Allowed, guarded_client
+from fairlane_archiver.pace import Pace
+from fairlane_archiver.posts import Media
+from fairlane_archiver.settings import Settings
+from fairlane_archiver.web import Web
+
+Start = Callable[..., Download]
+
+
+@pytest.fixture
+async def download(server: MastodonServer, tmp_path: Path) -> AsyncIterator[Start]:
+    settings = Settings(folder=tmp_path, spare_bytes=0, first_wait_seconds=0, tries=2)
+    async with guarded_client(Allowed([server.host]), stall_seconds=60, at_once=1) as client:
+        web = Web(client, Pace(longest_wait_seconds=0), settings, on_wait=lambda *_: None)
+
+        def make(
+            path: str,
+            part: Path,
+            *,
+            validator: str | None = None,
+            remember: Callable[[str | None], None] = lambda _: None,
+        ) -> Download:
+            return Download(
+                Media(key="1", url=server.url + path), part, web=web, settings=settings,
+                validator=validator, min_bytes=0, remember=remember, arrived=lambda _: None,
+            )  # fmt: skip
+
+        yield make
+
+
+async def test_a_part_of_earlier_survives_a_server_that_is_busy_at_first(
+    download: Start, server: MastodonServer, tmp_path: Path
+) -> None:
+    body = os.urandom(300_000)
+    tags: list[str | None] = []
+    [path] = server.post("busyatfirst", "a.bin", body=body)
+    part = tmp_path / "a.part"
+    await download(path, part, remember=tags.append).run()
+    part.write_bytes(body[:100_000])
+
+    async def is_busy(exchange: Exchange) -> None:
+        if exchange.request.number == 2:
+            await exchange.answer(503)
+        else:
+            await server.file(exchange, body)
+
+    server.handlers[path] = is_busy
+    whole = await download(path, part, validator=tags[0]).run()
+    assert [r.range_from for r in server.asked(path)] == [None, 100_000, 100_000]
+    assert part.read_bytes()[: whole.kept] + whole.rest == body
+
+
+async def test_of_a_part_that_is_whole_only_the_last_byte_is_fetched_again(
+    download: Start, server: MastodonServer, tmp_path: Path
+) -> None:
+    """As it lies there when the program is killed before it gives the file its name."""
+    body = os.urandom(300_000)
+    tags: list[str | None] = []
+    [path] = server.post("wholepart", "a.bin", body=body)
+    part = tmp_path / "a.part"
+    await download(path, part, remember=tags.append).run()
+    part.write_bytes(body)
+    whole = await download(path, part, validator=tags[0]).run()
+    assert [r.sent for r in server.asked(path)] == [300_000, 0, 1]
+    assert part.read_bytes()[: whole.kept] + whole.rest == body
+
+
+async def test_bytes_of_another_version_are_gone_before_the_name_of_this_one_is_kept(
+    download: Start, server: MastodonServer, tmp_path: Path
+) -> None:
+    """Whoever is killed right behind it would otherwise go on with a mixture."""
+    part = tmp_path / "a.part"
+    part.write_bytes(b"of another version")
+    there: list[bool] = []
+    [path] = server.post("renewed", "a.bin", body=os.urandom(100_000))
+    await download(
+        path, part, validator='"other"', remember=lambda _: there.append(part.exists())
+    ).run()
+    assert there == [False]
+
+
+async def test_a_disk_that_is_full_or_broken_is_a_reason_that_passes(
+    download: Start, server: MastodonServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [path] = server.post("fulldisk", "a.bin", body=os.urandom(300_000))
+    with pytest.raises(Passing, match=r"it cannot be written: .* No such file"):
+        await download(path, tmp_path / "nothing" / "a.part").run()
+
+    async def says_no_length(exchange: Exchange) -> None:
+        await exchange.head(200, {"Connection": "close"})
+        await exchange.send(server.files[path])
+        exchange.keeps = False
+
+    server.handlers[path] = says_no_length
+    monkeypatch.setattr(Download, "_free_bytes", lambda _: 0)
+    with pytest.raises(Passing, match="no room on the disk"):
+        await download(path, tmp_path / "a.part").run()
