@@ -8,6 +8,7 @@ put in its place and only not written down.
 apsw brings an SQLite of its own: that of older Pythons can damage a WAL that two connections use.
 """
 
+import fcntl
 import threading
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
@@ -72,11 +73,14 @@ class Index:
         path.parent.mkdir(parents=True, exist_ok=True)
         self._connection = apsw.Connection(str(path))
         self._connection.set_busy_timeout(10_000)
-        self._connection.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL")
-        with self._lock, self._connection:
-            if self._connection.pragma("user_version") == 0:
-                self._connection.execute(_TABLES)
-                self._connection.pragma("user_version", SCHEMA)
+        # Of two who make the tables at the same time SQLite would send one away.
+        with path.with_name(f"{path.name}.lock").open("w") as door:
+            fcntl.flock(door, fcntl.LOCK_EX)
+            self._connection.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL")
+            with self._connection:
+                if self._connection.pragma("user_version") == 0:
+                    self._connection.execute(_TABLES)
+                    self._connection.pragma("user_version", SCHEMA)
 
     def close(self) -> None:
         with self._lock:
