@@ -86,6 +86,18 @@ def test_filters_say_what_is_wanted(archiver: Archiver, server: MastodonServer) 
     assert wanted() == {"late.jpg"}
 
 
+def test_a_post_without_a_zone_is_of_utc_and_the_last_of_all_days_is_a_day(
+    archiver: Archiver, server: MastodonServer
+) -> None:
+    server.post("zone", "a.jpg", day=3)
+    [status] = server.accounts["zone"].statuses
+    status.created_at = status.created_at.replace(tzinfo=None)
+    account = server.name("zone")
+    assert archiver.archived(account, until="2024-01-03")["filtered"] == 1
+    counts = archiver.archived(account, since="2024-01-04", until="9999-12-31")
+    assert counts["downloaded"] == 1
+
+
 def test_beside_each_file_lies_where_it_is_from(archiver: Archiver, server: MastodonServer) -> None:
     [path] = server.post("dan", "photo.jpg", body=b"pixels" * 100)
     archiver.archived(server.name("dan"))

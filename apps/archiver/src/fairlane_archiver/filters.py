@@ -1,7 +1,7 @@
 """What of an account is wanted."""
 
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time
 
 from fairlane_archiver.posts import Kind, Media, Post
 
@@ -38,4 +38,4 @@ class Filters:
     def _is_after(self, posted_at: datetime | None) -> bool:
         if self.until is None or posted_at is None:
             return False
-        return posted_at >= datetime.combine(self.until, time(), UTC) + timedelta(days=1)
+        return posted_at > datetime.combine(self.until, time.max, UTC)

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import AsyncGenerator
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Final
 from urllib.parse import parse_qs, quote, urlencode, urljoin, urlsplit
 
@@ -153,7 +153,8 @@ def _post(status: Status) -> Post:
     return Post(
         id=status.id,
         url=shown.url or "",
-        posted_at=status.created_at,
+        # Some servers leave out that it is UTC.
+        posted_at=status.created_at.replace(tzinfo=status.created_at.tzinfo or UTC),
         is_reply=status.in_reply_to_id is not None,
         is_boost=status.reblog is not None,
         media=tuple(_media(shown, one) for one in shown.media_attachments if _url(one)),
