@@ -1,6 +1,7 @@
 """Servers that mean harm: nothing leaves the folder, nothing is without bounds, all is told."""
 
 import asyncio
+import gzip
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -55,7 +56,15 @@ def test_names_stay_in_the_folder_and_can_be_told_apart(
 def test_ids_and_addresses_are_not_trusted_either(
     cautious: Archiver, server: MastodonServer
 ) -> None:
-    bad = ["http://[::1", "file:///etc/passwd", "ftp://x/y", "//no", "http://\x00/", "javascript:x"]
+    bad = [
+        f"{server.url}9999/",
+        "http://[::1",
+        "file:///etc/passwd",
+        "ftp://x/y",
+        "//no",
+        "http://\x00/",
+        "javascript:x",
+    ]
     server.post("addresses", urls=bad)
     [path] = server.post("addresses", "good.jpg")
     status = server.accounts["addresses"].statuses[1]
@@ -116,6 +125,26 @@ def test_a_body_that_never_ends_is_bounded_by_size_by_time_and_by_silence(
     assert "drip.bin: it took longer than 4 s" in told
     assert "silent.bin: the server fell silent" in told
     assert cautious.parts() == []
+
+
+def test_what_is_packed_twice_or_oddly_is_refused(
+    cautious: Archiver, server: MastodonServer
+) -> None:
+    """A kilobyte that was packed twice is unpacked to a gigabyte in one step."""
+    [twice] = server.post("packed", "twice.bin")
+    [oddly] = server.post("packed", "oddly.bin")
+    [once] = server.post("packed", "once.txt", body=b"plain")
+
+    async def packs(exchange: Exchange) -> None:
+        coding = {twice: "gzip, gzip", oddly: "zstd", once: "gzip"}[exchange.request.path]
+        body = gzip.compress(b"plain")
+        await exchange.answer(200, body, {"Content-Encoding": coding})
+
+    server.handlers |= dict.fromkeys((twice, oddly, once), packs)
+    counts = cautious.archived(server.name("packed"))
+    assert (counts["downloaded"], counts["failed"]) == (1, 2)
+    assert list(cautious.files("packed").values()) == [b"plain"]
+    assert "which is not read" in counts["trouble"]
 
 
 def test_a_page_or_a_redirect_that_never_ends_is_bounded(

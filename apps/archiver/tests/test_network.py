@@ -24,6 +24,7 @@ from fairlane_archiver.network import Allowed, Refused, guarded_client, is_priva
         ("::1", True), ("::", True), ("fe80::1", True), ("fc00::1", True), ("ff02::1", True),
         ("::ffff:10.0.0.1", True), ("::ffff:93.184.216.34", False), ("64:ff9b::7f00:1", True),
         ("64:ff9b::5db8:d822", False), ("2002:7f00:1::", True),
+        ("::127.0.0.1", True), ("fec0::1", True), ("64:ff9b:1::7f00:1", True),
     ],
 )  # fmt: skip
 def test_what_is_private_is_known_in_all_its_clothes(address: str, private: bool) -> None:
@@ -54,6 +55,14 @@ async def test_a_name_is_refused_by_the_address_behind_it() -> None:
             Refused, match=r"localhost \((127\.0\.0\.1|::1)\), port 9, is a private"
         ):
             await client.get("http://localhost:9/")
+
+
+@pytest.mark.parametrize("port", [65_536 + 9, 99_999])
+async def test_a_port_that_there_cannot_be_is_no_address_of_the_web(port: int) -> None:
+    allowed = Allowed(["127.0.0.1"])
+    async with guarded_client(allowed, stall_seconds=5, at_once=1) as client:
+        with pytest.raises(httpx.UnsupportedProtocol, match="there is no port"):
+            await client.get(f"http://127.0.0.1:{port}/")
 
 
 class Hello(BaseHTTPRequestHandler):

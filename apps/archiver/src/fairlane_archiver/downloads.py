@@ -259,7 +259,7 @@ def _extent(answer: httpx.Response, offset: int) -> tuple[int, int | None]:
 
 def _is_encoded(headers: httpx.Headers) -> bool:
     """Tell an answer that is compressed though nobody asked for it: it is saved as it was meant."""
-    return bool(headers.get("Content-Encoding", "identity").strip().lower() != "identity")
+    return headers.get("Content-Encoding", "").strip().lower() not in ("", "identity")
 
 
 def _validator_of(answer: httpx.Response) -> str | None:

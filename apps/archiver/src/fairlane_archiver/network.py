@@ -98,6 +98,9 @@ def is_private(address: Address) -> bool:
             inner = IPv4Address(address.packed[-4:])
         if inner is not None:
             return is_private(inner)
+        # Addresses of old, which some networks still take for their own.
+        if address.is_reserved or address.is_site_local:
+            return True
     return not address.is_global or address.is_multicast
 
 
@@ -115,6 +118,8 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
         local_address: str | None = None,  # noqa: ARG002
         socket_options: Any = None,  # noqa: ARG002
     ) -> httpcore.AsyncNetworkStream:
+        if not 0 < port < 1 << 16:  # some event loops would take what is left of it by 65536
+            raise httpcore.UnsupportedProtocol(f"there is no port {port}")
         trouble: Exception = httpcore.ConnectError(f"{host} has no address")
         for address in self._checked(host, port, await _resolve(host, port)):
             try:
@@ -173,7 +178,7 @@ def guarded_client(allowed: Allowed, *, stall_seconds: float, at_once: int) -> h
     return httpx.AsyncClient(
         transport=transport,
         timeout=httpx.Timeout(stall_seconds, connect=CONNECT_SECONDS, pool=None),
-        headers={"User-Agent": USER_AGENT},
+        headers={"User-Agent": USER_AGENT, "Accept-Encoding": "gzip, deflate"},
         trust_env=False,
         follow_redirects=False,
     )

@@ -17,6 +17,7 @@ from fairlane_archiver.settings import Settings
 MOST_REDIRECTS: Final = 5
 LARGEST_PAGE: Final = 16 * 1024 * 1024
 PAGE_SECONDS: Final = 120.0
+_CODINGS: Final = frozenset({"", "identity", "gzip", "x-gzip", "deflate"})
 _MAY_PASS: Final = frozenset({408, 425, 429})
 
 
@@ -66,6 +67,7 @@ class Web:
             try:
                 self._pace.note(answer)
                 if answer.is_success:
+                    _check_encoding(answer)
                     return answer
                 if not answer.has_redirect_location or answer.next_request is None:
                     raise _bad_status(answer)
@@ -95,7 +97,8 @@ class Web:
             except (Passing, TimeoutError) as trouble:
                 if number == self._settings.tries:
                     after = trouble.after_seconds if isinstance(trouble, Passing) else 0.0
-                    raise Retryable(str(trouble), code="source", after_seconds=after) from None
+                    said = str(trouble) or f"{url[:200]} did not come to its end in time"
+                    raise Retryable(said, code="source", after_seconds=after) from None
                 await asyncio.sleep(waits * 2 ** (number - 1))
             except Trouble as trouble:
                 code = "private_address" if isinstance(trouble.__cause__, Refused) else "source"
@@ -130,6 +133,13 @@ class _told_as_trouble:  # noqa: N801 - used as a verb
                 raise Passing(
                     f"the connection broke: {str(error) or type(error).__name__}"
                 ) from error
+
+
+def _check_encoding(answer: httpx.Response) -> None:
+    """Refuse what a few bytes could make gigabytes of before anybody can count them."""
+    coding = answer.headers.get("Content-Encoding", "identity").strip().lower()
+    if coding not in _CODINGS:
+        raise Lasting(f"{answer.url.host} packs its answer as {coding[:60]}, which is not read")
 
 
 def _bad_status(answer: httpx.Response) -> Trouble:
