@@ -115,3 +115,32 @@ def test_a_run_that_waits_for_its_next_try_is_undone_as_well(
     soon(lambda: archiver.files("retrying") == {}, what="an empty folder")
     del server.handlers[path]
     assert archiver.done(archiver.go_on(account))["downloaded"] == 45
+
+
+@pytest.mark.parametrize("outputs", ["keep", "delete"])
+def test_what_failed_earlier_is_still_tried_again_after_a_cancel(
+    archiver: Archiver, server: MastodonServer, outputs: str
+) -> None:
+    """Its page lies behind the cursor, so only the index knows of it."""
+    name = f"owed{outputs}"
+    account = server.name(name)
+    held = server.hold(name)
+    answers = server.handlers[held]
+
+    async def fails(exchange: Exchange) -> None:
+        await exchange.answer(500)
+
+    async def hangs(exchange: Exchange) -> None:
+        await server.wait("never")
+
+    server.handlers[held] = fails
+    assert archiver.archived(account)["failed"] == 1
+    server.handlers[held] = hangs
+    asked = len(server.asked(held))
+    job = archiver.go_on(account)
+    soon(lambda: len(server.asked(held)) > asked, what="another try")
+    archiver.cancel(account, outputs=outputs)
+    assert archiver.ended(job)["state"] == "cancelled"
+    server.handlers[held] = answers
+    assert archiver.done(archiver.go_on(account))["downloaded"] == 1
+    assert archiver.parts() == []

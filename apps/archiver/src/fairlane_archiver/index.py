@@ -121,7 +121,7 @@ class Index:
         )
         if self._connection.changes():
             return
-        for name in numbered(_wished(post)):
+        for name in numbered(_wished(post), key):
             if (folder / name).exists():
                 continue  # somebody else's
             self._connection.execute(
@@ -156,12 +156,19 @@ class Index:
             ("refused" if is_lasting else "failed", reason, item.account, item.key),
         )
 
-    def forget(self, items: Iterable[Item]) -> None:
+    def put_back(self, items: Iterable[Item]) -> None:
+        """Write down that nothing of these is there any more, and that a Continue owes them."""
         with self._lock, self._connection:
             for item in items:
                 self._connection.execute(
-                    "DELETE FROM item WHERE account = ? AND key = ?", (item.account, item.key)
+                    "UPDATE item SET state = 'failed', reason = 'it was stopped', bytes = NULL, "
+                    "sha256 = NULL, saved_at = NULL, validator = NULL "
+                    "WHERE account = ? AND key = ?",
+                    (item.account, item.key),
                 )
+
+    def forget(self, item: Item) -> None:
+        self._do("DELETE FROM item WHERE account = ? AND key = ?", (item.account, item.key))
 
     def unfinished(self, account: str) -> list[Item]:
         """Return what was begun, or failed for now, the first of it first."""

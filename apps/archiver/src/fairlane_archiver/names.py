@@ -55,12 +55,17 @@ def name_in(url: str) -> str:
     return unquote(path.rsplit("/", 1)[-1], errors="replace")
 
 
-def numbered(name: str) -> Iterator[str]:
-    """Give the name itself, then name-1.ext, name-2.ext and so on."""
+def numbered(name: str, key: str) -> Iterator[str]:
+    """Give the name itself, then name-1.ext and so on up to 9, then names made of the key.
+
+    A server that calls everything by one name would else have each of them count through all.
+    """
     yield name
     stem, extension = _split(name)
-    for number in count(1):
+    for number in range(1, 10):
         yield f"{stem}-{number}{extension}"
+    for number in count(1):
+        yield f"{stem}-{_digest(f'{key} {number}', size=8)}{extension}"
 
 
 def _split(name: str) -> tuple[str, str]:
@@ -78,8 +83,8 @@ def _cut(name: str) -> str:
     return stem.encode()[:room].decode(errors="ignore") + ending
 
 
-def _digest(text: str) -> str:
-    return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=4).hexdigest()
+def _digest(text: str, *, size: int = 4) -> str:
+    return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=size).hexdigest()
 
 
 def extension_of(name: str) -> str:

@@ -197,7 +197,7 @@ class Run:
         """Leave nothing of a file that is not saved but the reason, if there is one."""
         self._shelf.drop_part(item)
         if reason is None:
-            self._index.forget([item])
+            self._index.forget(item)
         else:
             self._index.failed(item, reason, is_lasting=is_lasting)
 

@@ -82,11 +82,14 @@ class Shelf:
         self.part(item).unlink(missing_ok=True)
 
     def drop_parts(self) -> None:
-        """Forget everything that was begun and not finished."""
+        """Remove what was begun and not finished; who continues begins it anew.
+
+        The cursor may be behind it already, so that only the index still knows of it.
+        """
         begun = self._index.parts(self.account)
         for item in begun:
             self.drop_part(item)
-        self._index.forget(begun)
+        self._index.put_back(begun)
 
     def undo(self, run: str) -> int:
         """Take out what a run has saved, and return how many files that were."""
@@ -98,7 +101,7 @@ class Shelf:
                 (self.folder / f"{item.name}.json").unlink(missing_ok=True)
         if made:
             self._sync()
-        self._index.forget(made)
+        self._index.put_back(item for item in made if item.state in ("part", "saved"))
         return sum(item.state == "saved" for item in made)
 
     def _sync(self) -> None:
