@@ -2,6 +2,7 @@
 
 import asyncio
 import gzip
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -212,3 +213,28 @@ def test_a_server_that_speaks_nonsense_fails_its_account_alone(
     ended = cautious.ended(cautious.start(server.name("nonsense")))
     assert ended["state"] == "failed"
     assert "does not speak the Mastodon API" in ended["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    "much",
+    [{"id": "9" * 1_000}, {"media_attachments": [{"id": str(n)} for n in range(100)]},
+     {"url": "https://example.test/" + "x" * 10_000}],
+    ids=["id", "media", "url"],
+)  # fmt: skip
+def test_a_post_that_would_be_written_down_without_bounds_is_refused(
+    cautious: Archiver, server: MastodonServer, much: dict[str, object]
+) -> None:
+    """Everything of it is kept with each of its files, so that a page could fill a disk."""
+    name = "much" + next(iter(much)).partition("_")[0]
+    server.post(name, "a.jpg")
+    path = f"/api/v1/accounts/{server.accounts[name].id}/statuses"
+
+    async def says_much(exchange: Exchange) -> None:
+        post = server.accounts[name].statuses[0].as_json() | much
+        await exchange.answer(200, json.dumps([post]).encode())
+
+    server.handlers[path] = says_much
+    cautious.save(server.name(name))
+    ended = cautious.ended(cautious.start(server.name(name)))
+    assert (ended["state"], ended["error"]["code"]) == ("failed", "source")
+    assert "of length <= " in ended["error"]["message"]

@@ -3,11 +3,11 @@
 import re
 from collections.abc import AsyncGenerator
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Annotated, Any, Final
 from urllib.parse import parse_qs, quote, urlencode, urljoin, urlsplit
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from fairlane import Permanent
 from fairlane_archiver.filters import Filters
@@ -17,6 +17,8 @@ from fairlane_archiver.sources.protocol import Tools
 from fairlane_archiver.web import Answer
 
 PAGE: Final = 40  # the most that servers give
+MOST_POSTS: Final = 400  # that are taken from those who give more than they are asked for
+LONGEST_TEXT: Final = 20_000
 
 _NAME: Final = r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,98}[A-Za-z0-9_])?"
 _HOST: Final = r"(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:]+\])(?::[0-9]{1,5})?"
@@ -39,14 +41,16 @@ class Attachment(Struct, frozen=True):
 
 
 class Status(Struct, frozen=True):
-    id: str
+    """What is written down with every file of it, so that none of it may be without bounds."""
+
+    id: Annotated[str, Meta(max_length=200)]
     created_at: datetime
-    url: str | None = None
+    url: Annotated[str, Meta(max_length=8_000)] | None = None
     content: str | None = None
     spoiler_text: str | None = None
     sensitive: bool | None = None
     in_reply_to_id: str | None = None
-    media_attachments: list[Attachment] = []
+    media_attachments: Annotated[list[Attachment], Meta(max_length=64)] = []
     reblog: "Status | None" = None
 
 
@@ -86,7 +90,7 @@ class Mastodon:
         while True:
             query = fixed if cursor is None else {**fixed, "max_id": cursor}
             answer = await tools.web.read(f"{statuses}?{urlencode(query)}")
-            found = _read(answer, list[Status])
+            found = _read(answer, Annotated[list[Status], Meta(max_length=MOST_POSTS)])
             fresh = [s for s in found if floor is None or _age(s.id) > _age(floor)]
             # A page that is empty, or reaches what is known, is the last whatever it links to.
             following = _next(answer) if fresh and len(fresh) == len(found) else None
@@ -162,8 +166,8 @@ def _post(status: Status) -> Post:
         about={
             name: value
             for name, value in (
-                ("content", shown.content),
-                ("spoiler_text", shown.spoiler_text),
+                ("content", (shown.content or "")[:LONGEST_TEXT]),
+                ("spoiler_text", (shown.spoiler_text or "")[:LONGEST_TEXT]),
                 ("sensitive", shown.sensitive),
             )
             if value
