@@ -1,9 +1,13 @@
 """`fairlane-archive`, as a person types it, beside a server that works."""
 
 import json
+from pathlib import Path
+
+import pytest
 
 from apps.archiver.tests.archiver import Archiver, typed, typed_in_a_terminal
 from apps.archiver.tests.mastodon_server import MastodonServer
+from fairlane_archiver.commands import main
 
 
 def test_accounts_are_added_run_shown_copied_and_removed(
@@ -48,3 +52,21 @@ def test_what_is_refused_is_one_sentence_and_a_code(
     unknown = typed(folder, "start", "@nobody@nowhere.example", code=3)
     assert "is not in the archive" in unknown
     assert "is no account" in typed(folder, "add", "nonsense", code=2)
+
+
+@pytest.mark.parametrize("words", [["--folder", "{file}"], ["--folder="], ["--folder"]])
+def test_a_folder_that_cannot_be_one_is_one_sentence_too(
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    """And no archive is made wherever one happens to be."""
+    file = tmp_path / "file"
+    file.write_bytes(b"")
+    monkeypatch.chdir(tmp_path)
+    given = [word.format(file=file) for word in words]
+    monkeypatch.setattr("sys.argv", ["fairlane-archive", "status", *given])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    assert "folder" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == [file]

@@ -29,7 +29,8 @@ def test_without_a_folder_it_is_where_data_of_users_goes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("TRIES", "0"), ("AT_ONCE", "many"), ("SPARE_BYTES", "-1")]
+    ("name", "value"),
+    [("TRIES", "0"), ("AT_ONCE", "many"), ("SPARE_BYTES", "-1"), ("STALL_SECONDS", "nan")],
 )
 def test_what_makes_no_sense_is_told(name: str, value: str) -> None:
     with pytest.raises(BadSetting, match=name.lower() + "|" + name):

@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
-from fairlane import JobView
+from fairlane import BadSetting, JobView
 from fairlane_archiver.index import Index
 from fairlane_archiver.network import Allowed
 from fairlane_archiver.pace import Pace
@@ -20,7 +20,13 @@ class Archive:
     """What all accounts of a process share."""
 
     def __init__(self, settings: Settings) -> None:
-        settings.folder.mkdir(parents=True, exist_ok=True)
+        try:
+            settings.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise BadSetting(
+                f"{settings.folder} cannot be the folder of an archive: {error.strerror}; "
+                "name another with --folder or FAIRLANE_ARCHIVE_FOLDER"
+            ) from None
         self.settings = settings
         self.allowed = Allowed(settings.allow)
         self.pace = Pace(longest_wait_seconds=settings.longest_wait_seconds)

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 import typer
 
-from fairlane import Conflict, Fairlane, FairlaneError, NotFound, StoreError
+from fairlane import BadSetting, Conflict, Fairlane, FairlaneError, NotFound, StoreError
 from fairlane_archiver import rows
 from fairlane_archiver.program import QUEUE, build
 from fairlane_archiver.sources import canonical
@@ -43,12 +43,18 @@ def _taken(words: Sequence[str]) -> tuple[Path | None, list[str]]:
     following = iter(words)
     for word in following:
         if word == "--folder":
-            folder = Path(next(following, ""))
+            folder = _folder(next(following, ""))
         elif word.startswith("--folder="):
-            folder = Path(word.removeprefix("--folder="))
+            folder = _folder(word.removeprefix("--folder="))
         else:
             rest.append(word)
     return folder, rest
+
+
+def _folder(text: str) -> Path:
+    if not text:  # which would mean wherever one happens to be
+        raise BadSetting("--folder names nothing; give it the folder of an archive")
+    return Path(text)
 
 
 def commands(folder: Path | None = None) -> typer.Typer:

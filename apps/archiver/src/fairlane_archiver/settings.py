@@ -66,7 +66,7 @@ def _read(name: str, text: str) -> Any:
         value = number(text)
     except ValueError:
         value = number(-1)
-    if value < 0:
+    if not value >= 0:  # nor is it no number at all, as NaN
         raise BadSetting(
             f"{PREFIX}{name.upper()} is {text!r}; it must be a number, 0 or more"
         ) from None
