@@ -32,7 +32,22 @@ def test_an_account_has_one_name(text: str, account: str, source: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "ann", "@ann@", "https://blog.example/", "ftp://a/feed", "http://[/feed", "@a@b@c"]
+    "text",
+    [
+        "",
+        "ann",
+        "@ann@",
+        "https://blog.example/",
+        "ftp://a/feed",
+        "http://[/feed",
+        "@a@b@c",
+        "gallery:",
+        "gallery:oauth:flickr",
+        "gallery:generic:127.0.0.1/x",
+        "gallery:generic:HTTP://127.0.0.1/x",
+        "gallery:--help",
+        "gallery:/etc/passwd",
+    ],
 )
 def test_what_is_no_account_is_told_what_one_is(text: str) -> None:
     with pytest.raises(Permanent, match="give @name@host"):

@@ -7,11 +7,11 @@ the first is looked at.
 
 import importlib.util
 import json
+import re
 import sys
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 from fairlane import Permanent
 from fairlane_archiver.filters import Filters
@@ -21,7 +21,9 @@ from fairlane_archiver.sources.protocol import Tools
 
 PAGE: Final = 40
 LARGEST_LISTING: Final = 64 * 1024 * 1024
-_PREFIX: Final = "gallery:"
+# With the name of one of its sites in front or not. It would understand more, such as addresses
+# without a scheme; but where those lead to could not be looked at.
+_ADDRESS: Final = re.compile(r"gallery:((?:[a-z0-9_-]+:)?(https?://\S+))")
 _FILE: Final = 3  # what gallery-dl calls a message that brings a file
 
 
@@ -30,9 +32,7 @@ class Gallery:
     is_ordered = False
 
     def recognise(self, text: str) -> str | None:
-        if not text.startswith(_PREFIX) or len(text) == len(_PREFIX):
-            return None
-        return text
+        return text if _ADDRESS.fullmatch(text) else None
 
     async def pages(
         self,
@@ -47,8 +47,10 @@ class Gallery:
             raise Permanent(
                 'this needs gallery-dl; pip install "fairlane-archiver[gallery]"', code="source"
             )
-        address = account.removeprefix(_PREFIX)
-        await _look(address, tools)
+        found = _ADDRESS.fullmatch(account)
+        assert found is not None, account
+        address = found[1]
+        await tools.web.reach(found[2])  # it refuses an address inside, which gallery-dl would not
         first = int(cursor or 0)
         messages = await _listed(address, first, tools)
         posts = [_post(url, told) for kind, url, told in _files(messages) if kind == _FILE]
@@ -58,13 +60,6 @@ class Gallery:
             yield Page(posts=posts[start:end], next=following)
         # What it found before it failed is saved by now.
         _raise_errors(messages)
-
-
-async def _look(address: str, tools: Tools) -> None:
-    """Refuse an address inside, which gallery-dl would not."""
-    plain = address[address.find("http") :]
-    if urlsplit(plain).scheme in ("http", "https"):
-        await tools.web.reach(plain)
 
 
 async def _listed(address: str, first: int, tools: Tools) -> list[Any]:
