@@ -4,6 +4,8 @@ import threading
 from pathlib import Path
 
 from fairlane_archiver.index import Index
+from fairlane_archiver.posts import Media, Post
+from fairlane_archiver.shelf import Shelf
 
 AT_ONCE = 8
 
@@ -26,3 +28,22 @@ def test_those_who_open_a_new_index_at_the_same_time_all_get_it(tmp_path: Path) 
         assert [index.open_runs("anybody") for index in opened] == [[]] * AT_ONCE
         for index in opened:
             index.close()
+
+
+def test_a_file_that_was_put_in_its_place_and_not_written_down_is_known_again(
+    tmp_path: Path,
+) -> None:
+    """As it is when the program is killed between the two; one still in parts is left alone."""
+    index = Index(tmp_path / "index.db")
+    shelf = Shelf(tmp_path, "@ann@social.example", index)
+    shelf.open()
+    posts = [
+        Post(id=str(n), media=(Media(key=str(n), url="http://x/", name="a.jpg"),)) for n in (1, 2)
+    ]
+    placed, begun = index.take(shelf.account, posts, run="run", folder=shelf.folder)
+    (shelf.folder / placed.name).write_bytes(b"pixels")
+    shelf.part(begun).write_bytes(b"pix")
+    shelf.adopt()
+    assert index.states(shelf.account, ["1", "2"]) == {"1": "saved", "2": "part"}
+    assert index.totals("run") == (1, 6)
+    index.close()

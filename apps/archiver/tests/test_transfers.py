@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from apps.archiver.tests.archiver import Archiver, archiving, soon
-from apps.archiver.tests.mastodon_server import Exchange, MastodonServer, mastodon
+from apps.archiver.tests.mastodon_server import Exchange, MastodonServer, Request, mastodon
 
 MIB = 1024 * 1024
 
@@ -84,6 +84,31 @@ def test_the_rest_of_another_version_or_place_is_not_put_behind_a_part(
     assert list(archiver.files("mixed").values()) == [new, new]
     assert [r.status for r in server.asked(mixed)] == [200, 206, 200]
     assert [r.status for r in server.asked(moved)] == [200, 206, 200]
+
+
+def test_an_account_has_four_downloads_at_a_time_and_no_more(
+    archiver: Archiver, server: MastodonServer
+) -> None:
+    paths = server.post("several", *(f"{number}.jpg" for number in range(12)))
+
+    async def waits(exchange: Exchange) -> None:
+        await server.wait("several")
+        await server.file(exchange, exchange.request.path.encode())
+
+    server.handlers |= dict.fromkeys(paths, waits)
+    archiver.save(server.name("several"))
+    job = archiver.start(server.name("several"))
+
+    def asked() -> list[Request]:
+        return [request for request in server.of("several") if request.path in paths]
+
+    soon(lambda: len(asked()) >= 4, what="four downloads")
+    server.open("several")
+    assert archiver.done(job)["downloaded"] == 12
+    crowds = [
+        sum(o.began_at <= one.began_at < (o.ended_at or 0.0) for o in asked()) for one in asked()
+    ]
+    assert max(crowds) == 4
 
 
 def test_wrong_lengths_and_checksums_are_noticed(
