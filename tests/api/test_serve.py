@@ -36,7 +36,7 @@ def has_ended(url: str, job: str) -> Any:
     return shown if shown["ended_at"] else None
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_it_serves_until_a_signal_and_ends_cleanly(tmp_path: Path, number: int) -> None:
     database = f"sqlite:///{tmp_path}/work.db"
     with serving(database=database) as server:

@@ -12,7 +12,7 @@ import typer
 from fairlane import logs
 from fairlane.app import Fairlane
 from fairlane.cli.finding import UNAVAILABLE, fail, find_app
-from fairlane.cli.stopping import Stopping, farewell
+from fairlane.cli.stopping import Stopping, farewell, say
 from fairlane.errors import FairlaneError, StoreError
 
 if TYPE_CHECKING:
@@ -123,13 +123,13 @@ async def _serve(
             asked = asyncio.create_task(stopping.asked.wait())
             typer.echo(f"serving {engine.store.address} on {_url(listener)}")
             await asyncio.wait([serving, asked], return_when=asyncio.FIRST_COMPLETED)
-            typer.echo(farewell(app))
+            say(farewell(app))
             server.should_exit = True
             if hasattr(application.state, "stream"):
                 application.state.stream.close()  # or it would be waited for
             await serving
             asked.cancel()
-    typer.echo("stopped")
+    say("stopped")
 
 
 @contextlib.contextmanager

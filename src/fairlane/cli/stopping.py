@@ -2,14 +2,14 @@
 
 The first: stop, and let what runs have its grace. The second: no more grace. The third: end at
 once, as a crash would; a thread that does not stop is otherwise waited for, because nothing may run
-twice.
+twice. A terminal that is closed is a signal too, except to who was started with nohup.
 """
 
 import asyncio
 import os
 import signal
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 import typer
 
@@ -23,6 +23,12 @@ def farewell(app: Fairlane) -> str:
     return f"stopping: nothing new begins; what runs has {grace} to finish, then it is put back"
 
 
+def say(words: str) -> None:
+    """Say something, if anybody is left to hear it."""
+    with suppress(OSError):  # the terminal may be gone
+        typer.echo(words)
+
+
 class Stopping:
     def __init__(self) -> None:
         self.asked = asyncio.Event()
@@ -33,8 +39,9 @@ class Stopping:
     async def running(self, app: Fairlane) -> AsyncIterator[Engine | None]:
         """Run the engine for as long as the block lasts; None if it was stopped before."""
         loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, self._hear, number)
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
+                loop.add_signal_handler(number, self._hear, number)
         try:
             await app.__aenter__()
         except asyncio.CancelledError:
@@ -58,5 +65,5 @@ class Stopping:
             os._exit(128 + number)
         elif self.asked.is_set():
             self._engine.worker.hurried.set()
-            typer.echo("what runs is handed back now; one more signal ends the process at once")
+            say("what runs is handed back now; one more signal ends the process at once")
         self.asked.set()

@@ -8,7 +8,7 @@ import typer
 from fairlane import logs
 from fairlane.app import Fairlane
 from fairlane.cli.finding import UNAVAILABLE, fail, find_app
-from fairlane.cli.stopping import Stopping, farewell
+from fairlane.cli.stopping import Stopping, farewell, say
 from fairlane.errors import FairlaneError, StoreError
 
 
@@ -56,5 +56,5 @@ async def _work(app: Fairlane) -> None:
         if engine is not None:
             typer.echo(f"working on {engine.store.address} with {engine.worker.slots} slots")
             await stopping.asked.wait()
-            typer.echo(farewell(app))
-    typer.echo("stopped")
+            say(farewell(app))
+    say("stopped")
