@@ -27,7 +27,6 @@ import httpcore
 import httpx
 
 from fairlane import BadSetting, Permanent
-from fairlane_archiver.streams import Stream
 
 USER_AGENT: Final = "fairlane-archiver/0.1"
 CONNECT_SECONDS: Final = 15.0
@@ -109,21 +108,24 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
 
     def __init__(self, allowed: Allowed) -> None:
         self._allowed = allowed
+        self._inner = httpcore.AnyIOBackend()
 
     async def connect_tcp(
         self,
         host: str,
         port: int,
         timeout: float | None = None,
-        local_address: str | None = None,  # noqa: ARG002
-        socket_options: Any = None,  # noqa: ARG002
+        local_address: str | None = None,
+        socket_options: Any = None,
     ) -> httpcore.AsyncNetworkStream:
         if not 0 < port < 1 << 16:  # some event loops would take what is left of it by 65536
             raise httpcore.UnsupportedProtocol(f"there is no port {port}")
         trouble: Exception = httpcore.ConnectError(f"{host} has no address")
         for address in self._checked(host, port, await _resolve(host, port)):
             try:
-                return await Stream.connect(str(address), port, timeout)
+                return await self._inner.connect_tcp(
+                    str(address), port, timeout, local_address, socket_options
+                )
             except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
                 trouble = error
         raise trouble
