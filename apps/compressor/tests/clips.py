@@ -18,18 +18,22 @@ case "$*" in
     if [ -e "{folder}/held" ]; then kill -STOP $$; fi
     if [ -e "{folder}/slow" ]; then exec "{real}" -readrate 1 "$@"; fi ;;
 *-encoders*)
+    if [ -e "{folder}/ill" ]; then rm "{folder}/ill"; exit 1; fi
     if [ -e "{folder}/poor" ]; then "{real}" "$@" | grep -v libx265; exit 0; fi ;;
 esac
 exec "{real}" "$@"
 """
 
 
-def clip(path: Path, *, seconds: float = 1, size: str = "160x120", sound: bool = True) -> Path:
+def clip(
+    path: Path, *, seconds: float = 1, size: str = "160x120", sound: bool = True, title: str = ""
+) -> Path:
     """Make a clip that can be made much smaller."""
     argv = [ffmpeg.find(), "-v", "error", "-f", "lavfi", "-i", f"testsrc2=s={size}:d={seconds}"]
     if sound:
         argv += ["-f", "lavfi", "-i", f"sine=d={seconds}", "-c:a", "aac"]
-    argv += ["-c:v", "libx264", "-preset", "ultrafast", "-crf", "1", "-y", f"file:{path}"]
+    argv += ["-c:v", "libx264", "-preset", "ultrafast", "-crf", "1", "-metadata", f"title={title}"]
+    argv += ["-y", f"file:{path}"]
     subprocess.run(argv, check=True, stdin=subprocess.DEVNULL)
     return path
 
@@ -55,7 +59,7 @@ class Moody:
         self.program.chmod(0o755)
 
     def be(self, mood: str) -> None:
-        """Be `broken`, `held`, `slow` or `poor` from the next start on."""
+        """Be `broken`, `held`, `slow` or `poor` from the next start on, or `ill` at that one."""
         (self.folder / mood).touch()
 
     def be_well(self) -> None:

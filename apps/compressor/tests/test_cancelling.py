@@ -1,10 +1,15 @@
 """A cancelled job stops what it started, and leaves nothing behind."""
 
+import asyncio
 import os
 from pathlib import Path
+from typing import cast
+
+import pytest
 
 from apps.compressor.tests.clips import Moody, clip, photo, tidy
-from fairlane import Fairlane
+from fairlane import Context, Fairlane
+from fairlane_compressor.copying import copy
 from tests.support.eventually import eventually
 
 
@@ -101,3 +106,22 @@ async def test_a_cancelled_archive_is_removed(app: Fairlane, files: Path) -> Non
         assert (await app.wait_for(job.id)).state == "cancelled"
         assert children("pack_child.py") == []
     assert tidy(files) == ["data.bin"]
+
+
+class Impatient:
+    """A context that cancels whoever tells it of progress."""
+
+    def progress(self, *_: object) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        task.cancel()
+
+
+async def test_a_cancelled_copy_writes_no_more(files: Path) -> None:
+    source, part = files / "large", files / "part"
+    source.touch()
+    os.truncate(source, 100_000_000)
+    copying = asyncio.create_task(copy(cast(Context, Impatient()), source, part, size=100_000_000))
+    with pytest.raises(asyncio.CancelledError):
+        await copying
+    assert part.stat().st_size <= 2 << 20

@@ -1,7 +1,10 @@
 """What is made of each kind of source, looked at with the eyes of others."""
 
 import io
+import json
+import os
 import subprocess
+import sys
 import tarfile
 import zipfile
 from pathlib import Path
@@ -14,7 +17,7 @@ from PIL import Image
 
 from apps.compressor.tests.clips import clip, photo
 from fairlane import Fairlane
-from fairlane_compressor import ffmpeg
+from fairlane_compressor import ffmpeg, pack_child
 
 
 async def result(app: Fairlane, source: Path, **wishes: Any) -> dict[str, Any]:
@@ -79,7 +82,21 @@ async def test_a_running_video_tells_how_far_it_is(app: Fairlane, files: Path) -
     assert view.progress.percent == 100
     assert "MB so far" in view.progress.message
     assert view.statistics["bytes_so_far"] > 0
+    assert view.statistics["speed"] > 0
+    assert view.statistics["remaining_seconds"] == 0
     assert [(artifact.kind, artifact.bytes > 0) for artifact in view.artifacts] == [("video", True)]
+
+
+async def test_a_comparison_tells_how_far_it_is_as_well(app: Fairlane, files: Path) -> None:
+    """It takes as long as to encode; whoever is silent for long is taken for dead."""
+    source = clip(files / "a.mp4")
+    async with app:
+        job = await app.tasks["compress"].submit(source=str(source), score=True)
+        await job.wait()
+        view = await job.show()
+    assert view.progress.percent == 100
+    assert view.progress.message.startswith("comparing, 0 s left")
+    assert view.statistics["bytes_so_far"] > 0
 
 
 @pytest.mark.parametrize(
@@ -193,3 +210,42 @@ async def test_any_other_file_is_packed(app: Fairlane, files: Path) -> None:
         made = await result(app, source)
     assert made["output"].endswith("table.csv.zst")
     assert unpacked(Path(made["output"])) == source.read_bytes()
+
+
+def test_a_large_file_is_told_of_while_it_is_read(tmp_path: Path) -> None:
+    source, part = tmp_path / "large", tmp_path / "part"
+    source.write_bytes(bytes(4_000_000))
+    part.touch()
+    wanted = {"source": str(source), "part": str(part), "format": "7z", "preset": "balanced"}
+    argv = [sys.executable, "-P", pack_child.__file__]
+    said = subprocess.run(argv, input=json.dumps(wanted).encode(), capture_output=True, check=True)
+    first = json.loads(said.stdout.splitlines()[0])
+    assert 0 < first["read"] < 4_000_000
+    with py7zr.SevenZipFile(part) as seven:
+        assert seven.list()[0].uncompressed == 4_000_000
+
+
+@pytest.mark.parametrize("format", ["zst", "zip", "7z"])
+async def test_an_archive_that_is_made_in_its_own_folder_does_not_hold_itself(
+    app: Fairlane, files: Path, format: str
+) -> None:
+    top = files / "top"
+    top.mkdir()
+    (top / "data").write_bytes(os.urandom(3_000_000))
+    (files / "link").symlink_to(top)
+    async with app:
+        made = await result(app, files / "link", folder=str(files / "link"), format=format)
+    assert made["after_bytes"] < 3_100_000
+
+
+async def test_times_that_a_zip_does_not_know_become_the_nearest(
+    app: Fairlane, files: Path
+) -> None:
+    for name, at in (("old", -6e9), ("new", 6e9)):
+        (files / name).write_text("words " * 1000)
+        os.utime(files / name, (at, at))
+    async with app:
+        made = await result(app, files, format="zip")
+    with zipfile.ZipFile(made["output"]) as packed:
+        years = {Path(facts.filename).name: facts.date_time[0] for facts in packed.infolist()}
+    assert (years["old"], years["new"]) == (1980, 2107)

@@ -65,5 +65,6 @@ def test_sizes_are_read_and_written_as_people_do() -> None:
     sizes = ["300000", "25MB", "1.5 g", "12 kB", "7b"]
     assert [parsed(text) for text in sizes] == [300_000, 25_000_000, 1_500_000_000, 12_000, 7]
     assert [shown(size) for size in (7, 12_000, -3_250_000)] == ["7 bytes", "12.0 kB", "-3.2 MB"]
-    with pytest.raises(ValueError, match="is not a size"):
-        parsed("large")
+    for text in ("large", "0", "0.1b", "1.2.3", ".", "9" * 400):
+        with pytest.raises(ValueError, match="is not a size"):
+            parsed(text)

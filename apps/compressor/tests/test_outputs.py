@@ -3,6 +3,7 @@
 import fcntl
 import shutil
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -145,7 +146,7 @@ async def test_a_format_that_was_asked_for_is_made_even_if_it_is_larger(
 @pytest.mark.parametrize(
     "name",
     ["-y.jpg", "--help.jpg", "it's \"so\".jpg", "two\nlines.jpg", "%d {x} $HOME `ls`.jpg",
-     "猫 é.jpg", "http:x.jpg", "a" * 240 + ".jpg"],
+     "猫 é.jpg", "http:x.jpg", "a" * 240 + ".jpg", "猫" * 80 + ".jpg"],
 )  # fmt: skip
 async def test_any_name_will_do_for_pictures(app: Fairlane, files: Path, name: str) -> None:
     source = photo(files / name)
@@ -179,3 +180,62 @@ async def test_a_source_is_never_written_to(app: Fairlane, files: Path) -> None:
         async with app:
             await done(app, source, folder=str(files), on_exists="overwrite")
     assert source.read_bytes() == before
+
+
+def by_a_linked_folder(files: Path) -> tuple[Path, Path]:
+    (files / "link").symlink_to(files / "real")
+    return files / "real" / "a.jpg", files / "link"
+
+
+def by_a_linked_source(files: Path) -> tuple[Path, Path]:
+    (files / "a.jpg").symlink_to(files / "real" / "a.jpg")
+    return files / "a.jpg", files / "real"
+
+
+def by_a_linked_result(files: Path) -> tuple[Path, Path]:
+    (files / "real" / "a-balanced.jpg").symlink_to(files / "real" / "a.jpg")
+    return files / "real" / "a.jpg", files / "real"
+
+
+@pytest.mark.parametrize("way", [by_a_linked_folder, by_a_linked_source, by_a_linked_result])
+async def test_a_source_is_never_written_to_whichever_way_leads_there(
+    app: Fairlane, files: Path, way: Callable[[Path], tuple[Path, Path]]
+) -> None:
+    (files / "real").mkdir()
+    before = photo(files / "real" / "a.jpg").read_bytes()
+    source, folder = way(files)
+    async with app:
+        view = await done(app, source, folder=str(folder), on_exists="overwrite")
+    assert (files / "real" / "a.jpg").read_bytes() == before
+    if way is by_a_linked_result:
+        assert view.error is not None
+        assert "never overwritten" in view.error.message
+    else:
+        assert view.result["output"] == str(files / "real" / "a-balanced.jpg")
+
+
+async def test_what_is_not_smaller_leaves_the_file_that_it_would_have_overwritten(
+    app: Fairlane, files: Path
+) -> None:
+    source, there = photo(files / "a.jpg", quality=20), files / "a-balanced.jpg"
+    there.write_text("somebody's")
+    async with app:
+        result = (await done(app, source, on_exists="overwrite")).result
+    assert (result["output"], result["saved_bytes"]) == (None, 0)
+    assert there.read_text() == "somebody's"
+
+
+async def test_a_file_that_came_meanwhile_is_not_taken_for_the_result(
+    app: Fairlane, files: Path, moody: Moody
+) -> None:
+    source, there = clip(files / "a.mp4"), files / "a-balanced.mp4"
+    moody.be("held")
+    async with app:
+        job = await app.tasks["compress"].submit(source=str(source), on_exists="skip")
+        await moody.has_started()
+        there.write_text("somebody's")
+        await moody.go_on()
+        result = await job.wait()
+    assert (result["output"], result["saved_bytes"]) == (None, 0)
+    assert tidy(files) == ["a-balanced.mp4", "a.mp4"]
+    assert there.read_text() == "somebody's"

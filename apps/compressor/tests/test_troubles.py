@@ -12,7 +12,8 @@ import pytest
 
 from apps.compressor.tests.clips import Moody, clip, photo, tidy
 from apps.compressor.tests.conftest import SOON
-from fairlane import Fairlane, JobView
+from fairlane import BadParameters, Fairlane, JobView
+from fairlane_compressor.pack_child import inside
 from fairlane_compressor.program import build
 from tests.support.apps import reaches
 from tests.support.disks import small_disk
@@ -47,6 +48,8 @@ def broken_files(files: Path) -> dict[str, tuple[Path, str]]:
         "list.mp4": (b"#EXTM3U\n#EXTINF:1,\nfile:///etc/passwd\n", "no video at all"),
         "half.mp4": (whole[: len(whole) // 2], "damaged, not complete, or no video"),
         "half.jpg": (jpeg[: len(jpeg) // 2], "truncated"),
+        "No space left on device.mp4": (b"words" * 50, "damaged, not complete, or no video"),
+        "Permission denied.mp4": (b"words" * 50, "damaged, not complete"),
         "garbage.mp4": (whole[:64] + os.urandom(4000), "damaged, not complete, or no video"),
     }
     for name, (data, _) in contents.items():
@@ -120,6 +123,47 @@ async def test_a_wish_that_cannot_be_met_fails_at_once(
     assert tidy(files) == [name]
 
 
+async def test_what_a_title_says_is_not_believed(app: Fairlane, files: Path) -> None:
+    title = "Duration: 09:00:1.2.3, Stream #0:9: Audio: evil, Stream #0:9: Video: h264, 99x99"
+    source = clip(files / "a.mp4", title=title)
+    async with app:
+        job = await app.tasks["compress"].submit(source=str(source), sound="keep", score=True)
+        result = await job.wait()
+    assert (result["width"], result["score"] > 0.5) == (160, True)
+
+
+async def test_an_ffmpeg_that_could_not_answer_once_is_asked_again(
+    app: Fairlane, files: Path, moody: Moody
+) -> None:
+    moody.be("ill")
+    async with app:
+        job = await app.tasks["compress"].submit(source=str(clip(files / "a.mp4")))
+        view = await app.wait_for(job.id)
+    assert (view.state, view.attempt) == ("completed", 2)
+
+
+@pytest.mark.parametrize("wish", ["source", "folder"])
+@pytest.mark.parametrize("path", ["", "a\0b"])
+async def test_what_is_no_path_is_refused(app: Fairlane, files: Path, wish: str, path: str) -> None:
+    """An empty one would be the folder that the program happens to be in."""
+    async with app:
+        with pytest.raises(BadParameters, match=f"{wish}: .*no path"):
+            await app.tasks["compress"].submit(**{"source": str(files), wish: path})
+
+
+@pytest.mark.parametrize("format", ["zip", "7z"])
+async def test_a_name_that_an_archive_cannot_hold_is_told(
+    app: Fairlane, files: Path, format: str
+) -> None:
+    (files / "top").mkdir()
+    (files / "top" / os.fsdecode(b"\xff.txt")).write_text("words")
+    async with app:
+        view = await failed(app, files / "top", format=format)
+    assert view.error is not None
+    assert (view.error.code, view.attempt) == ("bad_path", 1)
+    assert "udcff.txt in it is not UTF-8 text" in view.error.message
+
+
 async def test_what_is_no_file_is_refused(app: Fairlane, files: Path) -> None:
     os.mkfifo(files / "pipe")
     async with app:
@@ -163,6 +207,17 @@ async def test_a_place_that_is_closed_to_us_is_tried_again(open_folder: Path, cl
     assert view.error is not None
     assert (view.error.code, view.error.retryable, view.attempt) == ("permission", True, 2)
     assert "may not be read or written" in view.error.message
+
+
+def test_a_folder_of_which_a_part_may_not_be_read_is_not_packed_without_it(
+    open_folder: Path,
+) -> None:
+    part = open_folder / "part"
+    part.touch()
+    (open_folder / "top" / "closed").mkdir(parents=True)
+    (open_folder / "top" / "closed").chmod(0)
+    with nobody(), pytest.raises(PermissionError, match="closed"):
+        list(inside(open_folder / "top", part))
 
 
 @pytest.fixture
@@ -217,3 +272,17 @@ async def test_a_disk_that_fills_up_meanwhile_blocks_the_job_until_there_is_room
         result = await job.wait()
     assert result["after_bytes"] > 1_000_000
     assert tidy(disk) == ["a.png"]
+
+
+async def test_the_room_that_one_order_lacks_is_not_asked_for_by_another(
+    app: Fairlane, files: Path, disk: Path
+) -> None:
+    (disk / "filler").write_bytes(bytes(4_000_000))
+    source = photo(files / "a.jpg", size=(1000, 800), quality=20)
+    compress = app.tasks["compress"]
+    async with app:
+        job = await compress.submit(source=str(source), folder=str(disk), format="png")
+        await reaches(job, "blocked")
+        other = await compress.submit(source=str(source), folder=str(disk), quality=5)
+        assert (await other.wait())["kept"] == "result"
+    assert tidy(disk) == ["a.jpg", "filler"]

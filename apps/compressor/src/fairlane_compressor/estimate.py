@@ -22,7 +22,7 @@ class Estimates:
     """
 
     def __init__(self) -> None:
-        self._learnt: dict[str, int] = {}
+        self._learnt: dict[Order, int] = {}
         self._walked: dict[Path, tuple[float, int]] = {}
 
     def needed(self, values: Mapping[str, Any]) -> int:
@@ -32,7 +32,7 @@ class Estimates:
         except OSError:
             return 0  # its attempt says what is wrong
         wanted = size if order.target_bytes is None else min(size, order.target_bytes)
-        return max(wanted + MARGIN_BYTES, self._learnt.get(str(order.path), 0))
+        return max(wanted + MARGIN_BYTES, self._learnt.get(order, 0))
 
     def source_bytes(self, source: Path) -> int:
         if not source.is_dir():
@@ -44,14 +44,14 @@ class Estimates:
             self._walked = {source: (now, size)}
         return size
 
-    def learn(self, source: Path, part: Path) -> None:
+    def learn(self, order: Order, part: Path) -> None:
         """Ask for more next time than was written when the disk was full."""
         written = part.stat().st_size if part.exists() else 0
-        known = self._learnt.get(str(source), 0)
-        self._learnt[str(source)] = max(2 * known, 2 * written, 2 * MARGIN_BYTES)
+        known = self._learnt.get(order, 0)
+        self._learnt[order] = max(2 * known, 2 * written, 2 * MARGIN_BYTES)
 
-    def forget(self, source: Path) -> None:
-        self._learnt.pop(str(source), None)
+    def forget(self, order: Order) -> None:
+        self._learnt.pop(order, None)
 
 
 def folder_bytes(folder: Path) -> int:

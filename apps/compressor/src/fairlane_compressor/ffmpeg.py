@@ -29,10 +29,14 @@ _PASSING: Final = (
     ("Cannot allocate memory", "memory"),
 )
 _ENCODER: Final = re.compile(r"^ [VA][.A-Z]{5} (\S+)", re.MULTILINE)
-_DURATION: Final = re.compile(r"Duration: (\d+):(\d+):([\d.]+)")
-_VIDEO: Final = re.compile(r"Stream #0:.*?: Video: (\w+).*?[ ,](\d{2,5})x(\d{2,5})")
-_SOUND: Final = re.compile(r"Stream #0:.*?: Audio: (\w+)")
-_SUBTITLES: Final = re.compile(r"Stream #0:.*?: Subtitle:")
+# From the beginning of a line: titles and comments, which anybody may write, stand further in.
+_DURATION: Final = re.compile(r"^  Duration: (\d+):(\d+):(\d+\.?\d*)", re.MULTILINE)
+_STREAM: Final = r"^ {2,4}Stream #0:\S+: "
+_VIDEO: Final = re.compile(_STREAM + r"Video: (\w+).*?[ ,](\d{2,5})x(\d{2,5})", re.MULTILINE)
+_SOUND: Final = re.compile(_STREAM + r"Audio: (\w+)", re.MULTILINE)
+_SUBTITLES: Final = re.compile(_STREAM + r"Subtitle:", re.MULTILINE)
+_DETAIL: Final = re.compile(r"^ .*$", re.MULTILINE)
+_DESCRIPTION_BYTES: Final = 1 << 20  # a film has many chapters, each with a title
 
 
 class Ffmpeg(Struct, frozen=True):
@@ -107,6 +111,12 @@ def _asked(program: str) -> Ffmpeg:
         [program, "-version"],
         stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=30,
     )  # fmt: skip
+    if listed.returncode or told.returncode:  # not to be remembered
+        raise Retryable(
+            f"{program} could not say what it can do: it ended with {listed.returncode}; the "
+            "memory may have run out, or it is damaged",
+            code="encoder_failed",
+        )
     version = " ".join(told.stdout.split()[:3])
     return Ffmpeg(program, version, frozenset(_ENCODER.findall(listed.stdout)))
 
@@ -123,12 +133,15 @@ def url(path: Path) -> str:
 async def look_at(ctx: Context, ffmpeg: Ffmpeg, path: Path) -> Clip:
     """Ask ffmpeg what a file is; whatever is no video fails here."""
     said = await ctx.run(
-        [ffmpeg.program, "-hide_banner", *reading(path)], check=False, grace_seconds=0
+        [ffmpeg.program, "-hide_banner", *reading(path)],
+        check=False,
+        grace_seconds=0,
+        tail_bytes=_DESCRIPTION_BYTES,
     )
-    text = said.stderr_tail
+    text = said.stderr_tail.replace(str(path), "")  # whose name may look like anything
     video = _VIDEO.search(text)
     if video is None:
-        raise problem(text, source=path, target=path.parent, returncode=said.returncode)
+        raise problem(text, source=path, part=path, returncode=said.returncode)
     length = _DURATION.search(text)
     seconds = None
     if length is not None:
@@ -139,10 +152,12 @@ async def look_at(ctx: Context, ffmpeg: Ffmpeg, path: Path) -> Clip:
     )  # fmt: skip
 
 
-def problem(text: str, *, source: Path, target: Path, returncode: int) -> Permanent | Retryable:
-    """Make an error of what ffmpeg wrote when it failed."""
+def problem(said: str, *, source: Path, part: Path, returncode: int) -> Permanent | Retryable:
+    """Make an error of what ffmpeg wrote when it failed; names and titles prove nothing."""
+    named = said.replace(str(source), "").replace(str(part), "")
+    text = _DETAIL.sub("", named)
     if "No space left on device" in text or "Disk quota exceeded" in text:
-        return DiskFull(target)
+        return DiskFull(part.parent)
     if returncode < 0:
         return Retryable(
             f"ffmpeg was ended from outside by signal {-returncode}; the memory may have run out",
@@ -151,11 +166,11 @@ def problem(text: str, *, source: Path, target: Path, returncode: int) -> Perman
     for passing, code in _PASSING:
         if passing in text:
             return Retryable(f"ffmpeg could not read {source} or write: {passing}", code=code)
-    if "Stream #0:" in text and "Video:" not in text:
+    if "Input #0" in text:  # it was opened
         return corrupt(source, "there are no moving pictures in it")
     if "Invalid data found" in text or "moov atom not found" in text:
         return corrupt(source, "it is damaged, not complete, or no video at all")
     if "not on whitelist" in text or "Format not on whitelist" in text:
         return corrupt(source, "it is no video, or a list that names other files")
-    lines = [line for line in text.strip().splitlines() if line and not line.startswith(" ")]
+    lines = [line for line in text.splitlines() if line.strip()]
     return not_made(source, " / ".join(lines[-2:])[-400:] or f"ffmpeg ended with {returncode}")

@@ -28,25 +28,38 @@ def gather(paths: Iterable[Path], wishes: Order, formats: Sequence[str]) -> Gath
     for path in (Path(absolute(str(path))) for path in paths):
         try:
             kind = kind_of(path)
-            str(path).encode()
         except OSError as error:
-            found.problems.append(f"{path}: {os.strerror(error.errno or 0).lower()}")
-            continue
-        except UnicodeEncodeError:
-            name = str(path).encode(errors="backslashreplace").decode()
-            found.problems.append(f"{name}: its name is not UTF-8 text; rename it")
+            found.problems.append(_unread(path, error))
             continue
         format = _format_for(kind, formats)
         if kind is Kind.FOLDER and format == "auto":
             _walk(path, wishes, formats, found)
         else:
-            found.orders.append(_order(wishes, path, format))
+            _add(found, path, msgspec.structs.replace(wishes, format=format))
     return found
 
 
+def _unread(path: object, error: OSError) -> str:
+    return f"{path}: {os.strerror(error.errno or 0).lower()}"
+
+
+def _add(found: Gathered, path: Path, wishes: Order) -> None:
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        name = str(path).encode(errors="backslashreplace").decode()
+        found.problems.append(f"{name}: its name is not UTF-8 text; rename it")
+    else:
+        found.orders.append(msgspec.structs.replace(wishes, source=str(path)))
+
+
 def _walk(top: Path, wishes: Order, formats: Sequence[str], found: Gathered) -> None:
-    goal = Path(wishes.folder) if wishes.folder else top.with_name(f"{top.name}-{wishes.preset}")
-    for root, folders, names in os.walk(top):
+    goal = Path(wishes.folder or f"{top}-{wishes.preset}")
+
+    def unread(error: OSError) -> None:
+        found.problems.append(_unread(error.filename, error))
+
+    for root, folders, names in os.walk(top, onerror=unread):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
             path = Path(root, name)
@@ -55,12 +68,8 @@ def _walk(top: Path, wishes: Order, formats: Sequence[str], found: Gathered) -> 
                 found.left_alone += 1
                 continue
             folder = goal / path.parent.relative_to(top)
-            order = _order(wishes, path, _format_for(kind, formats))
-            found.orders.append(msgspec.structs.replace(order, folder=str(folder)))
-
-
-def _order(wishes: Order, path: Path, format: str) -> Order:
-    return msgspec.structs.replace(wishes, source=str(path), format=format)
+            format = _format_for(kind, formats)
+            _add(found, path, msgspec.structs.replace(wishes, format=format, folder=str(folder)))
 
 
 def _format_for(kind: Kind, formats: Sequence[str]) -> str:

@@ -16,6 +16,8 @@ from fairlane_compressor.presets import PRESETS, Preset
 
 def absolute(path: str) -> str:
     """Return the path from the root, so that a name is never taken for an option."""
+    if not path or "\0" in path:
+        raise ValueError("no path; name a file or a folder")
     return os.path.abspath(path)  # noqa: PTH100 - `..` is not to follow links
 
 

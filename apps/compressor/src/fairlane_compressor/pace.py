@@ -9,10 +9,12 @@ class Pace:
     """Gathers `name=value` lines; a line `progress=` ends each round of them."""
 
     def __init__(
-        self, ctx: Context, *, seconds: float | None, share: float = 100.0, prefix: str = ""
-    ) -> None:
+        self, ctx: Context, *, seconds: float | None, start: float = 0.0, share: float = 100.0,
+        prefix: str = "",
+    ) -> None:  # fmt: skip
         self._ctx = ctx
         self._seconds = seconds
+        self._start = start
         self._share = share
         self._prefix = prefix
         self._told: dict[str, str] = {}
@@ -30,8 +32,11 @@ class Pace:
         size = int(max(0.0, _number(self._told.get("total_size"))))
         words = [f"{size / 1e6:.1f} MB so far"]
         figures: dict[str, float] = {"bytes_so_far": size, "speed": speed}
+        if self._told.get("total_size") == "N/A":  # nothing is being written
+            del words[0], figures["bytes_so_far"]
         if self._seconds is not None and speed > 0:
-            left = max(0.0, self._seconds - done) / speed
+            has_ended = self._told["progress"] == "end"
+            left = 0.0 if has_ended else max(0.0, self._seconds - done) / speed
             figures["remaining_seconds"] = math.ceil(left)
             words.insert(0, f"{left / 60:.0f} min left" if left > 120 else f"{left:.0f} s left")
         if speed > 0:
@@ -39,7 +44,8 @@ class Pace:
         self._ctx.report(**figures)
         if self._seconds is not None:
             part = 1.0 if self._told["progress"] == "end" else min(1.0, done / self._seconds)
-            self._ctx.progress(self._share * part, self._prefix + ", ".join(words))
+            percent = self._start + self._share * part
+            self._ctx.progress(percent, self._prefix + ", ".join(words))
 
 
 def _number(text: str | None) -> float:

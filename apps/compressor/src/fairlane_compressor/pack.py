@@ -43,6 +43,8 @@ async def encode(ctx: Context, order: Order, format: Format, part: Path, *, size
         raise troubles.of_system(
             OSError(told["errno"], told["message"], told["path"]), path=part.parent
         )
+    if "refused" in told:
+        raise Permanent(f"{order.path}: {told['refused']}", code="bad_path")
     if done.returncode != 0:
         raise troubles.not_made(
             order.path, done.stderr_tail.strip()[-400:] or "no reason was given"

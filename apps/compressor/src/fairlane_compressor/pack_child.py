@@ -12,13 +12,15 @@ import tarfile
 import time
 import zipfile
 from collections.abc import Callable, Iterator
-from pathlib import Path
+from contextlib import contextmanager
+from pathlib import Path, PosixPath
 from typing import IO, Any
 
 LEVELS = {"best": 19, "balanced": 10, "small": 15, "tiny": 19}
 PIECE = 1 << 20
 TELL_SECONDS = 0.25
-EARLIEST = (1980, 1, 1, 0, 0, 0)  # a zip knows no time before it
+EARLIEST = (1980, 1, 1, 0, 0, 0)  # a zip knows no time before it,
+LATEST = (2107, 12, 31, 23, 59, 58)  # and none after this
 
 
 def main() -> None:
@@ -27,6 +29,10 @@ def main() -> None:
         pack(wanted)
     except OSError as error:
         tell({"errno": error.errno or 5, "message": str(error), "path": error.filename})
+        sys.exit(1)
+    except UnicodeEncodeError as error:
+        name = error.object.encode(errors="backslashreplace").decode()
+        tell({"refused": f"the name {name} in it is not UTF-8 text; rename it, or choose zst"})
         sys.exit(1)
 
 
@@ -66,6 +72,17 @@ class Counted:
         return getattr(self._file, name)
 
 
+class CountedPath(PosixPath):
+    """A path whose file is counted while it is read, for those who want to open it themselves."""
+
+    counter: Counter
+
+    @contextmanager
+    def open(self, *args: Any, **named: Any) -> Iterator[Counted]:  # type: ignore[override]
+        with super().open(*args, **named) as file:
+            yield Counted(file, self.counter)
+
+
 def pack(wanted: dict[str, Any]) -> None:
     source, part = Path(wanted["source"]), Path(wanted["part"])
     makers: dict[str, Callable[[Path, Path, str, Counter], None]] = {
@@ -80,12 +97,18 @@ def inside(source: Path, part: Path) -> Iterator[tuple[Path, str]]:
         yield source, source.name
         return
     yield source, source.name
-    for root, folders, names in os.walk(source):
+    own = part.stat()  # it may be in the folder, reached by another way
+    for root, folders, names in os.walk(source, onerror=refuse):
         folders.sort()
         for name in sorted([*folders, *names]):
             path = Path(root, name)
-            if path != part:
+            if not os.path.samestat(path.lstat(), own):
                 yield path, str(Path(source.name, path.relative_to(source)))
+
+
+def refuse(error: OSError) -> None:
+    """Leave nothing out that may not be read: who packs a folder may mean to remove it."""
+    raise error
 
 
 def to_zst(source: Path, part: Path, preset: str, counter: Counter) -> None:
@@ -116,7 +139,8 @@ def to_zip(source: Path, part: Path, preset: str, counter: Counter) -> None:
     with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED, compresslevel=level) as archive:
         for path, name in inside(source, part):
             found = path.lstat()
-            facts = zipfile.ZipInfo(name, max(EARLIEST, time.localtime(found.st_mtime)[:6]))
+            changed_at = min(LATEST, max(EARLIEST, time.localtime(found.st_mtime)[:6]))
+            facts = zipfile.ZipInfo(name, changed_at)
             facts.external_attr = (found.st_mode & 0xFFFF) << 16
             facts.compress_type = zipfile.ZIP_DEFLATED
             if stat.S_ISLNK(found.st_mode):
@@ -141,8 +165,9 @@ def to_7z(source: Path, part: Path, preset: str, counter: Counter) -> None:
         for path, name in inside(source, part):
             mode = path.lstat().st_mode
             if stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISLNK(mode):
-                archive.write(path, name)
-                counter.count(path.lstat().st_size if stat.S_ISREG(mode) else 0)
+                counted = CountedPath(path)
+                counted.counter = counter
+                archive.write(counted, name)
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from fairlane_compressor.task import Press
 QUEUE: Final = "compress"
 RETRY: Final = Retry(times=3, first_seconds=1, factor=2, cap_seconds=30)
 STALL_SECONDS: Final = 1800.0
+LARGEST_BYTES: Final = 10**18  # no file is larger
 
 
 def build(
@@ -47,7 +48,7 @@ def build(
         preset: PresetName = "balanced",
         format: FormatName = "auto",
         quality: Annotated[int, Field(ge=1, le=100)] | None = None,
-        target_bytes: Annotated[int, Field(ge=1)] | None = None,
+        target_bytes: Annotated[int, Field(ge=1, le=LARGEST_BYTES)] | None = None,
         sound: Sound = "encode",
         folder: Folder | None = None,
         on_exists: OnExists = "rename",

@@ -4,7 +4,7 @@ import re
 from typing import Final
 
 _UNITS: Final = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
-_WRITTEN: Final = re.compile(r"\s*([\d.]+)\s*([kmgt]?)b?\s*", re.IGNORECASE)
+_WRITTEN: Final = re.compile(r"\s*(\d{1,15}(?:\.\d*)?)\s*([kmgt]?)b?\s*", re.IGNORECASE)
 
 
 def shown(size: float) -> str:
@@ -21,6 +21,7 @@ def shown(size: float) -> str:
 def parsed(text: str) -> int:
     """Read `25MB`, `1.5 g` or `300000`; raise ValueError otherwise."""
     found = _WRITTEN.fullmatch(text)
-    if found is None:
+    size = int(float(found[1]) * _UNITS[found[2].lower()]) if found is not None else 0
+    if size < 1:
         raise ValueError(f"{text!r} is not a size; write one such as 25MB")
-    return int(float(found[1]) * _UNITS[found[2].lower()])
+    return size

@@ -16,8 +16,20 @@ _NAME_BYTES: Final = 240  # of the 255 that file systems take; a number may have
 def target_of(order: Order, kind: Kind) -> Path:
     """Return where the result goes: beside the source, or under its own name in the folder."""
     source, format = order.path, chosen(order.format, kind, order.path.suffix)
-    name = _packed(source, format, kind) if format.kind is Kind.FILE else _encoded(order, format)
-    return (_folder(order) or source.parent) / name
+    folder = _folder(order) or source.parent
+    if format.kind is Kind.FILE:
+        target = folder / _packed(source, format, kind)
+    else:
+        target = folder / _encoded(order, format, with_preset=folder == source.parent)
+        if _is_one_file(target, source):  # the folder is that of the source, by another name
+            target = folder / _encoded(order, format, with_preset=True)
+    if order.on_exists == "overwrite" and _is_one_file(target, source):
+        raise Permanent(
+            f"{target} is a link to its own source, which is never overwritten; take the link away "
+            "or choose another folder",
+            code="bad_path",
+        )
+    return target
 
 
 def template(values: Mapping[str, Any]) -> str | None:
@@ -50,16 +62,23 @@ def _packed(source: Path, format: Format, kind: Kind) -> str:
     return f"{_cut(source.name)}{archive}{format.suffix}"
 
 
-def _encoded(order: Order, format: Format) -> str:
+def _is_one_file(target: Path, source: Path) -> bool:
+    try:
+        return target.samefile(source)
+    except OSError:
+        return False
+
+
+def _encoded(order: Order, format: Format, *, with_preset: bool) -> str:
     source = order.path
     suffix = format.suffix
     if suffix == ".mp4" and source.suffix.lower() == ".mkv":
         suffix = ".mkv"  # it may hold subtitles that only such a file can hold
     elif suffix == ".jpg" and source.suffix.lower() == ".jpeg":
         suffix = source.suffix
-    ending = suffix if _folder(order) else f"-{order.preset}{suffix}"
+    ending = f"-{order.preset}{suffix}" if with_preset else suffix
     return f"{_cut(source.stem)}{ending}"
 
 
 def _cut(name: str) -> str:
-    return os.fsdecode(os.fsencode(name)[: _NAME_BYTES - 20]) if len(name) > 50 else name
+    return os.fsencode(name)[: _NAME_BYTES - 20].decode(errors="ignore")

@@ -1,14 +1,16 @@
 """The task: one source in, one smaller file out, or the original kept."""
 
 import asyncio
-import shutil
+import os
 import time
 from collections.abc import Awaitable
 from pathlib import Path
 from typing import Any, TypeVar
 
+from msgspec import Struct
+
 from fairlane import Context, Permanent
-from fairlane_compressor import pack, troubles, video
+from fairlane_compressor import copying, pack, troubles, video
 from fairlane_compressor.estimate import Estimates
 from fairlane_compressor.formats import Format, chosen
 from fairlane_compressor.kinds import Kind, kind_of
@@ -22,6 +24,12 @@ T = TypeVar("T")
 
 class NotSmaller(Exception):
     """What came out is not smaller than what went in, so nobody wants it."""
+
+
+class Written(Struct):
+    made: Made
+    kept: str  # "result", or "original" where that was not larger
+    file: os.stat_result | None  # what was written; None if nothing was
 
 
 class Press:
@@ -40,20 +48,24 @@ class Press:
 
     async def _compress(self, ctx: Context, order: Order) -> dict[str, Any]:
         began = time.monotonic()
-        kind, before = self._looked_at(
-            order.path
-        )  # whose disk has just been asked how much is free
+        kind = kind_of(order.path)
+        before = (
+            await asyncio.to_thread(self._size_of, order.path, kind)  # of perhaps a million files
+            if kind is Kind.FOLDER
+            else self._size_of(order.path, kind)
+        )
         format = chosen(order.format, kind, order.path.suffix)
         target = target_of(order, kind)
         if ctx.outputs and ctx.outputs[0].suffix == target.suffix:
             target = ctx.outputs[0]  # as it was taken, perhaps with a number
-        made, is_result = await self._written(ctx, order, kind, format, target, before)
-        output = _published(ctx, target)
+        written = await self._written(ctx, order, kind, format, target, before)
+        made = written.made
+        output = _published(ctx, order, target, written.file)
         after = before if output is None else output.stat().st_size
-        self.estimates.forget(order.path)
+        self.estimates.forget(order)
         return {
             "source": str(order.path), "output": None if output is None else str(output),
-            "kept": "result" if is_result else "original", "kind": str(kind),
+            "kept": written.kept, "kind": str(kind),
             "format": made.format, "before_bytes": before, "after_bytes": after,
             "saved_bytes": before - after,
             "saved_percent": round(100 * (before - after) / before, 1), "width": made.width,
@@ -61,20 +73,19 @@ class Press:
             "seconds": round(time.monotonic() - began, 3),
         }  # fmt: skip
 
-    def _looked_at(self, source: Path) -> tuple[Kind, int]:
-        kind = kind_of(source)
+    def _size_of(self, source: Path, kind: Kind) -> int:
         if kind is not Kind.FOLDER and not source.is_file():
             raise Permanent(f"{source} is neither a file nor a folder", code="bad_path")
         size = self.estimates.source_bytes(source)
         if size == 0:
             raise Permanent(f"{source} is empty: there is nothing to compress", code="empty_input")
-        return kind, size
+        return size
 
     async def _written(
         self, ctx: Context, order: Order, kind: Kind, format: Format, target: Path, before: int
-    ) -> tuple[Made, bool]:
-        """Write the result; False says that the original was kept in its place."""
-        made = Made(format=format.name)
+    ) -> Written:
+        """Write the result, or a copy of the original where that is wanted in its place."""
+        made, file = Made(format=format.name), None
         try:
             if format.kind is Kind.PICTURE:
                 # It is encoded while its place is being prepared: pictures are short work.
@@ -87,7 +98,7 @@ class Press:
                     written = await self._learning(order, part, writing)
                     if written is None:
                         raise NotSmaller
-                    made = written
+                    made, file = written, part.stat()
             else:
                 async with ctx.output(target, kind=str(kind)) as part:
                     part.touch()  # where nothing can be written, the system says so best
@@ -97,27 +108,34 @@ class Press:
                         else pack.encode(ctx, order, format, part, size=before)
                     )
                     made = await self._learning(order, part, encoding)
-                    if order.format == "auto" and part.stat().st_size >= before:
+                    file = part.stat()
+                    if order.format == "auto" and file.st_size >= before:
                         raise NotSmaller
         except NotSmaller:
+            file = None
             if target.parent != order.path.parent and target.suffix == order.path.suffix:
                 # Whoever has everything put into another folder expects everything there.
                 async with ctx.output(target, kind=str(kind)) as part:
-                    await asyncio.to_thread(shutil.copyfile, order.path, part)
-            return made, False
-        return made, True
+                    await copying.copy(ctx, order.path, part, size=before)
+                    file = part.stat()
+            return Written(made, "original", file)
+        return Written(made, "result", file)
 
     async def _learning(self, order: Order, part: Path, work: Awaitable[T]) -> T:
         """Remember how far it came if the disk fills up."""
         try:
             return await work
         except troubles.DiskFull:
-            self.estimates.learn(order.path, part)
+            self.estimates.learn(order, part)
             raise
 
 
-def _published(ctx: Context, target: Path) -> Path | None:
+def _published(
+    ctx: Context, order: Order, target: Path, written: os.stat_result | None
+) -> Path | None:
     """Return where it was published at last; None if it was not, because somebody was there."""
-    if ctx.outputs:
-        return ctx.outputs[0] if ctx.outputs[0].exists() else None
-    return target if target.exists() else None
+    place = ctx.outputs[0] if ctx.outputs else target
+    if written is None or not place.exists():
+        return None
+    is_ours = order.on_exists != "skip" or os.path.samestat(place.stat(), written)
+    return place if is_ours else None

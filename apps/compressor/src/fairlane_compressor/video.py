@@ -151,7 +151,7 @@ async def _run(ctx: Context, work: Work, amount: list[str], *, prefix: str = "")
         raise problem(
             done.stderr_tail,
             source=work.order.path,
-            target=work.part.parent,
+            part=work.part,
             returncode=done.returncode,
         )
 
@@ -217,16 +217,18 @@ async def _score(ctx: Context, work: Work, result: Clip) -> float | None:
     ffmpeg could find that size by itself (scale2ref), but in version 7.0 it sometimes compares
     nothing then.
     """
-    ctx.progress(100 - _SCORE_SHARE, "comparing with the source")
+    pace = Pace(ctx, seconds=work.clip.seconds, start=100 - _SCORE_SHARE, share=_SCORE_SHARE,
+                prefix="comparing, ")  # fmt: skip
     width, height = work.clip.width, work.clip.height
     if (width > height) != (result.width > result.height):  # it was turned, as phones want it
         width, height = height, width
     same = f"scale={width}:{height},format=yuv420p"
     graph = f"[0:V]{same}[a];[1:V]{same}[b];[a][b]ssim"
     compared = await ctx.run(
-        [work.ffmpeg.program, "-hide_banner", "-nostats", *reading(work.part),
-         *reading(work.order.path), "-lavfi", graph, "-an", "-f", "null", "-"],
-        check=False, grace_seconds=0,
+        [work.ffmpeg.program, "-hide_banner", "-nostats", "-progress", "pipe:1",
+         *reading(work.part), *reading(work.order.path), "-lavfi", graph, "-an", "-f", "null",
+         "-"],
+        on_stdout=pace.line, check=False, grace_seconds=0,
     )  # fmt: skip
     found = _SSIM.search(compared.stderr_tail)
     return round(float(found[1]), 4) if found else None
