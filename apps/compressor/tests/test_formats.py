@@ -231,7 +231,7 @@ async def test_an_archive_that_is_made_in_its_own_folder_does_not_hold_itself(
 ) -> None:
     top = files / "top"
     top.mkdir()
-    (top / "data").write_bytes(os.urandom(3_000_000))
+    (top / "-data").write_bytes(os.urandom(3_000_000))  # it comes before the hidden archive
     (files / "link").symlink_to(top)
     async with app:
         made = await result(app, files / "link", folder=str(files / "link"), format=format)
