@@ -149,6 +149,15 @@ async def test_a_disk_that_fills_up_meanwhile_keeps_no_half(tmp_path: Path) -> N
         assert names(folder) == ["fits"]
 
 
+async def test_a_folder_that_cannot_be_written_to_is_told(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    async with talking(taking(folder)) as client:
+        folder.rmdir()
+        folder.touch()
+        told = said(await sent(client, "a.txt"), 503)
+    assert (told["code"], str(folder) in told["detail"]) == ("uploads_closed", True)
+
+
 def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 

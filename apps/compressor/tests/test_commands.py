@@ -1,5 +1,6 @@
 """The command as people use it: in a terminal, with a Ctrl-C, beside a server."""
 
+import asyncio
 import json
 import signal
 import subprocess
@@ -10,6 +11,7 @@ import pytest
 
 from apps.compressor.tests.clips import Moody, clip, photo, started, tidy
 from fairlane import Fairlane
+from fairlane_compressor.following import follow
 from tests.support.eventually import eventually
 
 MAIN = [sys.executable, "-c", "from fairlane_compressor.commands import main; main()"]
@@ -95,6 +97,31 @@ async def test_ctrl_c_stops_everything_and_continue_goes_on(files: Path, moody: 
     done = command(files, "continue")
     assert done.returncode == 0, done.stderr
     assert tidy(files) == ["a-balanced.mp4", "a.mp4", "b-balanced.jpg", "b.jpg"]
+
+
+async def test_ctrl_c_leaves_alone_what_somebody_else_had_ordered(
+    app: Fairlane, files: Path, moody: Moody
+) -> None:
+    source = str(clip(files / "a.mp4"))
+    compress = app.tasks["compress"]
+    moody.be("held")
+    async with app:
+        theirs = await compress.submit(source=source)
+        await moody.has_started()
+        jobs = [
+            await compress.submit(source=source),
+            await compress.submit(source=source, quality=9),
+        ]
+        following = asyncio.create_task(
+            follow(app, jobs, after=0, heard=lambda *_: None, ended=lambda _: None)
+        )
+        await asyncio.sleep(0)  # it has begun to listen for signals
+        signal.raise_signal(signal.SIGINT)
+        followed = await following
+        await moody.go_on()
+        await theirs.wait()
+    assert followed.interrupted
+    assert [view.state for view in followed.views] == ["running", "cancelled"]
 
 
 async def test_beside_a_program_that_works_already_it_only_looks_on(

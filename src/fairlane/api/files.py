@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import logging
 from collections.abc import AsyncIterator
 from typing import Annotated, Any, Final
 
@@ -22,6 +23,7 @@ from fairlane.engine.threads import to_its_end
 from fairlane.errors import Permanent
 from fairlane.files import Arrival, Uploads
 
+log = logging.getLogger("fairlane.files")
 router = APIRouter(tags=["files"])
 
 SILENCE_SECONDS: Final = 120.0  # a slow sender is waited for, one that went away is not
@@ -71,9 +73,11 @@ async def upload_file(
     except Permanent as error:
         return problem(409, error.code, error.message)
     except OSError as error:
-        if error.errno not in _FULL:
-            raise
-        return problem(507, "disk_full", f"there is no room left in {uploads.folder}")
+        if error.errno in _FULL:
+            return problem(507, "disk_full", f"there is no room left in {uploads.folder}")
+        why = (error.strerror or str(error)).lower()
+        log.warning("a file could not be received: %s", error)
+        return problem(503, "uploads_closed", f"{uploads.folder} cannot be written to: {why}")
 
 
 async def _received(request: Request, uploads: Uploads, name: str, length: int | None) -> Response:

@@ -5,6 +5,7 @@ one only looks on; should that one go away, this one takes over.
 """
 
 import asyncio
+import contextlib
 import signal
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -25,32 +26,40 @@ class Followed(Struct):
 async def follow(
     app: Fairlane, jobs: Sequence[Job[Any]], *, after: int, heard: Heard, ended: Ended
 ) -> Followed:
-    """Return once all of these jobs have ended; Ctrl-C cancels those that have not."""
+    """Return once all of these jobs have ended; Ctrl-C cancels those that have not.
+
+    What somebody else had ordered before is theirs: after a Ctrl-C it goes on without us.
+    """
     ids = list(dict.fromkeys(job.id for job in jobs))
+    ours = {job.id for job in jobs if not job.merged}
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
     looking = asyncio.create_task(_look_on(app, set(ids), after, heard))
-    waiting = [asyncio.create_task(_ended(app, id, ended)) for id in ids]
+    waiting = {id: asyncio.create_task(_ended(app, id, ended)) for id in ids}
     stopping = asyncio.create_task(stop.wait())
-    everything = asyncio.gather(*waiting)
-    either: list[asyncio.Future[Any]] = [everything, stopping]
+    everything = asyncio.create_task(
+        asyncio.wait(waiting.values(), return_when=asyncio.FIRST_EXCEPTION)
+    )
     try:
-        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait([everything, stopping], return_when=asyncio.FIRST_COMPLETED)
         if stop.is_set():
             for id in reversed(ids):  # from the end, so that none starts that is about to end
-                try:
-                    await app.job(id).cancel()
-                except Conflict:
-                    continue  # it has ended
-        return Followed(await everything, stop.is_set())
+                if id in ours:
+                    with contextlib.suppress(Conflict):  # it has ended
+                        await app.job(id).cancel()
+                else:
+                    waiting[id].cancel()
+        views = [await (app.show(id) if waiting[id].cancelling() else waiting[id]) for id in ids]
+        return Followed(views, stop.is_set())
     finally:
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.remove_signal_handler(number)
-        for task in (looking, stopping):
+        begun = (looking, stopping, everything, *waiting.values())
+        for task in begun:
             task.cancel()
-        for failure in await asyncio.gather(looking, stopping, return_exceptions=True):
+        for failure in await asyncio.gather(*begun, return_exceptions=True):
             if isinstance(failure, Exception):
                 raise failure
 
