@@ -96,6 +96,21 @@ async def test_a_process_that_dies_of_a_picture_takes_nothing_along(
     assert tidy(files) == ["a.jpg"]
 
 
+async def test_a_process_that_died_while_it_was_idle_is_replaced(
+    app: Fairlane, files: Path
+) -> None:
+    compress = app.tasks["compress"]
+    others = set(children("picture_child.py"))
+    async with app:
+        await (await compress.submit(source=str(photo(files / "a.jpg")))).wait()
+        (child,) = set(children("picture_child.py")) - others
+        os.kill(child, 9)
+        await eventually(lambda: child not in children("picture_child.py"))
+        job = await compress.submit(source=str(photo(files / "b.jpg")))
+        await job.wait()
+        assert (await job.show()).attempt == 1
+
+
 async def test_a_cancelled_archive_is_removed(app: Fairlane, files: Path) -> None:
     source = files / "data.bin"
     source.write_bytes(os.urandom(1 << 20) * 60)

@@ -157,10 +157,20 @@ async def test_what_is_transparent_or_moves_stays_so(app: Fairlane, files: Path)
     async with app:
         clear = await result(app, files / "clear.png", format="webp")
         moves = await result(app, files / "moves.gif", format="webp")
+        sized = await result(app, files / "moves.gif", format="webp", target_bytes=10_000)
     with Image.open(clear["output"]) as image:
         assert image.mode == "RGBA"
-    with Image.open(moves["output"]) as image:
-        assert getattr(image, "n_frames", 1) == 3
+    for moving in (moves, sized):
+        with Image.open(moving["output"]) as image:
+            assert getattr(image, "n_frames", 1) == 3
+
+
+async def test_the_colours_of_printers_become_those_of_screens(app: Fairlane, files: Path) -> None:
+    Image.new("CMYK", (64, 64), (0, 200, 200, 0)).save(files / "print.tif")
+    async with app:
+        made = await result(app, files / "print.tif", format="png")
+    with Image.open(made["output"]) as image:
+        assert image.mode == "RGB"
 
 
 def unpacked(path: Path) -> bytes:

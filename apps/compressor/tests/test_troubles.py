@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
 from apps.compressor.tests.clips import Moody, clip, photo, tidy
 from apps.compressor.tests.conftest import SOON
@@ -140,6 +141,25 @@ async def test_an_ffmpeg_that_could_not_answer_once_is_asked_again(
         job = await app.tasks["compress"].submit(source=str(clip(files / "a.mp4")))
         view = await app.wait_for(job.id)
     assert (view.state, view.attempt) == ("completed", 2)
+
+
+@pytest.mark.parametrize(
+    ("mode", "size", "format", "words"),
+    [
+        ("F", (64, 64), "jpeg", "too deep for jpeg"),
+        ("I;16", (64, 64), "webp", "too deep for webp"),
+        ("1", (20_000, 1), "webp", "no webp can be made of it"),
+    ],
+)
+async def test_a_good_picture_that_a_format_cannot_hold_is_not_called_broken(
+    app: Fairlane, files: Path, mode: str, size: tuple[int, int], format: str, words: str
+) -> None:
+    Image.new(mode, size).save(files / "a.tif")
+    async with app:
+        view = await failed(app, files / "a.tif", format=format)
+    assert view.error is not None
+    assert (view.error.code, view.attempt) == ("bad_format", 1)
+    assert words in view.error.message
 
 
 @pytest.mark.parametrize("wish", ["source", "folder"])

@@ -53,6 +53,9 @@ class Painter:
     @asynccontextmanager
     async def _child(self) -> AsyncIterator["_Child"]:
         child = self._idle.pop() if self._idle else _Child()
+        while child.has_died():  # while it had nothing to do
+            child.end()
+            child = self._idle.pop() if self._idle else _Child()
         try:
             yield child
         finally:
@@ -105,9 +108,13 @@ class _Child:
             theirs.close()
         ours.setblocking(False)
         self._socket = ours
+        self._process = process
         self._received = b""
         self.owes = 0  # answers
         self.end = weakref.finalize(self, _end, process, ours)
+
+    def has_died(self) -> bool:
+        return self._process.poll() is not None
 
     async def send(self, wanted: dict[str, Any]) -> None:
         self.owes += 1

@@ -19,6 +19,7 @@ from PIL import Image, ImageMath, ImageOps, features
 MOST_PIXELS = 500_000_000
 BLOCK = 8
 SEVERAL = ("webp", "png", "avif", "gif")  # formats that hold pictures that move
+DEEP = ("I", "F", "I;16", "I;16B", "I;16L", "I;16N")  # they would become white
 PR_SET_PDEATHSIG = 1
 
 
@@ -97,7 +98,7 @@ def make(wanted: dict[str, Any]) -> tuple[bytes, dict[str, Any]]:
             raise Refused("it has several pages, of which one would be left: choose zst")
         opened.load()
         image = fitted(opened, wanted) if not moves else opened
-        data = by_size(image, wanted) if wanted["target_bytes"] else encoded(
+        data = by_size(image, wanted, moves=moves) if wanted["target_bytes"] else encoded(
             image, wanted, wanted["quality"], moves=moves
         )  # fmt: skip
         score = None
@@ -123,7 +124,10 @@ def fitted(image: Image.Image, wanted: dict[str, Any]) -> Image.Image:
             image = image.convert("RGBA" if "transparency" in info else "RGB")
         shape = [max(1, round(edge * side / max(image.size))) for edge in image.size]
         image = image.resize((shape[0], shape[1]), Image.Resampling.LANCZOS, reducing_gap=3.0)
+    if image.mode in DEEP and (wanted["format"], image.mode) != ("png", "I;16"):
+        raise Refused(f"its pixels are too deep for {wanted['format']} ({image.mode}): choose zst")
     if wanted["format"] == "png":
+        image = image.convert("RGB") if image.mode in ("CMYK", "YCbCr") else image
         image = fewer_colours(image, wanted["colours"])
     elif wanted["format"] == "jpeg":
         image = opaque(image) if image.mode not in ("L", "RGB", "CMYK") else image
@@ -171,18 +175,21 @@ def encoded(
             options |= {"quality": quality}
     buffer = io.BytesIO()
     name = "HEIF" if wanted["format"] == "heic" else wanted["format"].upper()
-    image.save(buffer, name, **options)
+    try:
+        image.save(buffer, name, **options)
+    except (OSError, ValueError, RuntimeError) as error:
+        raise Refused(f"no {wanted['format']} can be made of it: {error}") from error
     return buffer.getvalue()
 
 
-def by_size(image: Image.Image, wanted: dict[str, Any]) -> bytes:
+def by_size(image: Image.Image, wanted: dict[str, Any], *, moves: bool) -> bytes:
     """Find the best quality that fits."""
     if wanted["format"] == "png":
         raise Refused("a PNG has no quality to give up for a size: choose webp or jpeg")
     low, high, best = 1, 95, b""
     while low <= high:
         quality = (low + high) // 2
-        data = encoded(image, wanted, quality)
+        data = encoded(image, wanted, quality, moves=moves)
         if len(data) <= wanted["target_bytes"]:
             low, best = quality + 1, data
         else:
