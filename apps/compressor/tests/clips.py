@@ -79,14 +79,14 @@ class Moody:
     async def go_on(self, number: int = -1) -> None:
         """Let an encode go on that is held."""
         pid = self.started[number]
-        await eventually(lambda: _state(pid) == "T", what="an encode that is held")
+        await eventually(lambda: state_of(pid) == "T", what="an encode that is held")
         os.kill(pid, signal.SIGCONT)
 
     def is_running(self) -> bool:
-        return any(_state(pid) not in ("", "Z") for pid in self.started)
+        return any(state_of(pid) not in ("", "Z") for pid in self.started)
 
 
-def _state(pid: int) -> str:
+def state_of(pid: int) -> str:
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except OSError:

@@ -1,13 +1,16 @@
 """A cancelled job stops what it started, and leaves nothing behind."""
 
 import asyncio
+import contextlib
 import os
+import signal
+import sys
 from pathlib import Path
 from typing import cast
 
 import pytest
 
-from apps.compressor.tests.clips import Moody, clip, photo, tidy
+from apps.compressor.tests.clips import Moody, clip, photo, started, state_of, tidy
 from fairlane import Context, Fairlane
 from fairlane_compressor.copying import copy
 from tests.support.eventually import eventually
@@ -94,6 +97,23 @@ async def test_a_process_that_dies_of_a_picture_takes_nothing_along(
     assert view.error is not None
     assert (view.state, view.error.code, view.attempt) == ("failed", "encoder_killed", 2)
     assert tidy(files) == ["a.jpg"]
+
+
+async def test_a_program_that_is_killed_takes_its_encoder_along(
+    tmp_path: Path, files: Path
+) -> None:
+    """Otherwise it would write half a file later, when nobody removes it any more."""
+    words = [f"sqlite:///{tmp_path}/jobs.db", "1", str(photo(files / "a.jpg"))]
+    others = set(children("picture_child.py"))
+    with started([sys.executable, "-m", "apps.compressor.tests.working", *words]) as program:
+        (child,) = await eventually(lambda: set(children("picture_child.py")) - others)
+        os.kill(child, signal.SIGSTOP)  # it cannot end by itself
+        program.kill()
+    try:
+        await eventually(lambda: state_of(child) in ("", "Z"), what="the end of the encoder")
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(child, signal.SIGKILL)
 
 
 async def test_a_process_that_died_while_it_was_idle_is_replaced(
