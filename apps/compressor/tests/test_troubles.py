@@ -124,6 +124,16 @@ async def test_a_wish_that_cannot_be_met_fails_at_once(
     assert tidy(files) == [name]
 
 
+async def test_a_list_that_names_another_file_does_not_get_it(app: Fairlane, files: Path) -> None:
+    clip(files / "secret.mp4")
+    (files / "list.mp4").write_text("ffconcat version 1.0\nfile 'secret.mp4'\n")
+    async with app:
+        view = await failed(app, files / "list.mp4")
+    assert view.error is not None
+    assert (view.error.code, view.attempt) == ("corrupt_input", 1)
+    assert tidy(files) == ["list.mp4", "secret.mp4"]
+
+
 async def test_what_a_title_says_is_not_believed(app: Fairlane, files: Path) -> None:
     title = "Duration: 09:00:1.2.3, Stream #0:9: Audio: evil, Stream #0:9: Video: h264, 99x99"
     source = clip(files / "a.mp4", title=title)
