@@ -106,7 +106,8 @@ async def test_a_program_that_is_killed_takes_its_encoder_along(
     words = [f"sqlite:///{tmp_path}/jobs.db", "1", str(photo(files / "a.jpg"))]
     others = set(children("picture_child.py"))
     with started([sys.executable, "-m", "apps.compressor.tests.working", *words]) as program:
-        (child,) = await eventually(lambda: set(children("picture_child.py")) - others)
+        await eventually((files / "a-balanced.jpg").exists, what="a first picture")
+        (child,) = set(children("picture_child.py")) - others
         os.kill(child, signal.SIGSTOP)  # it cannot end by itself
         program.kill()
     try:
