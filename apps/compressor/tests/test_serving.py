@@ -22,6 +22,8 @@ async def test_a_file_is_sent_compressed_and_fetched(tmp_path: Path, files: Path
         fetched = await client.get(f"/api/jobs/{job['id']}/artifacts/0")
         task = said(await client.get("/api/tasks"), 200)
 
+    assert view["lane"] == f"my photo.jpg, preset small in {tmp_path / 'uploads'}"
+    assert view["statistics"]["saved_bytes"] == view["result"]["saved_bytes"] > 0
     assert len(fetched.content) == view["result"]["after_bytes"] < len(content)
     assert tidy(tmp_path / "uploads") == ["my photo-small.jpg", "my photo.jpg"]
     assert '"format":"file"' in str(task).replace("'", '"').replace(" ", "")

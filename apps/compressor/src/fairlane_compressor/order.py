@@ -4,7 +4,7 @@ import hashlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 
 import msgspec
 from msgspec import Struct
@@ -20,6 +20,8 @@ def absolute(path: str) -> str:
         raise ValueError("no path; name a file or a folder")
     return os.path.abspath(path)  # noqa: PTH100 - `..` is not to follow links
 
+
+LONGEST_LANE: Final = 900  # bytes of the 1,000 that a name may have
 
 Source = Annotated[File, AfterValidator(absolute)]  # the console offers to send one
 Folder = Annotated[str, AfterValidator(absolute)]
@@ -54,7 +56,19 @@ class Order(Struct, frozen=True, kw_only=True):
 
 
 def lane_of(values: Mapping[str, Any]) -> str:
-    """Name a lane that equal orders share and no others: they become one job."""
+    """Name a lane that equal orders share and no others: they become one job.
+
+    It is read by people: what is compressed, what was asked for that is not usual, where it is.
+    """
     order = Order.of(values)
+    usual = Order(source=order.source)
+    wishes = [
+        f"{name} {value}"
+        for name, value in msgspec.structs.asdict(order).items()
+        if value != getattr(usual, name)
+    ]
+    text = f"{', '.join([order.path.name, *wishes])} in {order.path.parent}"
+    if len(text.encode(errors="replace")) <= LONGEST_LANE:
+        return text
     digest = hashlib.blake2b(msgspec.json.encode(order), digest_size=6).hexdigest()
     return f"{order.path.name[:100]} {digest}"

@@ -63,13 +63,15 @@ class Press:
         output = _published(ctx, order, target, written.file)
         after = before if output is None else output.stat().st_size
         self.estimates.forget(order)
+        figures = {
+            "before_bytes": before, "after_bytes": after, "saved_bytes": before - after,
+            "saved_percent": round(100 * (before - after) / before, 1),
+        }  # fmt: skip
+        ctx.report(**figures)  # which the console plots over time
         return {
             "source": str(order.path), "output": None if output is None else str(output),
-            "kept": written.kept, "kind": str(kind),
-            "format": made.format, "before_bytes": before, "after_bytes": after,
-            "saved_bytes": before - after,
-            "saved_percent": round(100 * (before - after) / before, 1), "width": made.width,
-            "height": made.height, "score": made.score, "note": made.note,
+            "kept": written.kept, "kind": str(kind), "format": made.format, **figures,
+            "width": made.width, "height": made.height, "score": made.score, "note": made.note,
             "seconds": round(time.monotonic() - began, 3),
         }  # fmt: skip
 
