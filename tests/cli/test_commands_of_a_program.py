@@ -64,6 +64,17 @@ def test_a_program_brings_the_verbs_and_its_own(folder: Path) -> None:
     assert not (folder / "other.db").exists()
 
 
+def test_what_a_program_adds_is_shown_first(folder: Path) -> None:
+    shown = _letters(folder, "--help")
+    assert shown.index("invite") < shown.index("serve")
+
+
+def test_a_database_may_be_named_as_a_file(folder: Path) -> None:
+    _letters(folder, "invite", "ann")
+    (folder / "letters.db").rename(folder / "old letters.db")
+    assert "completed" in _letters(folder, "jobs", "--database", "old letters.db")
+
+
 def test_trouble_is_told_under_the_name_of_the_program(folder: Path) -> None:
     assert _letters(folder, "jobs", code=5).startswith("letters: there is no database")
     _letters(folder, "invite", "ann")

@@ -31,6 +31,8 @@ from fairlane.cli.workers import workers
 class Program(typer.Typer):
     """A command line that can show any name and takes only text."""
 
+    verbs: frozenset[Any] = frozenset()  # those that every program has
+
     def __call__(self, *args: Any, **named: Any) -> Any:
         call_ourselves(named.get("prog_name"))
         for stream in (sys.stdout, sys.stderr):
@@ -41,6 +43,8 @@ class Program(typer.Typer):
                 shown = word.encode(errors="backslashreplace").decode()
                 typer.echo(f'{our_name()}: "{shown}" is not text; write it in UTF-8', err=True)
                 sys.exit(USAGE)
+        # A program's own commands are what its users look for first.
+        self.registered_commands.sort(key=lambda command: command.callback in self.verbs)
         return super().__call__(*args, **named)
 
 
@@ -71,6 +75,7 @@ def commands(app: Fairlane | None = None) -> Program:
     program.command(rich_help_panel="The database")(bound(doctor, home))
     for one in _DATABASE:
         program.command(rich_help_panel="The database")(upkeep(one, home))
+    program.verbs = frozenset(command.callback for command in program.registered_commands)
     return program
 
 

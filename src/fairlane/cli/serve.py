@@ -51,7 +51,7 @@ def serve(
         bool, typer.Option("--log-json", help="Log one JSON object per line")
     ] = False,
 ) -> None:
-    """Serve the HTTP API and run jobs until SIGTERM or Ctrl-C.
+    """Serve the console and the HTTP API, and run jobs, until SIGTERM or Ctrl-C.
 
     Without a token only this machine is served, and only an address of its own is listened on. A
     token on a command line can be seen by others on the machine: FAIRLANE_TOKEN cannot. Names in

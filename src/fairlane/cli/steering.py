@@ -7,6 +7,7 @@ they are requests to a running server; with a database this process answers them
 import os
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
 from typing import Any, Final, Protocol
 from urllib.parse import urlsplit
 
@@ -48,6 +49,8 @@ def place_from(
     """
     if url and database:
         raise Misused("--url and --database both say where the queue is; give one of them")
+    if database and "://" not in database:
+        database = f"sqlite:///{Path(database).absolute()}"  # as one names a file
     if not url and not database:
         database = home
     if not url and not database:
