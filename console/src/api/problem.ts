@@ -15,6 +15,9 @@ interface Facts {
   problems?: FieldProblem[] | null;
 }
 
+/** Leave out the words by which the server's library marks what a program's own check said. */
+const plain = (text: string): string => text.replace(/\b(Value|Assertion) error, /g, "");
+
 export class Problem extends Error {
   readonly status: number;
   readonly code: string;
@@ -29,11 +32,11 @@ export class Problem extends Error {
     this.name = "Problem";
     this.status = facts.status;
     this.code = facts.code;
-    this.detail = facts.detail;
+    this.detail = plain(facts.detail);
     this.hint = facts.hint ?? "";
     this.active_job = facts.active_job ?? null;
     this.legal = facts.legal ?? [];
-    this.problems = facts.problems ?? [];
+    this.problems = (facts.problems ?? []).map((one) => ({ ...one, message: plain(one.message) }));
   }
 
   /** The server could not be reached, or cannot answer at the moment: trying again may help. */

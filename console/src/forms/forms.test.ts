@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { problemFrom } from "../api/problem";
 import { sortProblems } from "./problems";
 import { initial, read, readAll } from "./reading";
 import { fieldsOf } from "./schema";
@@ -18,6 +19,8 @@ const schema = {
     filter: { type: "object", additionalProperties: true },
     since: { type: "string", format: "date-time" },
     either: { anyOf: [{ type: "string" }, { type: "integer" }] },
+    kinds: { type: "array", items: { $ref: "#/$defs/Mode" }, default: ["fast", "slow"] },
+    levels: { type: "array", items: { enum: [1, 2, 3], type: "integer" }, default: [] },
   },
   $defs: { Mode: { enum: ["fast", "slow"], type: "string" } },
 };
@@ -34,6 +37,7 @@ describe("fields", () => {
     expect(kinds).toEqual({
       limit: "integer", handle: "text", token: "secret", mode: "choice", tags: "list",
       sizes: "list", deep: "boolean", note: "text", filter: "json", since: "instant", either: "json",
+      kinds: "choices", levels: "choices",
     });
   });
 
@@ -53,6 +57,15 @@ describe("reading", () => {
     expect(read(field("either"), "7")).toBe(7);
   });
 
+  it("takes a list of a few choices by their places", () => {
+    expect(initial(fields)).toMatchObject({ kinds: "0\n1", levels: "" });
+    expect(initial(fields, { kinds: ["slow"], levels: [3, 1] })).toMatchObject({ kinds: "1", levels: "0\n2" });
+    expect(read(field("kinds"), "1")).toEqual(["slow"]);
+    expect(read(field("levels"), "0\n2")).toEqual([1, 3]);
+    expect(read(field("kinds"), "")).toEqual([]);
+    expect(read(field("levels"), "")).toBeUndefined();
+  });
+
   it("leaves out what is empty, unless empty means something", () => {
     expect(read(field("handle"), "")).toBeUndefined();
     expect(read(field("token"), "")).toBeUndefined();
@@ -62,7 +75,7 @@ describe("reading", () => {
 
   it("says which field cannot be read", () => {
     const { params, problems } = readAll(fields, { handle: "nasa", limit: "many", filter: "{" });
-    expect(params).toEqual({ handle: "nasa", note: null });
+    expect(params).toEqual({ handle: "nasa", note: null, kinds: [] });
     expect(Object.keys(problems).sort()).toEqual(["filter", "limit"]);
     expect(problems.limit?.word).toBe("new.bad_number");
   });
@@ -80,4 +93,12 @@ it("the server's messages go to their fields", () => {
   );
   expect(sorted.fields).toEqual({ handle: "Field required", tags: "0: too long", lane: "too long" });
   expect(sorted.rest).toEqual(["handel: not permitted"]);
+});
+
+it("a check of the program speaks for itself", () => {
+  const message = "Value error, ann is no account";
+  const body = { code: "bad_parameters", detail: `do not fit: account: ${message}`, problems: [{ where: "account", message }] };
+  const problem = problemFrom(422, body, "");
+  expect(problem.detail).toBe("do not fit: account: ann is no account");
+  expect(sortProblems(problem.problems, ["account"]).fields).toEqual({ account: "ann is no account" });
 });

@@ -20,6 +20,8 @@ export function shown(field: FormField, value: unknown): string {
       return "";
     case "choice":
       return String(field.choices.findIndex((one) => one === value));
+    case "choices":
+      return placesOf(field, value).join("\n");
     case "list":
       return (value as readonly unknown[]).map(String).join("\n");
     case "json":
@@ -29,6 +31,12 @@ export function shown(field: FormField, value: unknown): string {
     default:
       return String(value);
   }
+}
+
+/** Where the values of a list stand among the choices, in their order. */
+function placesOf(field: FormField, value: unknown): number[] {
+  const values = Array.isArray(value) ? value : [];
+  return field.choices.flatMap((choice, place) => (values.includes(choice) ? [place] : []));
 }
 
 /** Return what a form begins with: what each parameter usually is. */
@@ -43,12 +51,12 @@ export function initial(
 
 /** Read a field; undefined means that it is left out and the task's own default holds. */
 export function read(field: FormField, text: string): unknown {
-  if (text.trim() === "" && field.kind !== "list") return nothing(field, text);
+  if (text.trim() === "") return nothing(field, text);
   if (field.kind === "list") {
     const lines = text.split("\n").map((line) => line.trim()).filter((line) => line !== "");
-    if (lines.length === 0) return nothing(field, "");
     return lines.map((line) => scalar(field.items, line));
   }
+  if (field.kind === "choices") return text.split("\n").map((place) => field.choices[Number(place)]);
   if (field.kind === "choice") return field.choices[Number(text)];
   return scalar(field.kind, text);
 }
@@ -58,7 +66,8 @@ function nothing(field: FormField, text: string): unknown {
   if (field.isNullable && usual !== null && usual !== undefined) return null;
   // Whoever empties a field that usually holds something means it to be empty.
   if ((field.kind === "text" || field.kind === "file") && typeof usual === "string" && usual !== "") return text;
-  if (field.kind === "list" && Array.isArray(usual) && usual.length > 0) return [];
+  const isList = field.kind === "list" || field.kind === "choices";
+  if (isList && Array.isArray(usual) && usual.length > 0) return [];
   return undefined;
 }
 

@@ -2,7 +2,7 @@
 // (an object, a list of lists, a choice between shapes) is written as JSON.
 
 export type Kind =
-  | "text" | "secret" | "integer" | "number" | "boolean" | "choice" | "list" | "instant" | "date"
+  | "text" | "secret" | "integer" | "number" | "boolean" | "choice" | "choices" | "list" | "instant" | "date"
   | "file" | "json";
 
 export interface FormField {
@@ -22,6 +22,8 @@ export interface FormField {
 
 export type Bound = "min" | "max" | "minlength" | "maxlength" | "pattern";
 
+const MOST_BOXES = 16;
+
 export type Shape = { readonly [key: string]: unknown };
 
 /** Return the fields of a schema, those that must be filled in first. */
@@ -40,7 +42,8 @@ function fieldOf(
   named: Record<string, Shape>,
 ): FormField {
   const { shape, isNullable } = plain(given, named);
-  const kind = kindOf(shape);
+  const items = plain((shape.items ?? {}) as Shape, named).shape;
+  const kind = isListOfFew(shape, items) ? "choices" : kindOf(shape);
   return {
     name,
     kind,
@@ -48,8 +51,8 @@ function fieldOf(
     isRequired,
     isNullable,
     usual: given.default,
-    choices: choicesOf(shape),
-    items: kind === "list" ? kindOf(plain((shape.items ?? {}) as Shape, named).shape) : "text",
+    choices: choicesOf(kind === "choices" ? items : shape),
+    items: kind === "list" ? kindOf(items) : "text",
     bounds: boundsOf(shape),
   };
 }
@@ -72,6 +75,12 @@ function plain(
   const rest = some.filter((one) => one.type !== "null");
   if (rest.length !== 1) return { shape: {}, isNullable: rest.length < some.length };
   return { shape: plain(rest[0]!, named, depth + 1).shape, isNullable: rest.length < some.length };
+}
+
+/** Tell whether each of a few values may be in a list, as a box beside each of them can say. */
+function isListOfFew(shape: Shape, items: Shape): boolean {
+  if (shape.type !== "array" || "prefixItems" in shape || "enum" in shape) return false;
+  return kindOf(items) === "choice" && choicesOf(items).length <= MOST_BOXES;
 }
 
 function kindOf(shape: Shape): Kind {
