@@ -242,6 +242,17 @@ async def test_where_no_task_takes_a_file_alone_that_is_said(page: Page, site: S
     await expect(page.get_by_role("alert")).to_contain_text("No task takes a file and nothing else")
 
 
+async def test_where_the_server_takes_no_files_that_is_said_once(page: Page, site: Site) -> None:
+    site.app._uploads = None
+    await page.reload()
+    await page.get_by_text("All quiet").wait_for()
+    await drag(page, *written(site.folder / "mine", "a", "b"))
+    await drag(page, site.folder / "mine" / "b")
+    said = page.get_by_text("This server takes no files.")
+    await expect(said).to_have_count(1)
+    await expect(page.get_by_role("alert")).to_contain_text("uploads=")
+
+
 async def test_no_way_to_send_files_has_a_violation(page: Page, site: Site) -> None:
     site.app._uploads.largest = 1  # type: ignore[union-attr]
     held = asyncio.Event()
