@@ -24,6 +24,8 @@ export class EndedJobs {
   #known = new Map<string, Sample>();
   #queue: string | undefined;
   #stop = new AbortController();
+  /** Those that have ended since samples were last shown. */
+  #recent = new Set<string>();
   #isPartial = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -37,6 +39,7 @@ export class EndedJobs {
       this.#stop.abort();
       clearTimeout(this.#timer);
       this.#timer = undefined;
+      this.#recent.clear();
     };
   }
 
@@ -48,18 +51,27 @@ export class EndedJobs {
       else if (this.#queue === undefined || queue === this.#queue) ids.add(job);
     }
     if (ids.size === 0) return;
-    for (const job of feed.live.ended) {
-      if (!ids.has(job.id)) continue;
-      this.#known.set(job.id, sampleOf(job));
-      if (Object.keys(job.statistics).length >= STATISTICS) this.#isPartial = true;
-    }
+    for (const id of ids) this.#recent.add(id);
+    this.#take(ids);
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
+      // What a job reported at last, or one that was over at once, is known only a little later.
+      this.#take(this.#recent);
+      for (const id of this.#recent) if (!this.#known.has(id)) this.#isPartial = true;
+      this.#recent.clear();
       this.#show();
       // A list holds only the first that a job reported.
       if (this.#isPartial) void this.catchUp();
       this.#isPartial = false;
     }, EVERY_MS);
+  }
+
+  #take(ids: ReadonlySet<string>): void {
+    for (const job of feed.live.ended) {
+      if (!ids.has(job.id)) continue;
+      this.#known.set(job.id, sampleOf(job));
+      if (Object.keys(job.statistics).length >= STATISTICS) this.#isPartial = true;
+    }
   }
 
   /** Look for what ended while nobody told. */
