@@ -93,3 +93,29 @@ async def test_parameters_are_changed_and_refused_in_the_servers_words(
     await dialog.get_by_role("button", name="Save").click()
     await expect(dialog).to_have_count(0)
     assert await params_of(site, "nasa") == {"handle": "nasa", "posts": 50}
+
+
+async def test_a_row_shows_the_end_of_a_long_name_and_what_was_counted(
+    page: Page, site: Site
+) -> None:
+    name = "http://127.0.0.1:40213/users/of/a/very/long/address/@slow1"
+    await save(site, name)
+    await page.goto("./#/lanes")
+    link = page.get_by_role("link", name=name, exact=True)
+    await expect(link).to_have_attribute("title", name)
+    tail = await link.get_by_text("ress/@slow1").last.bounding_box()
+    box = await link.bounding_box()
+    assert tail is not None
+    assert box is not None
+    assert box["x"] < tail["x"]
+    assert tail["x"] + tail["width"] <= box["x"] + box["width"] + 1
+    row = page.locator('[data-job*="slow1"]')
+    await expect(row).to_contain_text("Default parameters")
+
+    site.puppets.report(name, downloaded=3, failed=0, bytes=4_200_000)
+    await button(page, "Start", name).click()
+    await expect(row).to_contain_text("downloaded 3 · 4.2 MB")
+    site.puppets.end(name)
+    await expect(row).to_contain_text("Completed")
+    await page.goto("./#/queue")
+    await expect(page.get_by_role("link", name=f"archive {name}")).to_be_visible()

@@ -80,7 +80,8 @@ export const stopAfterCurrent = (name: string) =>
   post<Queue>(path`/api/queues/${name}/stop-after-current`);
 
 // the rest
-export const listTasks = () => request<Tasks>("/api/tasks");
+export const listTasks = (signal?: AbortSignal) =>
+  request<Tasks>("/api/tasks", signal ? { signal } : {});
 export const listWorkers = () => request<Workers>("/api/workers");
 export const listSchedules = () => request<Schedules>("/api/schedules");
 export const forecast = (query: { queue?: string; max_concurrent?: number; limit?: number }) =>

@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
-import type { Stage } from "../api/types";
+import type { Job, Stage } from "../api/types";
 import { brief, job, live, queue } from "../testing/jobs";
+import { figuresText } from "./figures";
 import { Pace, counter, rateText, remaining, timeLeft } from "./pace";
+import { saidOf } from "./said";
 import { can } from "./verbs";
 import { busyLanes, isHeld, mostTelling, whyOf } from "./why";
 
@@ -84,4 +86,31 @@ it("only what is legal is offered", () => {
   expect(can(brief({ id: "a", position: null, state: "blocked" }), "move")).toBe(false);
   expect(can(brief({ id: "a", state: "completed" }), "retry")).toBe(false);
   expect(can(brief({ id: "a", state: "failed" }), "retry")).toBe(true);
+});
+
+describe("figures", () => {
+  const text = (given: object) => figuresText(brief({ id: "a", state: "running", ...given }), String);
+
+  it("have the unit that their name tells, and are left out where they are zero", () => {
+    const statistics = { downloaded: 12, skipped: 0, failed: 1, bytes: 4_200_000, trouble: "slow" };
+    expect(text({ statistics })).toBe("downloaded 12 · failed 1 · 4.2 MB");
+    expect(text({ statistics: { bytes_so_far: 2000, left_seconds: 75 } })).toBe("bytes so far 2.0 kB · left 1m 15s");
+    expect(text({ statistics: { downloaded: 0, skipped: 0 } })).toBe("downloaded 0");
+    expect(text({ statistics: { note: "x", rate: Infinity } })).toBe("");
+  });
+
+  it("are those of the result where a job has ended with some, shares first", () => {
+    const result = { output: "b", before_bytes: 1000, saved_bytes: 710, saved_percent: 71.04 };
+    const given = { statistics: { speed: 3 }, result };
+    expect(text({ ...given, state: "completed" })).toBe("saved 71% · before 1.0 kB · saved 710 B");
+    expect(text(given)).toBe("speed 3");
+    expect(text({ state: "completed", statistics: { speed: 3 }, result: [1] })).toBe("speed 3");
+  });
+
+  it("are said of a job that has ended unless there is something worse to say", () => {
+    const given = { id: "a", state: "failed" as const, params: { limit: 5 }, statistics: { saved: 2 } };
+    expect(saidOf(brief({ ...given, state: "completed" }), String)).toBe("saved 2 · limit: 5");
+    const error = { code: "slow", message: "too slow" } as Job["error"];
+    expect(saidOf(brief({ ...given, error }), String)).toBe("too slow");
+  });
 });

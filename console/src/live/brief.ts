@@ -2,7 +2,7 @@
 // a list, so only a line of them is kept here; the page of a job asks for the rest.
 
 import type { Job, Reason, Stage } from "../api/types";
-import { cut, summaryOf, telling } from "./summary";
+import { cut, summaryOfCall } from "./summary";
 
 /** How many of what a job reported are kept. */
 export const STATISTICS = 6;
@@ -16,6 +16,8 @@ export interface Brief extends Pick<Job, Kept> {
   readonly summary: string;
   readonly stages: readonly Stage[];
   readonly statistics: Readonly<Record<string, unknown>>;
+  /** The first numbers of its result. */
+  readonly made: Readonly<Record<string, unknown>>;
   readonly waiting_for: readonly Reason[];
   readonly error: { code: string; message: string } | null;
 }
@@ -40,9 +42,10 @@ export function briefOf(job: Job): Brief {
     created_at: job.created_at,
     started_at: job.started_at,
     ended_at: job.ended_at,
-    summary: summaryOf(telling(job.params, job.lane)),
+    summary: summaryOfCall(job),
     stages: job.stages,
     statistics: firstOf(job.statistics),
+    made: madeBy(job.result),
     waiting_for: job.waiting_for,
     error: job.error && { code: job.error.code, message: cut(job.error.message, 300) },
   };
@@ -50,4 +53,12 @@ export function briefOf(job: Job): Brief {
 
 export function firstOf(statistics: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(statistics).slice(0, STATISTICS));
+}
+
+const NOTHING: Brief["made"] = {};
+
+function madeBy(result: unknown): Brief["made"] {
+  if (typeof result !== "object" || result === null || Array.isArray(result)) return NOTHING;
+  const numbers = Object.entries(result).filter(([, value]) => typeof value === "number");
+  return numbers.length > 0 ? Object.fromEntries(numbers.slice(0, STATISTICS)) : NOTHING;
 }

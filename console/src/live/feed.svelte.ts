@@ -14,7 +14,9 @@ import { Lines } from "./lines";
 import { type Live, NOTHING, liveFrom, waitingIn } from "./live";
 import { Records } from "./records";
 import { reduce } from "./reduce";
+import { settledBy } from "./settled";
 import { Stream } from "./stream";
+import { doubtTasks, knowTasks } from "./usual";
 import { withKnownTails } from "./whole";
 
 export type Connection = "connecting" | "live" | "reconnecting" | "signed_out";
@@ -59,6 +61,7 @@ class Feed {
     clearTimeout(this.#timer);
     this.#close();
     if (this.connection !== "connecting") this.connection = "reconnecting";
+    doubtTasks();
     void this.take();
   }
 
@@ -82,7 +85,8 @@ class Feed {
     }
     this.#taking = true;
     try {
-      const next = liveFrom(await takeState());
+      const [present] = await Promise.all([takeState(), knowTasks()]);
+      const next = liveFrom(present);
       this.#asking.forget();
       this.live = withKnownTails(next, this.live);
       this.isReady = true;
@@ -217,7 +221,7 @@ class Feed {
       void this.take();
       return;
     }
-    this.#asking.want(wanted.jobs);
+    this.#asking.want(new Map([...settledBy(events), ...wanted.jobs]));
     this.#records.want(wanted);
     this.#refill();
   }

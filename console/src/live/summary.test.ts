@@ -1,16 +1,48 @@
-import { expect, it } from "vitest";
+import { afterEach, expect, it } from "vitest";
 import { brief } from "../testing/jobs";
-import { HIDDEN, cutInside, summaryOf } from "./summary";
+import { HIDDEN, cutInside, summaryOf, summaryOfCall } from "./summary";
+import { learnTasks, usualOf } from "./usual";
 
-it("says what is in the parameters, and nothing that is empty", () => {
-  const params = { page: 0, deep: true, tags: ["a", "b"], filter: {}, note: "", on: false, at: null };
-  expect(summaryOf(params)).toBe("page: 0 · deep: true · tags: [2] · filter: {…}");
+afterEach(() => learnTasks([]));
+
+it("says what is in the values, and nothing that is empty", () => {
+  const values = { page: 0, deep: true, tags: ["a", "b"], filter: {}, note: "", on: false, at: null };
+  expect(summaryOf(values)).toBe("page: 0 · deep: true · tags: a, b · filter: {…}");
+  expect(summaryOf({ none: [], many: Array(40).fill("item"), pairs: [[1]] })).toBe(
+    "none: [0] · many: [40] · pairs: [1]",
+  );
 });
 
 it("leaves out what the lane says, and what is hidden", () => {
   const params = { handle: "nasa", token: HIDDEN, limit: 5 };
   expect(brief({ id: "a", lane: "nasa", params }).summary).toBe("limit: 5");
   expect(brief({ id: "a", params }).summary).toBe("handle: nasa · limit: 5");
+});
+
+it("leaves out what the task takes anyway, and says what somebody chose instead", () => {
+  const kinds = ["image", "video"];
+  learnTasks([
+    {
+      name: "archive", text: "", queue: "archive",
+      parameters: {
+        properties: {
+          account: { type: "string" },
+          kinds: { type: "array", default: kinds },
+          replies: { type: "boolean", default: true },
+          most: { default: null },
+          note: { default: "hello" },
+        },
+      },
+    },
+  ]);
+  const usual = { kinds: [...kinds], replies: true, most: null, note: "hello" };
+  const said = (params: object) =>
+    summaryOfCall({ task: "archive", lane: "ann", params: { account: "ann", ...usual, ...params } });
+  expect(said({})).toBe("");
+  expect(said({ kinds: ["video"], replies: false, most: 0, note: "" })).toBe(
+    "kinds: video · replies: false · most: 0 · note: –",
+  );
+  expect(usualOf("unheard of")).toEqual({});
 });
 
 it("shows the end of a long value", () => {

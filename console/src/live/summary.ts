@@ -1,36 +1,70 @@
 // Parameters in one line, for lists: what tells one job from another, and nothing else.
 
+import { usualOf } from "./usual";
+
 const LENGTH = 160;
 const VALUE_LENGTH = 48;
 
 /** As the server shows what a task marked as secret. */
 export const HIDDEN = "**********";
 
-/** Write parameters in one line: the values that say most, and nothing that is empty. */
-export function summaryOf(params: Readonly<Record<string, unknown>>): string {
+type Values = Readonly<Record<string, unknown>>;
+
+/** What a job, a lane or a schedule runs. */
+export interface Call {
+  readonly task: string;
+  readonly params: Values;
+  readonly lane: string | null;
+}
+
+/** Write values in one line: those that say most, and nothing that is empty. */
+export function summaryOf(values: Values): string {
+  return lineOf(Object.entries(values).filter(([, value]) => !isEmpty(value)));
+}
+
+/**
+ * Write in one line what somebody chose for a call: nothing that the task takes anyway, nor what says
+ * nothing beside the name of a lane: that name once more, and stars.
+ */
+export function summaryOfCall({ task, params, lane }: Call): string {
+  const usual = usualOf(task);
+  const says = ([name, value]: [string, unknown]) => {
+    if (value === HIDDEN || value === lane) return false;
+    // Where something is usual, nothing is a choice as well.
+    return name in usual ? !isSame(value, usual[name]) : !isEmpty(value);
+  };
+  return lineOf(Object.entries(params).filter(says));
+}
+
+function lineOf(entries: readonly (readonly [string, unknown])[]): string {
   let line = "";
-  for (const [name, value] of Object.entries(params)) {
-    if (value === null || value === "" || value === undefined || value === false) continue;
+  for (const [name, value] of entries) {
     line += `${line && " · "}${name}: ${valueOf(value)}`;
     if (line.length > LENGTH) break;
   }
   return cut(line, LENGTH);
 }
 
-/** Leave out what says nothing beside the name of a lane: that name once more, and stars. */
-export function telling(
-  params: Readonly<Record<string, unknown>>,
-  lane: string | null,
-): Record<string, unknown> {
-  const says = ([, value]: [string, unknown]) => value !== HIDDEN && value !== lane;
-  return Object.fromEntries(Object.entries(params).filter(says));
-}
+const isEmpty = (value: unknown): boolean =>
+  value === null || value === "" || value === undefined || value === false;
+
+const isSame = (one: unknown, other: unknown): boolean =>
+  one === other ||
+  (typeof one === "object" && typeof other === "object" && JSON.stringify(one) === JSON.stringify(other));
 
 function valueOf(value: unknown): string {
+  if (value === null || value === "" || value === undefined) return "–";
   if (typeof value === "string") return cutInside(value, VALUE_LENGTH);
-  if (Array.isArray(value)) return `[${value.length}]`;
+  if (Array.isArray(value)) return listOf(value);
   if (typeof value === "object") return "{…}";
   return String(value);
+}
+
+/** Name the items of a list if they fit, or tell how many there are. */
+function listOf(items: readonly unknown[]): string {
+  const isNamed = items.length > 0 && items.length <= VALUE_LENGTH && items.every((one) => typeof one !== "object");
+  const names = isNamed ? items.join(", ") : "";
+  return isNamed && names.length <= VALUE_LENGTH ? names : `[${items.length}]`;
 }
 
 export function cut(text: string, length: number): string {

@@ -4,6 +4,7 @@
 import { listJobs, type Wanted } from "../../api/calls";
 import { asProblem, type Problem } from "../../api/problem";
 import { type Brief, briefOf } from "../../live/brief";
+import { knowTasks } from "../../live/usual";
 import { append, type Found, renew } from "./merge";
 
 const PAGE = 100;
@@ -100,7 +101,8 @@ export class Past {
   }
 
   async #page(cursor: string | undefined, signal: AbortSignal): Promise<Found<Brief>> {
-    const page = await listJobs({ ...this.#wanted, limit: PAGE, cursor }, signal);
+    const asked = listJobs({ ...this.#wanted, limit: PAGE, cursor }, signal);
+    const [page] = await Promise.all([asked, knowTasks()]);
     return { items: page.items.map(briefOf), next: page.next };
   }
 }

@@ -1,5 +1,6 @@
 // Numbers that jobs reported of themselves, summed up over time.
 
+import { areBytes } from "../../jobs/figures";
 import type { Sample } from "./samples";
 
 /** What can be chosen: each task with the names of its numbers, the task with the most jobs first. */
@@ -17,8 +18,6 @@ export function reporters(samples: readonly Sample[]): Map<string, readonly stri
   const tasks = [...counts.keys()].sort((a, b) => counts.get(b)! - counts.get(a)! || a.localeCompare(b));
   return new Map(tasks.map((task) => [task, [...names.get(task)!].sort(bytesFirst)]));
 }
-
-export const areBytes = (name: string): boolean => name === "bytes" || name.endsWith("_bytes");
 
 const bytesFirst = (one: string, other: string): number =>
   Number(areBytes(other)) - Number(areBytes(one)) || one.localeCompare(other);
