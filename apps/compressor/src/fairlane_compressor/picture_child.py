@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from PIL import Image, ImageMath, ImageOps, features
+from PIL import Image, ImageMath, ImageOps, UnidentifiedImageError, features
 
 MOST_PIXELS = 500_000_000
 BLOCK = 8
@@ -56,6 +56,8 @@ def answer(wanted: dict[str, Any], kept: list[bytes]) -> dict[str, Any]:
         return {"refused": str(error)}
     except Image.DecompressionBombError:
         return {"corrupt": f"it claims to have more than {MOST_PIXELS // 1_000_000} million pixels"}
+    except UnidentifiedImageError:  # whose words name the file, as ours are going to
+        return {"corrupt": "nothing in it looks like a picture"}
     except OSError as error:
         if error.errno is not None and error.errno != errno.EINVAL:
             return {"errno": error.errno, "message": str(error), "path": error.filename}
