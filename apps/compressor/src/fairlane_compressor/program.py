@@ -44,15 +44,35 @@ def build(
     )
     async def compress(
         ctx: Context,
-        source: Source,
-        preset: PresetName = "balanced",
-        format: FormatName = "auto",
-        quality: Annotated[int, Field(ge=1, le=100)] | None = None,
-        target_bytes: Annotated[int, Field(ge=1, le=LARGEST_BYTES)] | None = None,
-        sound: Sound = "encode",
-        folder: Folder | None = None,
-        on_exists: OnExists = "rename",
-        score: bool = False,
+        source: Annotated[Source, Field(description="The file or folder to make smaller")],
+        preset: Annotated[
+            PresetName,
+            Field(description="How small: best and balanced look the same, small is for sending"),
+        ] = "balanced",
+        format: Annotated[
+            FormatName,
+            Field(description="What to make of it; auto keeps the kind of file it is"),
+        ] = "auto",
+        quality: Annotated[
+            Annotated[int, Field(ge=1, le=100)] | None,
+            Field(description="From 1 (smallest) to 100 (best), instead of the preset's"),
+        ] = None,
+        target_bytes: Annotated[
+            Annotated[int, Field(ge=1, le=LARGEST_BYTES)] | None,
+            Field(description="How many bytes the result may have at most"),
+        ] = None,
+        sound: Annotated[
+            Sound, Field(description="What becomes of the sound of a video")
+        ] = "encode",
+        folder: Annotated[
+            Folder | None, Field(description="The folder for the result; else that of the source")
+        ] = None,
+        on_exists: Annotated[
+            OnExists, Field(description="What to do where a file of that name is already")
+        ] = "rename",
+        score: Annotated[
+            bool, Field(description="Compare the result with the source (SSIM: 1 is the same)")
+        ] = False,
     ) -> dict[str, Any]:
         """Make a smaller file of a video, a picture, another file or a folder.
 
