@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from fairlane_compressor.order import Order
+from fairlane_compressor.targets import can_never_be, folder_of
 
 MARGIN_BYTES: Final = (
     256 * 1024
@@ -28,6 +29,8 @@ class Estimates:
     def needed(self, values: Mapping[str, Any]) -> int:
         order = Order.of(values)
         try:
+            if can_never_be(Path(folder_of(values))):
+                return 0  # to wait for room would be to wait for ever
             size = self.source_bytes(order.path)
         except OSError:
             return 0  # its attempt says what is wrong

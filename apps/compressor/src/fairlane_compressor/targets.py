@@ -50,6 +50,14 @@ def folder_of(values: Mapping[str, Any]) -> str:
     return str(_folder(order) or order.path.parent)
 
 
+def can_never_be(folder: Path) -> bool:
+    """Tell whether a file is in the way of a folder, or a file system that holds no files."""
+    here = folder
+    while not here.exists() and here != here.parent:
+        here = here.parent
+    return not here.is_dir() or os.statvfs(here).f_blocks == 0  # such as /proc
+
+
 def _folder(order: Order) -> Path | None:
     if order.folder is None:
         return None

@@ -7,6 +7,7 @@ from collections.abc import Awaitable
 from pathlib import Path
 from typing import Any, TypeVar
 
+import msgspec
 from msgspec import Struct
 
 from fairlane import Context, Permanent
@@ -17,7 +18,7 @@ from fairlane_compressor.kinds import Kind, kind_of
 from fairlane_compressor.made import Made
 from fairlane_compressor.order import Order
 from fairlane_compressor.picture import Painter
-from fairlane_compressor.targets import target_of
+from fairlane_compressor.targets import can_never_be, folder_of, target_of
 
 T = TypeVar("T")
 
@@ -48,6 +49,11 @@ class Press:
 
     async def _compress(self, ctx: Context, order: Order) -> dict[str, Any]:
         began = time.monotonic()
+        folder = Path(folder_of(msgspec.structs.asdict(order)))
+        if can_never_be(folder):
+            raise Permanent(
+                f"{folder} is no folder and cannot be made one; choose another", code="bad_folder"
+            )
         kind = kind_of(order.path)
         before = (
             await asyncio.to_thread(self._size_of, order.path, kind)  # of perhaps a million files
