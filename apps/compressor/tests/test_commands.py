@@ -1,6 +1,7 @@
 """The command as people use it: in a terminal, with a Ctrl-C, beside a server."""
 
 import asyncio
+import contextlib
 import json
 import signal
 import subprocess
@@ -8,9 +9,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner, Result
 
 from apps.compressor.tests.clips import Moody, clip, photo, started, tidy
 from fairlane import Fairlane
+from fairlane_compressor.__main__ import main
 from fairlane_compressor.following import follow
 from tests.support.eventually import eventually
 
@@ -31,6 +34,14 @@ def command(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+def quickly(folder: Path, *words: str) -> Result:
+    """Call it in this process, where nothing has to be loaded again."""
+    from fairlane_compressor.commands import commands  # which makes a folder at home
+
+    with contextlib.chdir(folder):
+        return CliRunner().invoke(commands, words, prog_name="fairlane-compress")
+
+
 def test_files_and_folders_are_compressed_at_once(files: Path, tmp_path: Path) -> None:
     clip(files / "video.mp4")
     (files / "photos" / "more").mkdir(parents=True)
@@ -43,7 +54,7 @@ def test_files_and_folders_are_compressed_at_once(files: Path, tmp_path: Path) -
     assert done.returncode == 0, done.stderr
     assert tidy(files) == ["photos", "photos-small", "video-small.mp4", "video.mp4"]
     assert (files / "photos-small" / "more" / "b.png").exists()
-    assert "1 other files in the folders are left alone" in done.stderr
+    assert "1 other file in the folders is left alone" in done.stderr
     assert [line.split()[0] for line in done.stdout.splitlines() if line.strip()] == [
         "file", "video.mp4", "a.jpg", "b.png", "all",
     ]  # fmt: skip
@@ -64,20 +75,63 @@ def test_something_that_failed_is_told_and_the_rest_is_done(files: Path) -> None
 
     assert done.returncode == 1
     assert "gone.mp4: no such file" in done.stderr
-    bad, good = json.loads(done.stdout)
+    bad, good, gone = json.loads(done.stdout)
+    assert (gone["source"], gone["state"]) == (str(files / "gone.mp4"), "missing")
     assert (bad["state"], bad["error"]["code"]) == ("failed", "corrupt_input")
     assert good["result"]["output"] == str(files / "-good-balanced.jpg")
     assert (files / "jobs.db").exists()
 
 
 def test_what_makes_no_sense_is_refused(files: Path) -> None:
+    (files / "b.mp4").touch()
     for words, problem in (
         (["a.jpg", "--size", "large"], "is not a size"),
         (["a.jpg", "--format", "gif"], "is none of h264"),
         (["a.jpg", "--preset", "nice"], "balanced"),
+        ([""], "is no path"),
+        (["a.jpg", "--to", ""], "is no path"),
+        (["serv"], "did you mean serve?"),
+        (["b.mp4", "--format", "png"], "png is for pictures"),
     ):
-        done = command(files, *words)
-        assert (done.returncode, problem in done.stderr) == (2, True), done.stderr
+        done = quickly(files, *words)
+        assert (done.exit_code, problem in done.stderr) == (2, True), done.stderr
+
+
+def test_what_only_tells_can_tell_it_as_json(files: Path) -> None:
+    (files / "letters").mkdir()
+    (files / "letters" / "one.txt").write_text("Dear Ann")
+
+    assert json.loads(quickly(files, "presets", "--json").stdout)[1]["name"] == "balanced"
+    assert {"name": "zip", "kind": "file"}.items() <= json.loads(
+        quickly(files, "formats", "--json").stdout
+    )[-1].items()
+    assert json.loads(quickly(files, "savings", "--json", "--database", "jobs.db").stdout) is None
+    assert quickly(files, "--version").stdout.startswith("fairlane-compress ")
+    nothing = quickly(files, "letters", "--json", "--database", "jobs.db")
+    assert (nothing.exit_code, json.loads(nothing.stdout)) == (1, [])
+    assert "--format zip" in nothing.stderr
+
+
+def test_a_folder_does_not_give_what_was_made_of_it_again(files: Path) -> None:
+    photo(files / "a.jpg")
+    for _ in range(2):
+        done = quickly(files, ".", "--to", "elsewhere", "--score", "--database", "jobs.db")
+    assert "1 earlier result in the folders is left alone" in done.stderr
+    assert "score" in done.stdout
+    assert tidy(files / "elsewhere") == ["a-1.jpg", "a.jpg"]
+
+
+def test_a_ctrl_c_while_it_is_loaded_ends_it_quietly(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Impatient:
+        def find_spec(self, name: str, *_: object) -> None:
+            if name == "fairlane_compressor.commands":
+                raise KeyboardInterrupt
+
+    monkeypatch.delitem(sys.modules, "fairlane_compressor.commands", raising=False)
+    monkeypatch.setattr(sys, "meta_path", [Impatient(), *sys.meta_path])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 130
 
 
 async def test_ctrl_c_stops_everything_and_continue_goes_on(files: Path, moody: Moody) -> None:

@@ -17,7 +17,7 @@ def test_a_name_that_is_no_text_is_told(files: Path) -> None:
     found = gather([files], Order(source=""), [])
     assert [order.source for order in found.orders] == [str(good)]
     assert len(found.problems) == 1
-    assert "udcff.jpg: its name is not UTF-8 text" in found.problems[0]
+    assert "udcff.jpg: its name is not UTF-8 text" in str(found.problems[0])
 
 
 def test_a_folder_that_may_not_be_read_is_told(open_folder: Path) -> None:
@@ -26,4 +26,20 @@ def test_a_folder_that_may_not_be_read_is_told(open_folder: Path) -> None:
     with nobody():
         found = gather([open_folder], Order(source=""), [])
     assert [order.source for order in found.orders] == [str(good)]
-    assert found.problems == [f"{open_folder}/closed: permission denied"]
+    assert [str(problem) for problem in found.problems] == [
+        f"{open_folder}/closed: permission denied"
+    ]
+
+
+def test_what_was_made_of_a_file_or_a_folder_is_left_alone(files: Path) -> None:
+    (files / "photos").mkdir()
+    (files / "photos-small").mkdir()
+    (files / "trip-small").mkdir()  # of nothing here: somebody called it so
+    taken = ["a.jpg", "photos/b.jpg", "trip-small/c-tiny.jpg"]
+    for name in [*taken, "a-small.webp", "a-tiny-1.jpg", "photos-small/b.jpg", "photos/made.jpg"]:
+        (files / name).touch()
+    found = gather([files], Order(source=""), [], {str(files / "photos" / "made.jpg")})
+    assert [order.source for order in found.orders] == [str(files / name) for name in taken]
+    assert found.results == 4
+    named = gather([files / "a-small.webp"], Order(source=""), [])
+    assert len(named.orders) == 1

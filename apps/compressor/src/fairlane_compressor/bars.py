@@ -84,19 +84,22 @@ def summary(views: list[JobView], console: Console) -> None:
     for name in ("before", "after", "saved"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("where", overflow="fold")
+    scores = any(view.result.get("score") is not None for view in views if view.result)
+    if scores:
+        table.add_column("score", justify="right", no_wrap=True)
     # Of very many, what went wrong is shown, and the last ones.
     bad = [view for view in views if view.state != "completed"]
     good = [view for view in views if view.state == "completed"]
     for view in [*good[-_MOST_ROWS:], *bad]:
-        table.add_row(*_row(view))
+        table.add_row(*_row(view), *([_score(view)] if scores else []))
     if len(good) > _MOST_ROWS:
-        table.add_row(f"… and {len(good) - _MOST_ROWS} more", "", "", "", "")
+        table.add_row(f"… and {len(good) - _MOST_ROWS} more")
     results = [view.result for view in views if view.state == "completed"]
     if len(results) > 1:
         before = sum(result["before_bytes"] for result in results)
         after = sum(result["after_bytes"] for result in results)
         table.add_section()
-        table.add_row("all", shown(before), shown(after), _share(before, after), "")
+        table.add_row("all", shown(before), shown(after), _share(before, after))
     console.print(table)
 
 
@@ -112,6 +115,11 @@ def _row(view: JobView) -> tuple[str, str, str, str, str]:
     elif result["output"]:
         where = f"{_near(result['output'])} (a copy: it did not get smaller)"
     return name, shown(before), shown(after), _share(before, after), escape(where)
+
+
+def _score(view: JobView) -> str:
+    score = (view.result or {}).get("score")
+    return "" if score is None else f"{score:.3f}"
 
 
 def _near(path: str) -> str:

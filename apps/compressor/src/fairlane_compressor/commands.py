@@ -1,10 +1,14 @@
 """`fairlane-compress`: compress what is named, or steer what is being compressed."""
 
 import asyncio
+import difflib
+import json
 from collections.abc import Coroutine
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
+import msgspec
 import typer
 from rich.console import Console
 from rich.table import Table
@@ -13,20 +17,20 @@ from typer.core import TyperGroup
 from fairlane import Fairlane, FairlaneError, Priority
 from fairlane_compressor import ffmpeg, savings, sizes
 from fairlane_compressor.formats import FORMATS
-from fairlane_compressor.gathering import gather
+from fairlane_compressor.gathering import Gathered, gather, unused
 from fairlane_compressor.kinds import Kind
 from fairlane_compressor.order import OnExists, Order, Sound
 from fairlane_compressor.picture import Painter
 from fairlane_compressor.places import address_of
 from fairlane_compressor.presets import PRESETS, PresetName
 from fairlane_compressor.program import app, build
-from fairlane_compressor.session import FAILED, Session
+from fairlane_compressor.session import FAILED, INTERRUPTED, Session
 
 NAME: Final = "fairlane-compress"
 VERB: Final = "compress"
 PANEL: Final = "Compress"
 
-Json = Annotated[bool, typer.Option("--json", help="print the jobs as JSON")]
+Json = Annotated[bool, typer.Option("--json", help="print JSON")]
 Database = Annotated[str | None, typer.Option(help="another database than the usual one")]
 
 commands = app.commands()
@@ -39,45 +43,88 @@ class PathsOrVerbs(TyperGroup):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         own = {name for option in self.get_params(ctx) for name in option.opts}
         if args and args[0] not in self.commands and args[0] not in own:
+            self._check(ctx, args[0])
             args = [VERB, *args]
         return super().parse_args(ctx, args)
 
+    def _check(self, ctx: Any, word: str) -> None:
+        """Refuse what was meant for a verb: a file of that name is not there."""
+        if word.startswith("-") or Path(word).exists():
+            return
+        if meant := difflib.get_close_matches(word, self.commands, 1, 0.75):
+            ctx.fail(f'"{word}" is neither a file nor a verb; did you mean {meant[0]}?')
+
+
+def _tell_version(wanted: bool) -> None:
+    if wanted:
+        try:
+            number = version("fairlane-compressor")
+        except PackageNotFoundError:
+            number = "of a source folder"
+        typer.echo(f"{NAME} {number}")
+        raise typer.Exit
+
 
 @commands.callback(cls=PathsOrVerbs)
-def about() -> None:
+def about(
+    _: Annotated[
+        bool,
+        typer.Option("--version", help="print the version", callback=_tell_version, is_eager=True),
+    ] = False,
+) -> None:
     """Make videos, pictures, files and folders smaller, one at a time, and lose none.
 
     `fairlane-compress video.mp4 photos/ --preset small` compresses at once. The sources stay as
-    they are. `fairlane-compress serve` opens a page for it.
+    they are. `fairlane-compress serve` serves a page for it.
     """
 
 
 @commands.command(name=VERB, rich_help_panel=PANEL)
 def compress(
-    paths: Annotated[list[Path], typer.Argument(help="files, and folders of pictures and videos")],
+    paths: Annotated[list[str], typer.Argument(help="files, and folders of pictures and videos")],
     preset: Annotated[PresetName, typer.Option(help="how small")] = "balanced",
     format: Annotated[
         list[str] | None,
         typer.Option(help="for files of its kind; zst, 7z and zip pack a folder as it is"),
     ] = None,
-    quality: Annotated[int | None, typer.Option(min=1, max=100)] = None,
+    quality: Annotated[
+        int | None,
+        typer.Option(min=1, max=100, help="instead of the preset's; 100 is best and largest"),
+    ] = None,
     size: Annotated[str | None, typer.Option(help="of each result at most, e.g. 25MB")] = None,
     sound: Annotated[Sound, typer.Option(help="of videos")] = "encode",
-    to: Annotated[Path | None, typer.Option(help="the folder for the results")] = None,
+    to: Annotated[str | None, typer.Option(help="the folder for the results")] = None,
     on_exists: Annotated[OnExists, typer.Option(help="what to do where a file is")] = "rename",
-    score: Annotated[bool, typer.Option("--score", help="compare with the source (SSIM)")] = False,
-    priority: Annotated[Literal["high", "normal", "low"], typer.Option()] = "normal",
+    score: Annotated[
+        bool, typer.Option("--score", help="compare with the source (SSIM: 1 is the same)")
+    ] = False,
+    priority: Annotated[
+        Literal["high", "normal", "low"], typer.Option(help="before or after what else waits")
+    ] = "normal",
     as_json: Json = False,
     database: Database = None,
 ) -> None:
     """Compress files, and what is in folders; wait for the end. The verb can be left out."""
+    sources = [_path(path, "PATHS") for path in paths]
     wishes = Order(
         source="", preset=preset, quality=quality, target_bytes=_bytes(size), sound=sound,
-        folder=None if to is None else str(to.absolute()), on_exists=on_exists, score=score,
+        folder=None if to is None else str(_path(to, "--to").absolute()), on_exists=on_exists,
+        score=score,
     )  # fmt: skip
-    found = gather(paths, wishes, _formats(format))
-    session = Session(_app(database), name=NAME, as_json=as_json)
-    _carry_out(session.compress(found, Priority[priority.upper()]))
+    wanted = _formats(format)
+    app = _app(database)
+
+    async def run() -> int:
+        made: set[str] = set()
+        if any(source.is_dir() for source in sources):
+            async with build(app.database, work=False) as looker:
+                made = await savings.outputs(looker)
+        found = gather(sources, wishes, wanted, made)
+        _check_use(found, wanted)
+        session = Session(app, name=NAME, as_json=as_json)
+        return await session.compress(found, Priority[priority.upper()])
+
+    _carry_out(run())
 
 
 @commands.command(name="continue", rich_help_panel=PANEL)
@@ -87,7 +134,7 @@ def go_on(as_json: Json = False, database: Database = None) -> None:
 
 
 @commands.command(name="savings", rich_help_panel=PANEL)
-def show_savings(database: Database = None) -> None:
+def show_savings(as_json: Json = False, database: Database = None) -> None:
     """Draw what was saved over time."""
     console = Console(highlight=False)
 
@@ -95,7 +142,9 @@ def show_savings(database: Database = None) -> None:
         parts = max(20, min(100, console.width - 12))
         async with build(None if database is None else address_of(database), work=False) as looker:
             found = await savings.read(looker, parts=parts)
-        if found is None:
+        if as_json:
+            _print_json(None if found is None else msgspec.to_builtins(found))
+        elif found is None:
             console.print("nothing was compressed yet")
         else:
             savings.plot(found, console)
@@ -105,16 +154,19 @@ def show_savings(database: Database = None) -> None:
 
 
 @commands.command(rich_help_panel=PANEL)
-def presets() -> None:
+def presets(as_json: Json = False) -> None:
     """List the presets."""
-    table = Table("PRESET", "WHAT IT IS FOR", box=None, pad_edge=False)
-    for name, preset in PRESETS.items():
-        table.add_row(name, preset.title)
-    Console(highlight=False).print(table)
+    if as_json:
+        _print_json([{"name": name, **msgspec.structs.asdict(PRESETS[name])} for name in PRESETS])
+    else:
+        table = Table("PRESET", "WHAT IT IS FOR", box=None, pad_edge=False)
+        for name, preset in PRESETS.items():
+            table.add_row(name, preset.title)
+        Console(highlight=False).print(table)
 
 
 @commands.command(rich_help_panel=PANEL)
-def formats() -> None:
+def formats(as_json: Json = False) -> None:
     """List what this machine can make."""
 
     async def show() -> int:
@@ -126,10 +178,16 @@ def formats() -> None:
             typer.echo(str(error), err=True)
         else:
             there |= {format.name for format in program.formats()}
-        for name, format in FORMATS.items():
-            if name in there or format.kind is Kind.FILE:
-                of = "files and folders" if format.kind is Kind.FILE else f"{format.kind}s"
-                table.add_row(name, of, format.title)
+        known = [one for one in FORMATS.values() if one.name in there or one.kind is Kind.FILE]
+        if as_json:
+            _print_json([
+                {"name": one.name, "kind": str(one.kind), "suffix": one.suffix, "title": one.title}
+                for one in known
+            ])  # fmt: skip
+            return 0
+        for one in known:
+            of = "files and folders" if one.kind is Kind.FILE else f"{one.kind}s"
+            table.add_row(one.name, of, one.title)
         Console(highlight=False).print(table)
         return 0
 
@@ -138,6 +196,23 @@ def formats() -> None:
 
 def _app(database: str | None) -> Fairlane:
     return app if database is None else build(address_of(database))
+
+
+def _path(text: str, hint: str) -> Path:
+    if not text:
+        raise typer.BadParameter("an empty name is no path; name a file", param_hint=hint)
+    return Path(text)
+
+
+def _check_use(found: Gathered, formats: list[str]) -> None:
+    """Refuse formats that fit nothing; if some do, the others are told."""
+    left = unused(found, formats)
+    if not left or not found.orders:
+        return
+    words = "; ".join(f"{name} is for {FORMATS[name].kind}s" for name in left)
+    if len(left) == len(formats):
+        raise typer.BadParameter(f"{words}, and nothing here is one", param_hint="--format")
+    typer.echo(f"{NAME}: not used: {', '.join(left)}", err=True)
 
 
 def _formats(names: list[str] | None) -> list[str]:
@@ -158,11 +233,17 @@ def _bytes(size: str | None) -> int | None:
 def _carry_out(running: Coroutine[Any, Any, int]) -> None:
     try:
         code = asyncio.run(running)
+    except KeyboardInterrupt:  # before there was anything to stop
+        code = INTERRUPTED
     except FairlaneError as error:
         typer.echo(f"{NAME}: {error}", err=True)
         code = FAILED
     if code:
         raise typer.Exit(code)
+
+
+def _print_json(facts: object) -> None:
+    typer.echo(json.dumps(facts, indent=2))
 
 
 def main() -> None:

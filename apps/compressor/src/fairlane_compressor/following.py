@@ -7,8 +7,8 @@ one only looks on; should that one go away, this one takes over.
 import asyncio
 import contextlib
 import signal
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, Final
 
 from msgspec import Struct
 
@@ -16,6 +16,9 @@ from fairlane import Conflict, EventView, Fairlane, Job, JobView
 
 Heard = Callable[[EventView, JobView | None], None]
 Ended = Callable[[JobView], None]
+Stopping = Callable[[list[str]], None]
+
+_ENDS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Followed(Struct):
@@ -24,17 +27,28 @@ class Followed(Struct):
 
 
 async def follow(
-    app: Fairlane, jobs: Sequence[Job[Any]], *, after: int, heard: Heard, ended: Ended
+    app: Fairlane,
+    jobs: Sequence[Job[Any]],
+    *,
+    after: int,
+    heard: Heard,
+    ended: Ended,
+    theirs: Collection[str] = (),
+    stopping_them: Stopping = lambda _: None,
 ) -> Followed:
     """Return once all of these jobs have ended; Ctrl-C cancels those that have not.
 
-    What somebody else had ordered before is theirs: after a Ctrl-C it goes on without us.
+    What somebody else had ordered before is theirs, and so are the jobs in `theirs`: after a Ctrl-C
+    they go on without us. `stopping_them` hears which are about to be cancelled, before the first
+    is. The end of the terminal and a polite kill are a Ctrl-C, too.
     """
     ids = list(dict.fromkeys(job.id for job in jobs))
-    ours = {job.id for job in jobs if not job.merged}
+    ours = {job.id for job in jobs if not job.merged and job.id not in theirs}
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
+    # `nohup` has the end of the terminal ignored, and so it stays.
+    numbers = [number for number in _ENDS if signal.getsignal(number) is not signal.SIG_IGN]
+    for number in numbers:
         loop.add_signal_handler(number, stop.set)
     looking = asyncio.create_task(_look_on(app, set(ids), after, heard))
     waiting = {id: asyncio.create_task(_ended(app, id, ended)) for id in ids}
@@ -45,6 +59,7 @@ async def follow(
     try:
         await asyncio.wait([everything, stopping], return_when=asyncio.FIRST_COMPLETED)
         if stop.is_set():
+            stopping_them([id for id in ids if id in ours and not waiting[id].done()])
             for id in reversed(ids):  # from the end, so that none starts that is about to end
                 if id in ours:
                     with contextlib.suppress(Conflict):  # it has ended
@@ -54,7 +69,7 @@ async def follow(
         views = [await (app.show(id) if waiting[id].cancelling() else waiting[id]) for id in ids]
         return Followed(views, stop.is_set())
     finally:
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in numbers:
             loop.remove_signal_handler(number)
         begun = (looking, stopping, everything, *waiting.values())
         for task in begun:

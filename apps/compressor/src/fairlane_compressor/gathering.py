@@ -1,8 +1,10 @@
 """From what somebody names in a terminal to orders: files, and what is in folders."""
 
 import os
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
+from typing import Final
 
 import msgspec
 from msgspec import Struct
@@ -10,19 +12,37 @@ from msgspec import Struct
 from fairlane_compressor.formats import FORMATS
 from fairlane_compressor.kinds import Kind, by_name, kind_of
 from fairlane_compressor.order import Order, absolute
+from fairlane_compressor.presets import PRESETS
+
+_OWN_NAME: Final = re.compile(rf"(?P<source>.+)-(?:{'|'.join(PRESETS)})(?:-\d+)?", re.DOTALL)
+
+
+class Problem(Struct):
+    """A path that cannot be taken, and why."""
+
+    source: str
+    why: str
+    state: str = "refused"
+
+    def __str__(self) -> str:
+        return f"{self.source}: {self.why}"
 
 
 class Gathered(Struct):
     orders: list[Order]
     left_alone: int  # files in folders that are neither a video nor a picture
-    problems: list[str]
+    problems: list[Problem]
+    results: int = 0  # files in folders that were made by this program
 
 
-def gather(paths: Iterable[Path], wishes: Order, formats: Sequence[str]) -> Gathered:
+def gather(
+    paths: Iterable[Path], wishes: Order, formats: Sequence[str], made: Collection[str] = ()
+) -> Gathered:
     """Make an order of each file, and of each video and picture in a folder.
 
     Of the formats each file takes the one for its kind. A format that packs takes a folder as it
-    is. What is found in `photos/` goes to `photos-small/`, in the same folders.
+    is. What is found in `photos/` goes to `photos-small/`, in the same folders. What was `made`
+    here, or has such a name beside its source, is not taken out of a folder again.
     """
     found = Gathered([], 0, [])
     for path in (Path(absolute(str(path))) for path in paths):
@@ -33,14 +53,21 @@ def gather(paths: Iterable[Path], wishes: Order, formats: Sequence[str]) -> Gath
             continue
         format = _format_for(kind, formats)
         if kind is Kind.FOLDER and format == "auto":
-            _walk(path, wishes, formats, found)
+            _walk(path, wishes, formats, found, made)
         else:
             _add(found, path, msgspec.structs.replace(wishes, format=format))
     return found
 
 
-def _unread(path: object, error: OSError) -> str:
-    return f"{path}: {os.strerror(error.errno or 0).lower()}"
+def unused(found: Gathered, formats: Sequence[str]) -> list[str]:
+    """Return the formats that fit nothing of what was found."""
+    used = {order.format for order in found.orders}
+    return [name for name in formats if name not in used]
+
+
+def _unread(path: object, error: OSError) -> Problem:
+    state = "missing" if isinstance(error, FileNotFoundError) else "unreadable"
+    return Problem(str(path), os.strerror(error.errno or 0).lower(), state)
 
 
 def _add(found: Gathered, path: Path, wishes: Order) -> None:
@@ -48,12 +75,14 @@ def _add(found: Gathered, path: Path, wishes: Order) -> None:
         str(path).encode()
     except UnicodeEncodeError:
         name = str(path).encode(errors="backslashreplace").decode()
-        found.problems.append(f"{name}: its name is not UTF-8 text; rename it")
+        found.problems.append(Problem(name, "its name is not UTF-8 text; rename it"))
     else:
         found.orders.append(msgspec.structs.replace(wishes, source=str(path)))
 
 
-def _walk(top: Path, wishes: Order, formats: Sequence[str], found: Gathered) -> None:
+def _walk(
+    top: Path, wishes: Order, formats: Sequence[str], found: Gathered, made: Collection[str]
+) -> None:
     goal = Path(wishes.folder or f"{top}-{wishes.preset}")
 
     def unread(error: OSError) -> None:
@@ -61,15 +90,34 @@ def _walk(top: Path, wishes: Order, formats: Sequence[str], found: Gathered) -> 
 
     for root, folders, names in os.walk(top, onerror=unread):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
+        stems = {Path(name).stem for name in names if by_name(Path(name)) is not Kind.FILE}
+        for name in [name for name in folders if _is_result(name, folders)]:
+            folders.remove(name)
+            found.results += _media(Path(root, name))
         for name in sorted(names):
             path = Path(root, name)
             kind = by_name(path)  # of thousands; its content is looked at when its turn comes
             if name.startswith(".") or kind is Kind.FILE or path.is_symlink():
                 found.left_alone += 1
                 continue
+            if str(path) in made or _is_result(path.stem, stems):
+                found.results += 1
+                continue
             folder = goal / path.parent.relative_to(top)
             format = _format_for(kind, formats)
             _add(found, path, msgspec.structs.replace(wishes, format=format, folder=str(folder)))
+
+
+def _is_result(name: str, beside: Collection[str]) -> bool:
+    """Tell whether a name is one that we give, and what it was made of is there."""
+    match = _OWN_NAME.fullmatch(name)
+    return match is not None and match["source"] in beside
+
+
+def _media(top: Path) -> int:
+    return sum(
+        by_name(Path(name)) is not Kind.FILE for _, _, names in os.walk(top) for name in names
+    )
 
 
 def _format_for(kind: Kind, formats: Sequence[str]) -> str:

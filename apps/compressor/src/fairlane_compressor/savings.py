@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from fairlane import Fairlane, JobView
-from fairlane_compressor.sizes import shown
+from fairlane_compressor.sizes import counted, shown
 
 _HEIGHT = 8
 _BLOCKS = " ▁▂▃▄▅▆▇█"
@@ -41,6 +41,11 @@ async def read(app: Fairlane, *, parts: int) -> Savings | None:
     )
 
 
+async def outputs(app: Fairlane) -> set[str]:
+    """Return every file that was made and is in the history."""
+    return {view.result["output"] async for view in _completed(app) if view.result["output"]}
+
+
 async def _completed(app: Fairlane) -> AsyncIterator[JobView]:
     cursor = None
     while True:
@@ -69,7 +74,7 @@ def plot(savings: Savings, console: Console) -> None:
     share = savings.saved_bytes / savings.before_bytes if savings.before_bytes else 0
     console.print(
         f"[bold]{shown(savings.saved_bytes)}[/] saved of {shown(savings.before_bytes)} "
-        f"({share:.0%}) in {savings.files} files"
+        f"({share:.0%}) in {counted(savings.files, 'file')}"
     )
     top = max(1, *savings.points)
     for row in reversed(range(_HEIGHT)):

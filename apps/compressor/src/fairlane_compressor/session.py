@@ -3,20 +3,26 @@
 import json
 import logging
 import secrets
-from collections.abc import Sequence
-from typing import Any, Final
+import sys
+from collections.abc import Collection, Sequence
+from typing import Any, Final, TextIO, cast
 
 import msgspec
 from rich.console import Console
 
-from fairlane import Conflict, Fairlane, Job, JobView, Priority
+from fairlane import Conflict, Fairlane, Job, JobView, NotFound, Priority
 from fairlane_compressor.bars import Bars, plain, summary
 from fairlane_compressor.following import follow
-from fairlane_compressor.gathering import Gathered
+from fairlane_compressor.gathering import Gathered, Problem
+from fairlane_compressor.lines import Display, Lines
+from fairlane_compressor.sizes import counted
+from fairlane_compressor.stopped import Stopped
+from fairlane_compressor.streams import Lasting
 
 QUEUE: Final = "compress"
 FAILED: Final = 1
 INTERRUPTED: Final = 130
+_DONE: Final = ("completed", "skipped", "failed")
 _LIVE: Final = ("created", "scheduled", "queued", "blocked", "running", "retrying", "interrupted")
 
 
@@ -27,24 +33,37 @@ class Session:
         self._app = app
         self._name = name
         self._as_json = as_json
-        self._console = Console(highlight=False)
-        self._errors = Console(stderr=True, highlight=False)
+        self._id = secrets.token_hex(8)
+        self._stopped = Stopped(app.database)
+        self._problems: list[Problem] = []
+        self._console = Console(file=cast(TextIO, Lasting(sys.stdout)), highlight=False)
+        self._errors = Console(file=cast(TextIO, Lasting(sys.stderr)), highlight=False)
         # What fails is shown in the summary; nobody wants it twice.
         logging.getLogger("fairlane").addHandler(logging.NullHandler())
 
     async def compress(self, found: Gathered, priority: Priority) -> int:
         """Compress what was found; return the exit code."""
+        self._problems = found.problems
         for problem in found.problems:
-            self._say(problem)
+            self._say(str(problem))
+        if found.results:
+            self._say(
+                f"{counted(found.results, 'earlier result')} in the folders {_are(found.results)} "
+                "left alone; name a file itself to compress it again"
+            )
         if found.left_alone:
-            self._say(f"{found.left_alone} other files in the folders are left alone")
+            self._say(
+                f"{counted(found.left_alone, 'other file')} in the folders "
+                f"{_are(found.left_alone)} left alone"
+            )
         if not found.orders:
-            self._say("there is nothing to compress")
+            hint = "; --format zip packs a folder as it is" if found.left_alone else ""
+            self._say(f"there is nothing to compress{hint}")
+            self._print_json([])
             return FAILED
         async with self._app:
             task = self._app.tasks["compress"]
-            session = secrets.token_hex(8)
-            configured = task.options(priority=priority, meta={"session": session})
+            configured = task.options(priority=priority, meta={"session": self._id})
             after = await self._app.newest_event()
             jobs = await self._app.submit_many(
                 [configured.call(**msgspec.structs.asdict(order)) for order in found.orders]
@@ -53,47 +72,77 @@ class Session:
         return code or (FAILED if found.problems else 0)
 
     async def go_on(self) -> int:
-        """Retry what the last interrupted use left cancelled, and wait for what is still there."""
+        """Retry what sessions stopped at their end, and wait for whatever else is there."""
         async with self._app:
             after = await self._app.newest_event()
-            jobs = await self._cancelled()
-            page = await self._app.list_jobs(states=_LIVE, queue=QUEUE, limit=1000)
-            jobs += [self._app.job(view.id) for view in page.items]
+            jobs = await self._retried()
+            theirs = await self._live() - {job.id for job in jobs}
+            jobs += [self._app.job(id) for id in sorted(theirs)]
             if not jobs:
                 self._say("nothing is left to do")
+                self._print_json([])
                 return 0
-            return await self._follow(jobs, after)
+            return await self._follow(jobs, after, theirs=theirs)
 
-    async def _cancelled(self) -> list[Job[Any]]:
-        page = await self._app.history(states=["cancelled"], queue=QUEUE, limit=1000)
-        newest = page.items[0].meta.get("session") if page.items else None
-        retried = []
-        for view in reversed(page.items):
-            if newest is not None and view.meta.get("session") == newest:
+    async def _retried(self) -> list[Job[Any]]:
+        """Retry what was stopped, unless somebody has ordered the same again since."""
+        retried: dict[str, Job[Any]] = {}
+        for note, ids in self._stopped.read().items():
+            for id in ids:
+                job = self._app.job(id)
                 try:
-                    await self._app.job(view.id).retry(place="tail")
-                except Conflict:
-                    continue  # it is being done by another job
-                retried.append(self._app.job(view.id))
-        return retried
+                    if await self._is_left(await job.show()):
+                        await job.retry(place="tail")
+                        retried[id] = job
+                except (Conflict, NotFound):
+                    continue  # it is being done by another job, or is no longer kept
+            self._stopped.forget(note)
+        return list(retried.values())
 
-    async def _follow(self, jobs: Sequence[Job[Any]], after: int) -> int:
+    async def _is_left(self, view: JobView) -> bool:
+        if view.state != "cancelled":
+            return False
+        newest = await self._app.history(queue=QUEUE, lane=view.lane, limit=1)
+        return [job.id for job in newest.items] == [view.id]
+
+    async def _live(self) -> set[str]:
+        found: set[str] = set()
+        cursor = None
+        while True:
+            page = await self._app.list_jobs(states=_LIVE, queue=QUEUE, limit=1000, cursor=cursor)
+            found.update(view.id for view in page.items)
+            if (cursor := page.next) is None:
+                return found
+
+    async def _follow(
+        self, jobs: Sequence[Job[Any]], after: int, *, theirs: Collection[str] = ()
+    ) -> int:
         await self._tell_of_a_pause()
         shown = self._errors if self._as_json else self._console
-        with Bars(shown, len({job.id for job in jobs})) as bars:
+        total = len({job.id for job in jobs})
+        display: Display = Bars(shown, total) if shown.is_terminal else Lines(self._errors)
+        with display:
             followed = await follow(
-                self._app, jobs, after=after, heard=bars.event, ended=bars.ended
-            )
+                self._app, jobs, after=after, heard=display.event, ended=display.ended,
+                theirs=theirs, stopping_them=lambda ids: self._stopped.note(self._id, ids),
+            )  # fmt: skip
         if self._as_json:
-            self._console.print_json(json.dumps([_facts(view) for view in followed.views]))
+            self._print_json(followed.views)
         else:
             summary(followed.views, self._console)
         if followed.interrupted:
-            left = sum(view.state == "cancelled" for view in followed.views)
-            self._say(f"stopped: {left} were not done; {self._name} continue goes on with them")
+            left = sum(view.state not in _DONE for view in followed.views)
+            were, them = ("was", "it") if left == 1 else ("were", "them")
+            self._say(f"stopped: {left} {were} not done; {self._name} continue goes on with {them}")
             return INTERRUPTED
         done = all(view.state in ("completed", "skipped") for view in followed.views)
         return 0 if done else FAILED
+
+    def _print_json(self, views: Sequence[JobView]) -> None:
+        if self._as_json:
+            entries = [_facts(view) for view in views]
+            entries += [_trouble(problem) for problem in self._problems]
+            self._console.print_json(json.dumps(entries))
 
     async def _tell_of_a_pause(self) -> None:
         if (await self._app.queues())[QUEUE].paused:
@@ -107,3 +156,12 @@ def _facts(view: JobView) -> dict[str, Any]:
     error = None if view.error is None else {"code": view.error.code, "message": view.error.message}
     return {"job": view.id, "source": view.params["source"], "state": view.state,
             "result": view.result, "error": error}  # fmt: skip
+
+
+def _trouble(problem: Problem) -> dict[str, Any]:
+    return {"job": None, "source": problem.source, "state": problem.state, "result": None,
+            "error": {"code": problem.state, "message": str(problem)}}  # fmt: skip
+
+
+def _are(number: int) -> str:
+    return "is" if number == 1 else "are"

@@ -25,3 +25,8 @@ def parsed(text: str) -> int:
     if size < 1:
         raise ValueError(f"{text!r} is not a size; write one such as 25MB")
     return size
+
+
+def counted(number: int, noun: str) -> str:
+    """Write `1 file`, `2 files`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

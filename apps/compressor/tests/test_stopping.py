@@ -1,0 +1,146 @@
+"""Sessions that are stopped, and what `continue` goes on with."""
+
+import asyncio
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from apps.compressor.tests.clips import photo, tidy
+from fairlane import Fairlane, Priority
+from fairlane_compressor.gathering import gather
+from fairlane_compressor.order import Order
+from fairlane_compressor.session import Session
+from fairlane_compressor.streams import Lasting
+from tests.support.eventually import eventually
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+
+
+@pytest.fixture
+async def paused(app: Fairlane) -> Fairlane:
+    async with app:
+        await app.pause("compress")
+    return app
+
+
+def session(app: Fairlane) -> Session:
+    return Session(app, name="fairlane-compress", as_json=True)
+
+
+async def compress(app: Fairlane, *paths: Path, on_exists: str = "rename") -> int:
+    found = gather(paths, Order(source="", on_exists=on_exists), [])
+    return await session(app).compress(found, Priority.NORMAL)
+
+
+async def stopped(running: "asyncio.Task[int]", number: signal.Signals) -> int:
+    """Send a signal once the session listens for it."""
+    await eventually(lambda: signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL)
+    signal.raise_signal(number)
+    return await running
+
+
+async def resume(app: Fairlane) -> None:
+    async with app:
+        await app.resume("compress")
+
+
+async def test_all_that_was_stopped_goes_on_and_nothing_that_was_cancelled_by_hand(
+    paused: Fairlane, files: Path
+) -> None:
+    first, second, unwanted = (photo(files / name) for name in ("a.jpg", "b.jpg", "c.jpg"))
+    for source, number in ((first, signal.SIGTERM), (second, signal.SIGHUP)):
+        running = asyncio.create_task(compress(paused, source))
+        assert await stopped(running, number) == 130
+        async with paused:
+            by_hand = await paused.tasks["compress"].submit(source=str(unwanted))
+            await by_hand.cancel()
+    await resume(paused)
+
+    assert await session(paused).go_on() == 0
+    done = ["a-balanced.jpg", "a.jpg", "b-balanced.jpg", "b.jpg", "c.jpg"]
+    assert tidy(files) == done
+    assert await session(paused).go_on() == 0
+    assert tidy(files) == done
+
+
+async def test_what_was_ordered_again_meanwhile_is_not_done_twice(
+    paused: Fairlane, files: Path
+) -> None:
+    source = photo(files / "a.jpg")
+    await stopped(asyncio.create_task(compress(paused, source)), signal.SIGINT)
+    await resume(paused)
+    assert await compress(paused, source) == 0
+    assert await session(paused).go_on() == 0
+    assert tidy(files) == ["a-balanced.jpg", "a.jpg"]
+
+
+async def test_a_stopped_continue_leaves_alone_what_others_ordered(
+    paused: Fairlane, files: Path
+) -> None:
+    async with paused:
+        theirs = await paused.tasks["compress"].submit(source=str(photo(files / "a.jpg")))
+    await stopped(asyncio.create_task(compress(paused, photo(files / "b.jpg"))), signal.SIGINT)
+    await stopped(asyncio.create_task(session(paused).go_on()), signal.SIGINT)
+    async with paused:
+        assert (await theirs.show()).state == "queued"
+        assert len((await paused.history(states=["cancelled"])).items) == 1
+    await resume(paused)
+    assert await session(paused).go_on() == 0
+    assert len(tidy(files)) == 4
+
+
+async def test_an_ignored_end_of_the_terminal_stays_ignored(paused: Fairlane, files: Path) -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup does
+    try:
+        running = asyncio.create_task(compress(paused, photo(files / "a.jpg")))
+        await eventually(lambda: signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL)
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+        await stopped(running, signal.SIGTERM)
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+async def test_without_a_terminal_a_line_says_why_a_job_waits(
+    app: Fairlane, files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = photo(files / "a.jpg")
+    in_the_way = files / "a-balanced.jpg"
+    in_the_way.touch()
+    said: list[str] = []
+
+    def has_said(words: str) -> bool:
+        said.append(capsys.readouterr().err)
+        return words in "".join(said)
+
+    running = asyncio.create_task(compress(app, source, on_exists="wait"))
+    await eventually(lambda: has_said("a.jpg waits: "))
+    in_the_way.unlink()
+    assert await running == 0
+    assert has_said("a.jpg goes on\n")
+    assert str(in_the_way) in "".join(said)
+
+
+async def test_a_folder_that_can_never_be_fails_at_once(app: Fairlane, files: Path) -> None:
+    source = str(photo(files / "a.jpg"))
+    (files / "file").touch()
+    async with app:
+        for folder in ("/proc/x", str(files / "file" / "x")):
+            job = await app.tasks["compress"].submit(source=source, folder=folder)
+            view = await app.wait_for(job.id)
+            assert view.error is not None
+            assert (view.error.code, view.attempt) == ("bad_folder", 1)
+
+
+def test_a_terminal_that_is_gone_is_no_reason_to_fail() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "w") as stream:
+        lasting = Lasting(stream)
+        for _ in range(2):
+            assert lasting.write("to nobody") == 9
+            lasting.flush()
