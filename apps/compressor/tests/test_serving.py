@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from apps.compressor.tests.clips import photo, tidy
+from fairlane import Fairlane
 from fairlane_compressor.program import build
 from tests.support.talking import reaches, said, submitted, talking
 
@@ -27,3 +28,12 @@ async def test_a_file_is_sent_compressed_and_fetched(tmp_path: Path, files: Path
     assert len(fetched.content) == view["result"]["after_bytes"] < len(content)
     assert tidy(tmp_path / "uploads") == ["my photo-small.jpg", "my photo.jpg"]
     assert '"format":"file"' in str(task).replace("'", '"').replace(" ", "")
+
+
+async def test_the_form_says_what_each_parameter_is_for(app: Fairlane) -> None:
+    async with app:
+        schema = (await app.descriptions())["compress"].parameters
+    assert [name for name, one in schema["properties"].items() if "description" not in one] == []
+    assert {"minimum": 1, "maximum": 100, "type": "integer"} in schema["properties"]["quality"][
+        "anyOf"
+    ]

@@ -94,6 +94,15 @@ async def test_a_stopped_continue_leaves_alone_what_others_ordered(
     assert len(tidy(files)) == 4
 
 
+async def test_what_cannot_be_noted_is_stopped_all_the_same(
+    paused: Fairlane, files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "jobs.db-stopped").touch()  # where the folder would be
+    running = asyncio.create_task(compress(paused, photo(files / "a.jpg")))
+    assert await stopped(running, signal.SIGINT) == 130
+    assert "continue will not find them" in capsys.readouterr().err
+
+
 async def test_an_ignored_end_of_the_terminal_stays_ignored(paused: Fairlane, files: Path) -> None:
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup does
     try:

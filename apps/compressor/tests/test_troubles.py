@@ -124,6 +124,16 @@ async def test_a_wish_that_cannot_be_met_fails_at_once(
     assert tidy(files) == [name]
 
 
+async def test_a_picture_that_is_none_is_named_once(app: Fairlane, files: Path) -> None:
+    source = files / "a.jpg"
+    source.write_text("words")
+    async with app:
+        view = await failed(app, source)
+    assert view.error is not None
+    assert view.error.code == "corrupt_input"
+    assert view.error.message.count(source.name) == 1
+
+
 async def test_a_list_that_names_another_file_does_not_get_it(app: Fairlane, files: Path) -> None:
     clip(files / "secret.mp4")
     (files / "list.mp4").write_text("ffconcat version 1.0\nfile 'secret.mp4'\n")

@@ -124,7 +124,7 @@ class Session:
         with display:
             followed = await follow(
                 self._app, jobs, after=after, heard=display.event, ended=display.ended,
-                theirs=theirs, stopping_them=lambda ids: self._stopped.note(self._id, ids),
+                theirs=theirs, stopping_them=self._note,
             )  # fmt: skip
         if self._as_json:
             self._print_json(followed.views)
@@ -137,6 +137,12 @@ class Session:
             return INTERRUPTED
         done = all(view.state in ("completed", "skipped") for view in followed.views)
         return 0 if done else FAILED
+
+    def _note(self, ids: list[str]) -> None:
+        try:
+            self._stopped.note(self._id, ids)
+        except OSError as error:  # they are to stop all the same
+            self._say(f"continue will not find them: {error}; {self._name} retry does it for each")
 
     def _print_json(self, views: Sequence[JobView]) -> None:
         if self._as_json:

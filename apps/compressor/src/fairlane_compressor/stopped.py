@@ -1,4 +1,4 @@
-"""What sessions stopped at their own end: a note beside the jobs, for `continue`.
+"""What sessions stopped at their own end: a note beside the database, for `continue`.
 
 A cancelled job does not tell whether its session was stopped or somebody did not want it any more.
 So a session notes its jobs before it cancels them, each session in a file of its own. A note that
@@ -21,8 +21,12 @@ class Stopped:
     """The notes of one database."""
 
     def __init__(self, database: str) -> None:
-        digest = hashlib.blake2b(database.encode(), digest_size=8).hexdigest()
-        self._folder = data_folder() / _FOLDER / digest
+        scheme, _, rest = database.partition(":///")
+        if scheme == "sqlite":  # where it is, we may write
+            self._folder = Path(f"{rest.partition('?')[0]}-{_FOLDER}")
+        else:
+            digest = hashlib.blake2b(database.encode(), digest_size=8).hexdigest()
+            self._folder = data_folder() / _FOLDER / digest
 
     def note(self, session: str, jobs: list[str]) -> None:
         """Keep what a session is about to stop; it is on disk before the first is cancelled."""
