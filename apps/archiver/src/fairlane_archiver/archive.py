@@ -6,13 +6,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
-from fairlane import BadSetting, JobView
+from fairlane import BadSetting, JobView, NotFound
 from fairlane_archiver.index import Index
 from fairlane_archiver.network import Allowed
 from fairlane_archiver.pace import Pace
 from fairlane_archiver.settings import Settings
 from fairlane_archiver.shelf import Shelf
 
+QUEUE_FILE: Final = "queue.db"
+_ANOTHER: Final = "name another with --folder or FAIRLANE_ARCHIVE_FOLDER"
 _PATIENCE_SECONDS: Final = 2.0
 
 
@@ -20,17 +22,31 @@ class Archive:
     """What all accounts of a process share."""
 
     def __init__(self, settings: Settings) -> None:
-        try:
-            settings.folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise BadSetting(
-                f"{settings.folder} cannot be the folder of an archive: {error.strerror}; "
-                "name another with --folder or FAIRLANE_ARCHIVE_FOLDER"
-            ) from None
         self.settings = settings
         self.allowed = Allowed(settings.allow)
         self.pace = Pace(longest_wait_seconds=settings.longest_wait_seconds)
         self._settling = threading.Lock()
+
+    def begin(self) -> None:
+        """Make the folder if there is none; who only looks must not, lest it be a mistyped one."""
+        try:
+            self.settings.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise BadSetting(
+                f"{self.settings.folder} cannot be the folder of an archive: {error.strerror}; "
+                f"{_ANOTHER}"
+            ) from None
+
+    def check(self) -> None:
+        """Raise unless there is an archive."""
+        folder = self.settings.folder
+        if folder.exists() and not folder.is_dir():
+            raise BadSetting(f"{folder} is no folder of an archive, but a file; {_ANOTHER}")
+        if not (folder / QUEUE_FILE).exists():
+            raise NotFound(
+                f"there is no archive in {folder}; `fairlane-archive add ACCOUNT` begins one, and "
+                "--folder names another"
+            )
 
     @cached_property
     def index(self) -> Index:

@@ -4,27 +4,37 @@ import asyncio
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
+from functools import wraps
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
-import msgspec
 import typer
 
-from fairlane import BadSetting, Conflict, Fairlane, FairlaneError, NotFound, StoreError
-from fairlane_archiver import rows
+from fairlane import BadSetting, Fairlane, FairlaneError, NotFound, Permanent
+from fairlane_archiver import scheduling
+from fairlane_archiver.archive import Archive
 from fairlane_archiver.program import QUEUE, build
-from fairlane_archiver.sources import canonical
+from fairlane_archiver.rows import Rows
+from fairlane_archiver.settings import Settings
+from fairlane_archiver.sources import canonical, canonicals
+from fairlane_archiver.speaking import NAME, answer, say, told, warn_if_nobody_works
+from fairlane_archiver.starting import Run
+from fairlane_archiver.table import KINDS
 
-NAME: Final = "fairlane-archive"
 _PANEL: Final = "Accounts"
+_WHO: Final = "@name@host, a profile, a feed (feed:URL), or gallery:URL"
+_MAKING: Final = ("serve", "work")  # an archive where there is none
+_OF_JOBS: Final = ("show", "watch", "log", "explain")  # which take an account as well
 
-Accounts = Annotated[
-    list[str] | None, typer.Argument(help="@name@host, a profile, a feed", metavar="ACCOUNT…")
-]
-Account = Annotated[str, typer.Argument(help="@name@host, a profile, a feed")]
+Accounts = Annotated[list[str] | None, typer.Argument(help=_WHO, metavar="ACCOUNT…")]
+Account = Annotated[str, typer.Argument(help=_WHO)]
 Json = Annotated[bool, typer.Option("--json", help="Answer with JSON, for scripts")]
-Wait = Annotated[bool, typer.Option("--wait", help="Until they have ended; 1 if one did not do it")]
-Day = Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d"])]
+Wait = Annotated[
+    bool,
+    typer.Option("--wait", help="Until they have ended; 1 if one failed, or a file was not saved"),
+]
+Act = Callable[[Fairlane, Rows], Awaitable[Any]]
 
 
 def main() -> None:
@@ -33,7 +43,7 @@ def main() -> None:
         folder, rest = _taken(sys.argv[1:])
         program = commands(folder)
     except FairlaneError as error:
-        raise SystemExit(_told(error)) from None
+        raise SystemExit(told(error)) from None
     program(rest, prog_name=NAME)
 
 
@@ -59,25 +69,39 @@ def _folder(text: str) -> Path:
 
 def commands(folder: Path | None = None) -> typer.Typer:
     """Return the command line of the archive in a folder."""
+    archive = Archive(Settings.from_environment(folder))
     program = build(folder).commands()
+    theirs = list(program.registered_commands)
+    program.registered_commands.clear()
 
-    def carry_out(act: Callable[[Fairlane], Awaitable[int | None]]) -> None:
-        async def visit() -> int | None:
+    def visit(act: Act, *, makes: bool = False) -> Any:
+        """Do something in the archive; only `makes` makes one where there is none."""
+
+        async def visiting() -> Any:
             async with build(folder, work=False) as app:
-                return await act(app)
+                return await act(app, Rows(app, archive.index))
 
         try:
-            code = asyncio.run(visit())
+            archive.begin() if makes else archive.check()
+            return asyncio.run(visiting())
         except FairlaneError as error:
-            code = _told(error)
-        raise typer.Exit(code or 0)
+            raise typer.Exit(told(error)) from None
+        except KeyboardInterrupt:
+            raise typer.Exit(130) from None
+
+    def carry_out(act: Act, *, makes: bool = False) -> None:
+        raise typer.Exit(visit(act, makes=makes) or 0)
 
     @program.callback()
     def about(
+        *,
         folder: Annotated[
             Path | None,
             typer.Option(help="Where the archive is, also FAIRLANE_ARCHIVE_FOLDER"),
         ] = None,
+        version: Annotated[
+            bool, typer.Option("--version", is_eager=True, callback=_say_version, help="Say which this is")
+        ] = False,
     ) -> None:
         """Keep the media of accounts, three accounts at a time."""
 
@@ -88,44 +112,62 @@ def commands(folder: Path | None = None) -> typer.Typer:
         kinds: Annotated[
             str | None, typer.Option(help="Of image,video,audio,other; all without it")
         ] = None,
-        since: Day = None,
-        until: Day = None,
-        min_bytes: Annotated[int, typer.Option(min=0, help="Nothing smaller")] = 0,
-        replies: Annotated[bool, typer.Option(help="What is posted in replies")] = True,
-        boosts: Annotated[bool, typer.Option(help="What others posted")] = False,
+        since: Annotated[
+            datetime | None, typer.Option(formats=["%Y-%m-%d"], help="Nothing older than this day")
+        ] = None,
+        until: Annotated[
+            datetime | None, typer.Option(formats=["%Y-%m-%d"], help="Nothing newer than this day")
+        ] = None,
+        min_bytes: Annotated[int | None, typer.Option(min=0, help="Nothing smaller")] = None,
+        replies: Annotated[
+            bool | None,
+            typer.Option("--replies/--no-replies", help="What is posted in replies; with it"),
+        ] = None,
+        boosts: Annotated[
+            bool | None,
+            typer.Option("--boosts/--no-boosts", help="What others posted; without it"),
+        ] = None,
         most: Annotated[int | None, typer.Option(min=1, help="New files in one run")] = None,
+        reset: Annotated[
+            bool, typer.Option("--reset", help="Forget what was asked for and is not named now")
+        ] = False,
         as_json: Json = False,
     ) -> None:
-        """Add an account, or change what is wanted of it."""
-        filters: dict[str, Any] = {
+        """Add an account, or change what is wanted of it; what is not named stays."""
+        named: dict[str, Any] = {
+            "kinds": None if kinds is None else kinds.split(","),
             "since": since and since.date(), "until": until and until.date(),
             "min_bytes": min_bytes, "replies": replies, "boosts": boosts, "most": most,
         }  # fmt: skip
+        filters = {name: value for name, value in named.items() if value is not None}
         if kinds is not None:
-            filters["kinds"] = [kind.strip() for kind in kinds.split(",") if kind.strip()]
+            filters["kinds"] = _kinds(kinds)
 
-        async def act(app: Fairlane) -> None:
-            name = await rows.save(app, account, filters)
-            _say(await rows.listed(app, [name]), as_json=as_json)
+        async def act(_: Fairlane, rows: Rows) -> None:
+            name = await rows.save(account, filters, keeps=not reset)
+            say(await rows.listed([name]), as_json=as_json, says_wanted=True)
 
-        carry_out(act)
+        carry_out(act, makes=True)
 
     @program.command(rich_help_panel=_PANEL)
     def start(accounts: Accounts = None, *, wait: Wait = False, as_json: Json = False) -> None:
         """Start accounts from their newest posts; all of them without a name."""
-        carry_out(lambda app: _run(app, accounts, wait=wait, as_json=as_json, continues=False))
+        run = Run(accounts, wait=wait, as_json=as_json, continues=False)
+        carry_out(run.carry_out)
 
     @program.command("continue", rich_help_panel=_PANEL)
     def go_on(accounts: Accounts = None, *, wait: Wait = False, as_json: Json = False) -> None:
         """Continue accounts from where they stopped; all of them without a name."""
-        carry_out(lambda app: _run(app, accounts, wait=wait, as_json=as_json, continues=True))
+        run = Run(accounts, wait=wait, as_json=as_json, continues=True)
+        carry_out(run.carry_out)
 
     @program.command(rich_help_panel=_PANEL)
     def status(accounts: Accounts = None, *, as_json: Json = False) -> None:
-        """Show each account, and what its last run did."""
+        """Show each account: what its last run did, and what there is; one by name in full."""
 
-        async def act(app: Fairlane) -> None:
-            _say(await rows.listed(app, _named(accounts)), as_json=as_json)
+        async def act(_: Fairlane, rows: Rows) -> None:
+            found = await rows.listed(canonicals(accounts))
+            say(found, as_json=as_json, says_wanted=bool(accounts), in_full=bool(accounts))
 
         carry_out(act)
 
@@ -140,12 +182,13 @@ def commands(folder: Path | None = None) -> typer.Typer:
     ) -> None:
         """Cancel what accounts run, or wait for."""
 
-        async def act(app: Fairlane) -> None:
-            names = _named(accounts)
+        async def act(app: Fairlane, rows: Rows) -> None:
+            names = canonicals(accounts)
+            await rows.listed(names)  # or one of them is unknown
             jobs = [await app.cancel_lane(QUEUE, name, outputs=outputs) for name in names]
             for job in jobs:
                 await app.wait_for(job.id)
-            _say(await rows.listed(app, names), as_json=as_json)
+            say(await rows.listed(names), as_json=as_json)
 
         carry_out(act)
 
@@ -158,78 +201,115 @@ def commands(folder: Path | None = None) -> typer.Typer:
     ) -> None:
         """Copy what is wanted of one account to others."""
 
-        async def act(app: Fairlane) -> None:
-            filters = await rows.filters_of(app, canonical(account))
-            names = [await rows.save(app, name, filters) for name in to]
-            _say(await rows.listed(app, names), as_json=as_json)
+        async def act(_: Fairlane, rows: Rows) -> None:
+            filters = await rows.filters(canonical(account))
+            names = [await rows.save(name, filters, keeps=False) for name in to]
+            say(await rows.listed(names), as_json=as_json, says_wanted=True)
 
         carry_out(act)
 
     @program.command(rich_help_panel=_PANEL)
-    def remove(account: Account) -> None:
-        """Take an account out; its files stay."""
-        carry_out(lambda app: rows.remove(app, canonical(account)))
+    def schedule(
+        account: Annotated[str | None, typer.Argument(help=f"{_WHO}; every row without it")] = None,
+        *,
+        cron: Annotated[str | None, typer.Option(help='When: "0 3 * * *"')] = None,
+        every: Annotated[str | None, typer.Option(help="When: every 30m, 6h, 2d")] = None,
+        timezone: Annotated[str | None, typer.Option(help="Europe/Berlin; UTC otherwise")] = None,
+        off: Annotated[bool, typer.Option("--off", help="No longer")] = False,
+        as_json: Json = False,
+    ) -> None:
+        """Continue an account by itself, as it is saved by then; `schedules` lists them."""
 
+        async def act(app: Fairlane, rows: Rows) -> None:
+            name = None if account is None else canonical(account)
+            shown = name or scheduling.ALL
+            if off:
+                if not await scheduling.drop(app, name):
+                    raise NotFound(f"{shown} has no schedule; `{NAME} schedules` lists them")
+                answer({"deleted": shown}, f"{shown} has no schedule any more", as_json=as_json)
+                return
+            if name is not None:
+                await rows.filters(name)  # or it is unknown
+            made = await scheduling.put(app, name, cron=cron, every=every, timezone=timezone)
+            said = f"{shown} is continued by itself, next at {made['next_at']:%Y-%m-%d %H:%M %Z}"
+            answer(made, said, as_json=as_json)
+            await warn_if_nobody_works(app)
+
+        carry_out(act)
+
+    @program.command(rich_help_panel=_PANEL)
+    def remove(account: Account, *, as_json: Json = False) -> None:
+        """Take an account out; its files stay."""
+
+        async def act(app: Fairlane, rows: Rows) -> None:
+            name = canonical(account)
+            await rows.remove(name)
+            await scheduling.drop(app, name)
+            folder = archive.shelf(name).folder
+            said = f"{name} is not in the archive any more; its files stay in {folder}"
+            answer({"removed": name, "folder": str(folder)}, said, as_json=as_json)
+
+        carry_out(act)
+
+    def find_job(given: dict[str, Any]) -> None:
+        """Let an account stand for the job that it runs, or ran last."""
+        text = given.get("job")
+        try:
+            account = None if text is None else canonical(text)
+        except Permanent:
+            return  # it is the id of a job
+        if account is not None:
+            given["job"] = visit(lambda _, rows: rows.last_job(account))
+
+    def make_folder(_: dict[str, Any]) -> None:
+        try:
+            archive.begin()
+        except FairlaneError as error:
+            raise typer.Exit(told(error)) from None
+
+    before = dict.fromkeys(_MAKING, make_folder) | dict.fromkeys(_OF_JOBS, find_job)
+    ours = {command.name or _called(command) for command in program.registered_commands}
+    for command in theirs:
+        name = command.name or _called(command)
+        if name in before and command.callback is not None:
+            command.callback = _preceded(command.callback, before[name])
+        if name not in ours:
+            program.registered_commands.append(command)
     return program
 
 
-async def _run(
-    app: Fairlane, accounts: list[str] | None, *, wait: bool, as_json: bool, continues: bool
-) -> int:
-    names = _named(accounts) or [row.account for row in await rows.listed(app)]
-    jobs = await rows.run(app, names, continues=continues)
-    if wait:
-        ended = [await app.wait_for(job.id) for job in jobs]
-        _say(await rows.listed(app, names), as_json=as_json)
-        return int(any(job.state != "completed" for job in ended))
-    _say(await rows.listed(app, names), as_json=as_json)
-    if not await app.workers():
-        typer.echo(f"{NAME}: nobody works on it; `{NAME} serve` does", err=True)
-    return 0
+def _called(command: Any) -> str:
+    return str(command.callback.__name__)
 
 
-def _named(accounts: Sequence[str] | None) -> list[str]:
-    return [canonical(account) for account in accounts or ()]
+def _preceded(
+    verb: Callable[..., Any], before: Callable[[dict[str, Any]], None]
+) -> Callable[..., Any]:
+    """Make a command that first has a look at what it is given, which may be changed."""
+
+    @wraps(verb)
+    def command(**given: Any) -> Any:
+        before(given)
+        return verb(**given)
+
+    return command
 
 
-def _told(error: FairlaneError) -> int:
-    """Say what is wrong on stderr and return the exit code of its kind, as Fairlane's own verbs."""
-    typer.echo(f"{NAME}: {_visible(str(error))}", err=True)
-    match error:
-        case NotFound():
-            return 3
-        case Conflict():
-            return 4
-        case StoreError():
-            return 5
-        case _:
-            return 2
+def _kinds(text: str) -> list[str]:
+    given = [kind.strip() for kind in text.split(",") if kind.strip()]
+    unknown = [kind for kind in given if kind not in KINDS]
+    if unknown or not given:
+        raise typer.BadParameter(
+            f"{text!r} is not of {','.join(KINDS)}; several are written with a comma",
+            param_hint="--kinds",
+        )
+    return given
 
 
-def _say(found: Sequence[rows.Row], *, as_json: bool) -> None:
-    if as_json:
-        typer.echo(msgspec.json.encode(found).decode())
-        return
-    if not found:
-        typer.echo(f"no accounts; `{NAME} add ACCOUNT` adds one")
-        return
-    head = ("ACCOUNT", "STATE", *(name.upper() for name in rows.COUNTS))
-    lines = [head, *(_cells(row) for row in found)]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
-    for line in lines:
-        cells = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
-        typer.echo("  ".join(cells).rstrip())
-    for row in found:
-        if row.trouble:
-            typer.echo(f"{_visible(row.account)}: {_visible(row.trouble)}")
-
-
-def _cells(row: rows.Row) -> tuple[str, ...]:
-    told = (row.counts.get(name) for name in rows.COUNTS)
-    counts = ("" if value is None else _visible(str(value)) for value in told)
-    return (_visible(row.account), row.state, *counts)
-
-
-def _visible(text: str) -> str:
-    """Write control characters out: what servers say must not steer a terminal."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+def _say_version(wanted: bool) -> None:
+    if wanted:
+        try:
+            typer.echo(f"{NAME} {version('fairlane-archiver')}")
+        except PackageNotFoundError:
+            typer.echo(f"{NAME}, not installed")
+        raise typer.Exit

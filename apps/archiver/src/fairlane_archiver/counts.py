@@ -10,13 +10,13 @@ _LONGEST_REASON: Final = 300
 
 
 class Counts:
-    def __init__(self, ctx: Context, *, downloaded: int, bytes: int) -> None:
+    def __init__(self, ctx: Context, *, downloaded: int, bytes: int, failed: set[str]) -> None:
         self._ctx = ctx
         self._time = asyncio.get_running_loop().time
         self.downloaded = downloaded
         self.skipped = 0
         self.filtered = 0
-        self.failed = 0
+        self._failed = failed  # their keys: one that is tried again does not count twice
         self.bytes = bytes
         self.page = 0
         self.cursor: str | None = None
@@ -32,10 +32,32 @@ class Counts:
         else:
             self._arrivals.append((now, size))
 
-    def failed_with(self, name: str, reason: str) -> None:
-        self.failed += 1
+    def saved(self, key: str, size: int) -> None:
+        self._failed.discard(key)
+        self.downloaded += 1
+        self.bytes += size
+
+    @property
+    def failed(self) -> int:
+        return len(self._failed)
+
+    def failed_with(self, key: str, name: str, reason: str) -> None:
+        self._failed.add(key)
         self.trouble = f"{name}: {reason}"[:_LONGEST_REASON]
         self._ctx.log(f"not saved: {self.trouble}", "warning")
+
+    def go_on_from(self, kept: dict[str, Any]) -> None:
+        """Take up what this same run had counted when its cursor last moved, before it died."""
+        if kept.get("run") == self._ctx.job.id:
+            self.skipped, self.filtered = kept["skipped"], kept["filtered"]
+            self.page = kept["page"]
+
+    def kept(self) -> dict[str, Any]:
+        """Return what the index cannot tell, to be kept with the cursor."""
+        return {
+            "run": self._ctx.job.id, "skipped": self.skipped, "filtered": self.filtered,
+            "page": self.page,
+        }  # fmt: skip
 
     @property
     def rate(self) -> int:

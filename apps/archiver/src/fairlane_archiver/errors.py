@@ -13,6 +13,7 @@ from typing import ClassVar
 
 class Trouble(Exception):
     is_lasting: ClassVar[bool] = True
+    status: int | None = None  # of the answer that it is about
 
 
 class Passing(Trouble):

@@ -46,6 +46,10 @@ CREATE TABLE run (id TEXT PRIMARY KEY, account TEXT NOT NULL) WITHOUT ROWID;
 """
 
 
+# Without it every look at a row would read all its posts.
+_SUMS: Final = "CREATE INDEX IF NOT EXISTS item_sums ON item (account, state, bytes)"
+
+
 class Item(Struct, frozen=True, kw_only=True):
     """A file of an account as the index knows it; `name` is relative to the account's folder."""
 
@@ -60,6 +64,20 @@ class Item(Struct, frozen=True, kw_only=True):
     @property
     def media(self) -> Media:
         return self.post.media[0]
+
+
+class Sums(Struct, frozen=True, kw_only=True):
+    """What there is of an account, and how many files could not be saved."""
+
+    files: int = 0
+    bytes: int = 0
+    missing: int = 0
+
+
+class Missing(Struct, frozen=True, kw_only=True):
+    name: str
+    reason: str
+    is_lasting: bool  # so that only a Start tries it again
 
 
 _COLUMNS: Final = "account, key, state, name, run, post, validator"
@@ -81,6 +99,7 @@ class Index:
                 if self._connection.pragma("user_version") == 0:
                     self._connection.execute(_TABLES)
                     self._connection.pragma("user_version", SCHEMA)
+                self._connection.execute(_SUMS)
 
     def close(self) -> None:
         with self._lock:
@@ -202,6 +221,40 @@ class Index:
             (run,),
         )[0]
         return row[0], row[1]
+
+    def failed_in(self, run: str) -> set[str]:
+        """Return the keys of what a run could not save."""
+        query = "SELECT key FROM item WHERE run = ? AND state IN ('failed', 'refused')"
+        return {row[0] for row in self._all(query, (run,))}
+
+    def saved_among(self, account: str, keys: Iterable[str]) -> dict[str, tuple[str, str]]:
+        """Return which of these are saved: the name of each, and the run that saved it."""
+        rows = self._all(
+            "SELECT key, name, run FROM item WHERE account = ? AND state = 'saved' "
+            "AND key IN (SELECT value FROM json_each(?))",
+            (account, _json(list(keys))),
+        )
+        return {key: (name, run) for key, name, run in rows}
+
+    def sums(self, account: str) -> Sums:
+        """Return what the archive has of an account, whichever runs it is from."""
+        rows = self._all(
+            "SELECT state, count(*), sum(bytes) FROM item WHERE account = ? GROUP BY state",
+            (account,),
+        )
+        known = {state: (number, size or 0) for state, number, size in rows}
+        files, size = known.get("saved", (0, 0))
+        missing = sum(known.get(state, (0, 0))[0] for state in ("failed", "refused"))
+        return Sums(files=files, bytes=size, missing=missing)
+
+    def missing(self, account: str, *, limit: int) -> list[Missing]:
+        """Return what could not be saved of an account, and why."""
+        rows = self._all(
+            "SELECT name, reason, state = 'refused' FROM item WHERE account = ? "
+            "AND state IN ('failed', 'refused') ORDER BY name LIMIT ?",
+            (account, limit),
+        )
+        return [Missing(name=row[0], reason=row[1], is_lasting=bool(row[2])) for row in rows]
 
     def _items(self, where: str, value: str) -> list[Item]:
         query = f"SELECT {_COLUMNS} FROM item WHERE {where} ORDER BY name"  # noqa: S608 - our own

@@ -49,9 +49,10 @@ class Refused(Permanent):
 
     def __init__(self, host: str, port: int, address: Address) -> None:
         where = host if host == str(address) else f"{host} ({address})"
+        place = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         super().__init__(
             f"{where}, port {port}, is a private address, which an account may not lead to; "
-            "whoever runs the archiver can allow it",
+            f"FAIRLANE_ARCHIVE_ALLOW={place}, where it is served, allows it",
             code="private_address",
             host=host,
             port=port,

@@ -9,30 +9,50 @@ from pathlib import Path
 from typing import Annotated, Any, Final
 
 import msgspec
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, ValidationInfo
 
-from fairlane import Context, Fairlane, JobView, NotFound, Permanent, Retry
-from fairlane_archiver.archive import Archive
+from fairlane import (
+    Conflict,
+    Context,
+    Fairlane,
+    JobView,
+    NotFound,
+    Permanent,
+    Retry,
+    UsageError,
+)
+from fairlane_archiver.archive import QUEUE_FILE, Archive
 from fairlane_archiver.counts import Counts
 from fairlane_archiver.filters import Filters
 from fairlane_archiver.network import guarded_client
 from fairlane_archiver.posts import Kind
 from fairlane_archiver.run import Run
 from fairlane_archiver.settings import Settings
-from fairlane_archiver.sources import canonical, recognised
+from fairlane_archiver.sources import recognised
 from fairlane_archiver.threads import in_thread
 from fairlane_archiver.web import Web
 
 QUEUE: Final = "archive"
 TASK: Final = "archive"
+CONTINUE: Final = "continue"
+SCHEDULES: Final = "schedules"  # the queue of what comes by itself
 KINDS: Final[tuple[Kind, ...]] = ("image", "video", "audio", "other")
 
 
 def _account(text: str) -> str:
     try:
-        return canonical(text)
+        account, source = recognised(text)
+        source.check()
     except Permanent as error:
         raise ValueError(str(error)) from None
+    return account
+
+
+def _not_before_since(until: date | None, told: ValidationInfo) -> date | None:
+    since = told.data.get("since")
+    if until is not None and since is not None and until < since:
+        raise ValueError(f"nothing is from {since} or later and from {until} or earlier")
+    return until
 
 
 def build(
@@ -50,10 +70,11 @@ def build(
     logging.getLogger("httpx").setLevel(logging.WARNING)  # it tells of every request
     known = settings or Settings.from_environment(None if folder is None else Path(folder))
     archive = Archive(known)
-    address = database or f"sqlite:///{known.folder / 'queue.db'}"
+    address = database or f"sqlite:///{known.folder / QUEUE_FILE}"
     # What runs goes on where it was when the program is back, so its end is not waited for.
     app = Fairlane(address, **{"stop_grace_seconds": 0.0, **options})
     app.queue(QUEUE, max_concurrent=max_concurrent, on_conflict="reject")
+    app.queue(SCHEDULES)
 
     def room(_: Mapping[str, Any]) -> str | None:
         free = shutil.disk_usage(known.folder).free
@@ -68,13 +89,19 @@ def build(
         preconditions=[room],
         retry=Retry(times=3, first_seconds=5, factor=3),
         grace_seconds=2,
+        # Whatever the program dies of, what is saved stays saved: each time less is left to do.
+        recover=10,
     )
     async def archive_account(
         ctx: Context,
         account: Annotated[str, AfterValidator(_account), Field(min_length=1, max_length=500)],
         kinds: Annotated[Sequence[Kind], Field(description="What to save")] = KINDS,
         since: Annotated[date | None, Field(description="Nothing older than this day")] = None,
-        until: Annotated[date | None, Field(description="Nothing newer than this day")] = None,
+        until: Annotated[
+            date | None,
+            AfterValidator(_not_before_since),
+            Field(description="Nothing newer than this day"),
+        ] = None,
         min_bytes: Annotated[int, Field(ge=0, description="Nothing smaller")] = 0,
         replies: bool = True,
         boosts: bool = False,
@@ -92,6 +119,25 @@ def build(
             replies=replies, boosts=boosts, most=most,
         )  # fmt: skip
         return await _archived(ctx, app, archive, account, filters)
+
+    @app.task(name=CONTINUE, queue=SCHEDULES)
+    async def continue_rows(
+        ctx: Context,
+        account: Annotated[str | None, Field(description="Whose row; all without it")] = None,
+    ) -> dict[str, int]:
+        """Continue a row as it is saved at that time, for schedules."""
+        saved = [lane.lane for lane in await app.lanes(QUEUE) if lane.params is not None]
+        wanted = saved if account is None else [name for name in saved if name == account]
+        if account is not None and not wanted:
+            raise Permanent(f"{account} is not in the archive any more", code="unknown_account")
+        continued = 0
+        for name in wanted:
+            try:
+                await app.continue_lane(QUEUE, name)
+                continued += 1
+            except (Conflict, UsageError) as error:  # it is at work, or cannot be any more
+                ctx.log(f"{name}: {error}", "warning")
+        return {"continued": continued, "left": len(wanted) - continued}
 
     def settle(job: JobView) -> None:
         if job.queue == QUEUE:
@@ -117,7 +163,8 @@ async def _archived(
         await in_thread(part.write_bytes, msgspec.json.format(msgspec.json.encode(record)))
     await in_thread(archive.index.open_run, run, account)
     downloaded, size = await in_thread(archive.index.totals, run)
-    counts = Counts(ctx, downloaded=downloaded, bytes=size)
+    failed = await in_thread(archive.index.failed_in, run)
+    counts = Counts(ctx, downloaded=downloaded, bytes=size, failed=failed)
     settings = archive.settings
     client = guarded_client(
         archive.allowed, stall_seconds=settings.stall_seconds, at_once=settings.at_once
@@ -151,7 +198,9 @@ async def _settled(app: Fairlane, archive: Archive, run: str) -> None:
 
 @cache
 def _served() -> Fairlane:
-    return build()
+    archiver = build()
+    Archive(Settings.from_environment()).begin()
+    return archiver
 
 
 def __getattr__(name: str) -> Any:

@@ -20,7 +20,7 @@ MOST: Final = 64  # files that wait for their place, with up to a quarter of a m
 class Putting:
     """`done` hears of every file that lies in its place, also while everything is stopped."""
 
-    def __init__(self, shelf: Shelf, done: Callable[[Whole], None]) -> None:
+    def __init__(self, shelf: Shelf, done: Callable[[Item, Whole], None]) -> None:
         self._shelf = shelf
         self._done = done
         self._room = asyncio.Semaphore(MOST)
@@ -51,9 +51,9 @@ class Putting:
                 batch, self._waiting = self._waiting, []
                 arrived = [(item, whole) for item, whole, _ in batch]
                 outcomes = await in_thread(self._shelf.put, arrived)
-                for (_, whole, told), trouble in zip(batch, outcomes, strict=True):
+                for (item, whole, told), trouble in zip(batch, outcomes, strict=True):
                     if trouble is None:
-                        self._done(whole)
+                        self._done(item, whole)
                     if not told.done():
                         told.set_result(trouble)
         except Exception as error:  # noqa: BLE001 - whoever waits has to hear of it

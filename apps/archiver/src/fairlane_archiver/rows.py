@@ -1,77 +1,139 @@
 """The rows of the archive, for the command line: one for each account."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from msgspec import Struct
 
-from fairlane import Fairlane, Job, LaneView, NotFound
+from fairlane import Fairlane, Job, LaneBusy, LaneView, NotFound
+from fairlane_archiver.index import Index, Missing, Sums
 from fairlane_archiver.program import QUEUE, TASK
 from fairlane_archiver.sources import canonical
+from fairlane_archiver.threads import in_thread
 
 COUNTS: Final = ("downloaded", "skipped", "filtered", "failed", "bytes", "rate", "page", "cursor")
+MOST_MISSING: Final = 20  # that are named
 
 
 class Row(Struct, kw_only=True):
+    """What its last run did (`counts`), and what there is of it in all (`files` and the rest)."""
+
     account: str
     state: str
     job: str | None
     filters: dict[str, Any] | None
     counts: dict[str, Any]
     trouble: str | None
+    files: int = 0
+    total_bytes: int = 0
+    missing: int = 0  # that could not be saved
+    missing_files: list[Missing] = []
 
 
-async def save(app: Fairlane, text: str, filters: dict[str, Any]) -> str:
-    """Save what a row asks for, and return its account."""
-    account = canonical(text)
-    await app.save_lane(QUEUE, account, app.tasks[TASK].call(account=account, **filters))
-    return account
+class Rows:
+    def __init__(self, app: Fairlane, index: Index) -> None:
+        self._app = app
+        self._index = index
+
+    async def save(self, text: str, filters: dict[str, Any], *, keeps: bool) -> str:
+        """Save what a row asks for, and return its account; `keeps` what is not named."""
+        account = canonical(text)
+        saved = (await self._app.lane(QUEUE, account)).params if keeps else None
+        wanted = {**_filters(saved), **filters}
+        call = self._app.tasks[TASK].call(account=account, **wanted)
+        await self._app.save_lane(QUEUE, account, call)
+        return account
+
+    async def filters(self, account: str) -> dict[str, Any]:
+        """Return what is saved for a row, without whose row it is."""
+        saved = (await self._app.lane(QUEUE, account)).params
+        if saved is None:
+            raise _unknown(account)
+        return _filters(saved)
+
+    async def run(
+        self, accounts: Sequence[str], *, continues: bool
+    ) -> tuple[list[Job[Any]], list[LaneBusy]]:
+        """Start or continue rows, in this order; return also why some are not."""
+        for account in accounts:
+            await self.filters(account)
+        verb = self._app.continue_lane if continues else self._app.start_lane
+        jobs: list[Job[Any]] = []
+        busy: list[LaneBusy] = []
+        for account in accounts:
+            try:
+                jobs.append(await verb(QUEUE, account))
+            except LaneBusy as conflict:
+                busy.append(conflict)
+        return jobs, busy
+
+    async def remove(self, account: str) -> None:
+        """Forget a row; its files and where it stopped stay."""
+        await self.filters(account)
+        await self._app.save_lane(QUEUE, account, None)
+
+    async def last_job(self, account: str) -> str:
+        """Return the job that a row runs or ran last."""
+        lane = await self._app.lane(QUEUE, account)
+        if lane.params is None and lane.last_job is None and lane.active_job is None:
+            raise _unknown(account)
+        id = lane.active_job or lane.last_job
+        if id is None:
+            raise NotFound(f"{account} never ran; `fairlane-archive start {account}` starts it")
+        return id
+
+    async def listed(self, accounts: Iterable[str] = ()) -> list[Row]:
+        """Return these rows, or all; a job that was submitted without a row is one, too."""
+        known = {
+            lane.lane: lane
+            for lane in await self._app.lanes(QUEUE)
+            if lane.params is not None or lane.active_job is not None
+        }
+        named = list(dict.fromkeys(accounts))
+        for account in named:
+            if account not in known:
+                raise _unknown(account)
+        wanted = [known[account] for account in named] or list(known.values())
+        return list(await asyncio.gather(*map(self._row, wanted)))
+
+    async def _row(self, lane: LaneView) -> Row:
+        id = lane.active_job or lane.last_job
+        try:
+            job = None if id is None else await self._app.show(id)
+        except NotFound:
+            job = None  # its history was pruned
+        told = {} if job is None else job.statistics
+        error = None if job is None or job.error is None else job.error
+        trouble = told.get("trouble") if error is None else error.message
+        if error is not None and error.code == "crash_loop":
+            trouble = (
+                "the program died again and again while it worked on this; "
+                f"`fairlane-archive continue {lane.lane}` goes on where it was"
+            )
+        sums = await in_thread(self._index.sums, lane.lane)
+        missing = await in_thread(self._missing, lane.lane, sums)
+        return Row(
+            account=lane.lane,
+            state=lane.state,
+            job=id,
+            filters=None if lane.params is None else lane.params["params"],
+            counts={name: told[name] for name in COUNTS if name in told},
+            trouble=trouble,
+            files=sums.files,
+            total_bytes=sums.bytes,
+            missing=sums.missing,
+            missing_files=missing,
+        )
+
+    def _missing(self, account: str, sums: Sums) -> list[Missing]:
+        return self._index.missing(account, limit=MOST_MISSING) if sums.missing else []
 
 
-async def filters_of(app: Fairlane, account: str) -> dict[str, Any]:
-    """Return what is saved for a row, without whose row it is."""
-    saved = (await app.lane(QUEUE, account)).params
-    if saved is None:
-        raise NotFound(f"{account} is not in the archive; `fairlane-archive add {account}` adds it")
-    return {name: value for name, value in saved["params"].items() if name != "account"}
+def _filters(saved: dict[str, Any] | None) -> dict[str, Any]:
+    params = {} if saved is None else saved["params"]
+    return {name: value for name, value in params.items() if name != "account"}
 
 
-async def run(app: Fairlane, accounts: Sequence[str], *, continues: bool) -> list[Job[Any]]:
-    """Start or continue rows, in this order."""
-    jobs = []
-    for account in accounts:
-        await filters_of(app, account)
-        verb = app.continue_lane if continues else app.start_lane
-        jobs.append(await verb(QUEUE, account))
-    return jobs
-
-
-async def remove(app: Fairlane, account: str) -> None:
-    """Forget a row; its files and where it stopped stay."""
-    await filters_of(app, account)
-    await app.save_lane(QUEUE, account, None)
-
-
-async def listed(app: Fairlane, accounts: Sequence[str] = ()) -> list[Row]:
-    lanes = await app.lanes(QUEUE)
-    wanted = [lane for lane in lanes if lane.lane in accounts or (not accounts and lane.params)]
-    return list(await asyncio.gather(*(_row(app, lane) for lane in wanted)))
-
-
-async def _row(app: Fairlane, lane: LaneView) -> Row:
-    id = lane.active_job or lane.last_job
-    try:
-        job = None if id is None else await app.show(id)
-    except NotFound:
-        job = None  # its history was pruned
-    told = {} if job is None else job.statistics
-    error = None if job is None or job.error is None else job.error.message
-    return Row(
-        account=lane.lane,
-        state=lane.state,
-        job=id,
-        filters=None if lane.params is None else lane.params["params"],
-        counts={name: told[name] for name in COUNTS if name in told},
-        trouble=error or told.get("trouble"),
-    )
+def _unknown(account: str) -> NotFound:
+    return NotFound(f"{account} is not in the archive; `fairlane-archive add {account}` adds it")

@@ -74,6 +74,7 @@ class Run:
 
     async def _go(self) -> None:
         place = self._ctx.checkpoint
+        self._counts.go_on_from(place.get("counts", {}))
         await in_thread(self._shelf.adopt)
         if place:
             await self._finish_earlier()
@@ -106,6 +107,7 @@ class Run:
 
     def _move(self, cursor: str | None) -> None:
         self._ctx.checkpoint["cursor"] = self._counts.cursor = cursor
+        self._ctx.checkpoint["counts"] = self._counts.kept()
         self._counts.tell()
 
     def _is_too_old(self, page: Page) -> bool:
@@ -126,20 +128,31 @@ class Run:
         """Save what is wanted of a page; return the post at which there was enough, if any."""
         single = [_with_one(post, n) for post in page.posts for n in range(len(post.media))]
         wanted = [post for post in single if not self._is_unwanted(post)]
-        keys = [post.media[0].key for post in wanted]
-        states = await in_thread(self._index.states, self._shelf.account, keys)
+        there = await in_thread(self._there, [post.media[0].key for post in wanted])
         fresh: deque[Post] = deque()
         for post in wanted:
-            if states.get(post.media[0].key) == "saved":
-                self._counts.skipped += 1
-            else:
+            run = there.get(post.media[0].key)
+            if run is None:
                 fresh.append(post)
+            elif run != self._ctx.job.id:  # else it is counted as downloaded
+                self._counts.skipped += 1
         while fresh:
             room = self._room()
             if room == 0:
                 return fresh[0]
             await self._save([fresh.popleft() for _ in range(min(room, len(fresh)))])
         return None
+
+    def _there(self, keys: Sequence[str]) -> dict[str, str]:
+        """Return which of these are there, with the runs that saved them.
+
+        Only a Start notices that somebody has deleted a file, and fetches it again.
+        """
+        saved = self._index.saved_among(self._shelf.account, keys)
+        looks = self._ctx.job.kind == "start"
+        return {
+            key: run for key, (name, run) in saved.items() if not looks or self._shelf.has(name)
+        }
 
     def _room(self) -> int:
         """Return how many more files this run may save."""
@@ -174,12 +187,11 @@ class Run:
             self._counts.filtered += 1
             await in_thread(self._leave, item)
         except Trouble as trouble:
-            self._counts.failed_with(item.name, str(trouble))
+            self._counts.failed_with(item.key, item.name, str(trouble))
             await in_thread(self._leave, item, str(trouble), is_lasting=trouble.is_lasting)
 
-    def _put(self, whole: Whole) -> None:
-        self._counts.downloaded += 1
-        self._counts.bytes += whole.bytes
+    def _put(self, item: Item, whole: Whole) -> None:
+        self._counts.saved(item.key, whole.bytes)
 
     def _download(self, item: Item) -> Download:
         return Download(

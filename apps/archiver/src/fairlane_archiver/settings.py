@@ -10,6 +10,7 @@ from fairlane import BadSetting
 
 PREFIX: Final = "FAIRLANE_ARCHIVE_"
 GIB: Final = 1024**3
+_AT_LEAST_ONE: Final = ("at_once", "tries", "largest_bytes")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +29,7 @@ class Settings:
     longest_wait_seconds: float = 900.0  # that a server may ask a running account to wait
 
     def __post_init__(self) -> None:
-        for name in ("at_once", "tries", "largest_bytes"):
+        for name in _AT_LEAST_ONE:
             if getattr(self, name) < 1:
                 raise BadSetting(f"{name} is {getattr(self, name)}; it must be at least 1")
 
@@ -66,8 +67,9 @@ def _read(name: str, text: str) -> Any:
         value = number(text)
     except ValueError:
         value = number(-1)
-    if not value >= 0:  # nor is it no number at all, as NaN
+    least = 1 if name in _AT_LEAST_ONE else 0
+    if not value >= least:  # nor is it no number at all, as NaN
         raise BadSetting(
-            f"{PREFIX}{name.upper()} is {text!r}; it must be a number, 0 or more"
+            f"{PREFIX}{name.upper()} is {text!r}; it must be a number, {least} or more"
         ) from None
     return value

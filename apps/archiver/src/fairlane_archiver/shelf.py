@@ -28,6 +28,9 @@ class Shelf:
     def part(self, item: Item) -> Path:
         return self.folder / f"{item.name}.part"
 
+    def has(self, name: str) -> bool:
+        return (self.folder / name).exists()
+
     def put(self, arrived: Sequence[tuple[Item, Whole]]) -> list[Trouble | None]:
         """Give files their names, durably, and only then write that down, once for all of them.
 

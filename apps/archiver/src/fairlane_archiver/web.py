@@ -102,7 +102,7 @@ class Web:
                 await asyncio.sleep(waits * 2 ** (number - 1))
             except Trouble as trouble:
                 code = "private_address" if isinstance(trouble.__cause__, Refused) else "source"
-                raise Permanent(str(trouble), code=code) from None
+                raise Permanent(str(trouble), code=code, status=trouble.status) from None
         raise AssertionError("a source is tried at least once")
 
     async def _read(self, url: str, headers: Mapping[str, str] | None) -> Answer:
@@ -149,4 +149,6 @@ def _bad_status(answer: httpx.Response) -> Trouble:
         return NoRest(said)
     if status >= 500 or status in _MAY_PASS:
         return Passing(said, after_seconds=wanted_wait(answer))
-    return Lasting(said)
+    trouble = Lasting(said)
+    trouble.status = status
+    return trouble

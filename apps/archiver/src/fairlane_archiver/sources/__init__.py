@@ -1,5 +1,6 @@
 """Where media come from. A new source is one file here, and its name in `SOURCES`."""
 
+from collections.abc import Iterable
 from typing import Final
 
 from fairlane import Permanent
@@ -19,13 +20,24 @@ def recognised(text: str) -> tuple[str, Source]:
         account = source.recognise(wanted)
         if account is not None:
             return account, source
-    raise Permanent(
-        f"{text[:200]!r} is no account; give @name@host, the address of a profile or of a feed, or "
-        "gallery: and any address that gallery-dl knows",
-        code="unknown_account",
-    )
+    shown = wanted[:200]
+    if wanted.startswith(("http://", "https://")):
+        advice = (
+            f"if it is a feed, give feed:{shown}; of a page that gallery-dl knows, "
+            f"gallery:{shown} (else give @name@host, or the address of a profile)"
+        )
+    else:
+        advice = (
+            "give @name@host, the address of a profile or of a feed, or gallery: and any address "
+            "that gallery-dl knows"
+        )
+    raise Permanent(f"{shown!r} is no account; {advice}", code="unknown_account")
 
 
 def canonical(text: str) -> str:
     """Return the one name of an account, however it is written."""
     return recognised(text)[0]
+
+
+def canonicals(texts: Iterable[str] | None) -> list[str]:
+    return [canonical(text) for text in texts or ()]

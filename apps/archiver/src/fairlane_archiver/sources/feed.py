@@ -20,12 +20,19 @@ MOST_PAGES: Final = 1_000
 _LOOKS_LIKE_ONE: Final = re.compile(
     r"(\.(rss|atom|xml|rdf)|/(feed|feeds|rss|atom)(/[^/]*)?)/?$", re.IGNORECASE
 )
+_HOST_OF_FEEDS: Final = re.compile(r"(feeds?|rss)\.", re.IGNORECASE)
+_ASKS_FOR_ONE: Final = re.compile(
+    r"(^|&)((feed|format|type|output)=(rss2?|atom|rdf|feed)|feed=)", re.IGNORECASE
+)
 _SIZE: Final = re.compile(r"[0-9]{1,18}")
 
 
 class Feed:
     name = "feed"
     is_ordered = False
+
+    def check(self) -> None:
+        pass
 
     def recognise(self, text: str) -> str | None:
         """Read `feed:` and any address, and addresses that look like those of feeds."""
@@ -37,7 +44,11 @@ class Feed:
         if place.scheme not in ("http", "https") or not place.netloc:
             return None
         plain = place._replace(netloc=place.netloc.lower(), fragment="").geturl()
-        if _LOOKS_LIKE_ONE.search(place.path):
+        if (
+            _LOOKS_LIKE_ONE.search(place.path)
+            or _HOST_OF_FEEDS.match(place.netloc)
+            or _ASKS_FOR_ONE.search(place.query)
+        ):
             return plain
         return f"feed:{plain}" if text != url else None
 
@@ -111,7 +122,8 @@ def _post(entry: Mapping[str, Any], base: str) -> Post:
             media[url] = _media(id, url, told)
     return Post(
         id=name_in(id) or id,
-        url=link,
+        # What is no address is the guid, which may be a link of the entry and need not.
+        url=link if link.startswith(("http://", "https://")) else "",
         posted_at=_when(entry),
         media=tuple(media.values()),
         about={"title": _text(entry["title"])} if entry.get("title") else {},

@@ -31,6 +31,12 @@ class Gallery:
     name = "gallery"
     is_ordered = False
 
+    def check(self) -> None:
+        if importlib.util.find_spec("gallery_dl") is None:
+            raise Permanent(
+                'this needs gallery-dl; pip install "fairlane-archiver[gallery]"', code="source"
+            )
+
     def recognise(self, text: str) -> str | None:
         return text if _ADDRESS.fullmatch(text) else None
 
@@ -43,10 +49,7 @@ class Gallery:
         filters: Filters,  # noqa: ARG002
         tools: Tools,
     ) -> AsyncGenerator[Page, None]:
-        if importlib.util.find_spec("gallery_dl") is None:
-            raise Permanent(
-                'this needs gallery-dl; pip install "fairlane-archiver[gallery]"', code="source"
-            )
+        self.check()
         found = _ADDRESS.fullmatch(account)
         assert found is not None, account
         address = found[1]

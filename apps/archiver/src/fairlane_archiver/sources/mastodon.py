@@ -62,6 +62,9 @@ class Mastodon:
     name = "mastodon"
     is_ordered = True
 
+    def check(self) -> None:
+        pass
+
     def recognise(self, text: str) -> str | None:
         """Read @name@host, name@host and the addresses of profiles."""
         if found := _HANDLE.fullmatch(text):
@@ -82,8 +85,7 @@ class Mastodon:
         tools: Tools,
     ) -> AsyncGenerator[Page, None]:
         base, name = _place(account)
-        answer = await tools.web.read(f"{base}/api/v1/accounts/lookup?{urlencode({'acct': name})}")
-        profile = _read(answer, Profile)
+        profile = await _profile(base, name, tools)
         statuses = f"{base}/api/v1/accounts/{quote(profile.id, safe='')}/statuses"
         fixed = _query(filters, floor)
         seen: set[str] = set()
@@ -101,6 +103,23 @@ class Mastodon:
                 return
             seen.add(following)
             cursor = following
+
+
+async def _profile(base: str, name: str, tools: Tools) -> Profile:
+    query = urlencode({"acct": name})
+    try:
+        answer = await tools.web.read(f"{base}/api/v1/accounts/lookup?{query}")
+    except Permanent as error:
+        if error.facts.get("status") != 404:
+            raise
+        host = urlsplit(base).netloc
+        raise Permanent(
+            f"there is no @{name} on {host}, or it does not speak the Mastodon API (it answered "
+            "404)",
+            code="source",
+        ) from None
+    found: Profile = _read(answer, Profile)
+    return found
 
 
 def _place(account: str) -> tuple[str, str]:

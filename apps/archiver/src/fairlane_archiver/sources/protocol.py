@@ -21,6 +21,10 @@ class Source(Protocol):
     name: str
     is_ordered: bool  # the newest first, so that what is too old ends it
 
+    def check(self) -> None:
+        """Raise Permanent where this machine lacks what the source needs."""
+        ...
+
     def recognise(self, text: str) -> str | None:
         """Return the one name of the account that a text means; None if it is none of ours."""
         ...

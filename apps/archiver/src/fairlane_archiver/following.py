@@ -1,0 +1,78 @@
+"""Waiting for runs, and showing all the while how far they are."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any, Final
+
+import typer
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
+
+from fairlane import Fairlane, Job, JobView
+from fairlane_archiver.rows import Row, Rows
+from fairlane_archiver.table import human, table, visible
+
+LOOK_SECONDS: Final = 0.5
+TELL_SECONDS: Final = 10.0  # between two lines where lines cannot be drawn again
+
+
+async def follow(
+    app: Fairlane, rows: Rows, jobs: Sequence[Job[Any]], names: Sequence[str], *, silent: bool
+) -> list[JobView]:
+    """Return the jobs once all have ended."""
+    waiting = [asyncio.create_task(app.wait_for(job.id)) for job in jobs]
+    everything = asyncio.gather(*waiting)
+    shown = _Shown(silent=silent)
+    try:
+        with shown:
+            while not everything.done():
+                await asyncio.wait([everything], timeout=LOOK_SECONDS)
+                if not everything.done():
+                    shown.tell(await rows.listed(names))
+        return await everything
+    finally:
+        everything.cancel()
+
+
+class _Shown:
+    """A table that is drawn again and again, or a line now and then."""
+
+    def __init__(self, *, silent: bool) -> None:
+        self._silent = silent
+        self._console = Console(stderr=True, highlight=False, emoji=False)
+        is_drawn = self._console.is_terminal and not self._console.is_dumb_terminal
+        self._live = Live(console=self._console, transient=True) if is_drawn else None
+        self._told_at = asyncio.get_running_loop().time()
+        self._told: dict[str, str] = {}
+
+    def __enter__(self) -> None:
+        if self._live is not None and not self._silent:
+            self._live.start()
+
+    def __exit__(self, *_: object) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def tell(self, rows: Sequence[Row]) -> None:
+        if self._silent:
+            return
+        if self._live is not None:
+            lines = table(rows, width=self._console.width)
+            self._live.update(Text("\n".join(lines), no_wrap=True), refresh=True)
+            return
+        now = asyncio.get_running_loop().time()
+        if now - self._told_at < TELL_SECONDS:
+            return
+        self._told_at = now
+        for row in rows:
+            line = line_of(row)
+            if self._told.get(row.account) != line:
+                self._told[row.account] = line
+                typer.echo(line, err=True)
+
+
+def line_of(row: Row) -> str:
+    counts = row.counts
+    said = f"{visible(row.account)}: {row.state}, {counts.get('downloaded', 0)} files"
+    return f"{said}, {human(counts.get('bytes', 0))}, {counts.get('failed', 0)} failed"
