@@ -1,13 +1,19 @@
 """`fairlane-archive`, as a person types it, beside a server that works."""
 
+import asyncio
 import json
 from pathlib import Path
 
 import pytest
 
-from apps.archiver.tests.archiver import Archiver, typed, typed_in_a_terminal
+from apps.archiver.tests.archiver import PATIENCE_SECONDS, Archiver, typed, typed_in_a_terminal
 from apps.archiver.tests.mastodon_server import MastodonServer
+from fairlane_archiver.archive import Archive
 from fairlane_archiver.commands import main
+from fairlane_archiver.program import build
+from fairlane_archiver.rows import Rows
+from fairlane_archiver.settings import Settings
+from fairlane_archiver.starting import Run
 
 
 def test_accounts_are_added_run_shown_copied_and_removed(
@@ -52,6 +58,82 @@ def test_what_is_refused_is_one_sentence_and_a_code(
     unknown = typed(folder, "start", "@nobody@nowhere.example", code=3)
     assert "is not in the archive" in unknown
     assert "is no account" in typed(folder, "add", "nonsense", code=2)
+
+
+def test_files_that_could_not_be_saved_stay_in_sight_until_they_are(
+    archiver: Archiver, server: MastodonServer
+) -> None:
+    account, folder = server.name("patchy"), archiver.folder
+    server.post("patchy", "good.jpg")
+    [gone] = server.post("patchy", "gone.jpg")
+    body = server.files.pop(gone)
+    typed(folder, "add", account)
+    said = typed(folder, "start", account, "--wait", code=1)
+    assert "1 file is not saved" in said
+    [row] = json.loads(typed(folder, "continue", account, "--wait", "--json"))  # nothing new
+    assert (row["counts"]["downloaded"], row["counts"]["failed"]) == (0, 0)
+    assert (row["files"], row["missing"]) == (1, 1)
+    named = typed(folder, "status", account)
+    assert "gone.jpg: 127.0.0.1 answered 404" in named
+    assert f"{account}: all kinds; with replies" in named
+    server.files[gone] = body
+    [row] = json.loads(typed(folder, "start", account, "--wait", "--json"))
+    assert (row["files"], row["missing"], row["missing_files"]) == (2, 0, [])
+
+
+def test_who_waits_sees_the_counts_and_may_go_away(
+    archiver: Archiver, server: MastodonServer, capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    account = server.name("watched")
+    server.post("watched", "a.jpg")
+    server.hold("watched")
+    archiver.save(account)
+    monkeypatch.setattr("fairlane_archiver.following.TELL_SECONDS", 0.0)
+    monkeypatch.setattr("fairlane_archiver.following.LOOK_SECONDS", 0.02)
+
+    async def watch() -> None:
+        archive = Archive(Settings(folder=archiver.folder))
+        async with build(settings=archive.settings, work=False) as app:
+            run = Run([account], wait=True, as_json=False, continues=False)
+            watching = asyncio.create_task(run.carry_out(app, Rows(app, archive.index)))
+            seen = ""
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                while f"{account}: running, 1 files" not in seen:
+                    await asyncio.sleep(0.02)
+                    seen += capsys.readouterr().err
+            watching.cancel()  # as Ctrl-C does
+            with pytest.raises(asyncio.CancelledError):
+                await watching
+
+    asyncio.run(watch())
+    assert "it goes on without this" in capsys.readouterr().err
+    job = archiver.row(account)["active_job"]
+    server.open("watched")
+    assert archiver.done({"id": job})["downloaded"] == 2
+
+
+def test_a_submitted_account_is_seen_while_it_runs_and_deleted_files_come_back(
+    archiver: Archiver, server: MastodonServer
+) -> None:
+    account, folder = server.name("again"), archiver.folder
+    server.post("again", "a.jpg", "b.jpg")
+    server.hold("again")
+    job = archiver.ask(
+        "POST", "/api/jobs", json={"task": "archive", "params": {"account": account}}, status=201
+    )
+    archiver.running(job)
+    [row] = json.loads(typed(folder, "status", account, "--json"))
+    assert (row["state"], row["filters"]) == ("running", None)
+    server.open("again")
+    archiver.done(job)
+    [first, *_] = folder.glob("files/*again*/*a.jpg")
+    first.unlink()
+    archiver.save(account)
+    assert archiver.done(archiver.go_on(account))["downloaded"] == 0
+    counts = archiver.done(archiver.start(account))
+    assert (counts["downloaded"], counts["skipped"]) == (1, 2)
+    assert first.read_bytes()
 
 
 @pytest.mark.parametrize("words", [["--folder", "{file}"], ["--folder="], ["--folder"]])

@@ -40,7 +40,7 @@ def test_every_state_of_a_row_is_seen(archiver: Archiver, server: MastodonServer
     archiver.save(missing)
     ended = archiver.ended(archiver.start(missing))
     assert archiver.row(missing)["state"] == "failed"
-    assert "404" in ended["error"]["message"]
+    assert f"there is no @nobody on {server.host}" in ended["error"]["message"]
     archiver.save(missing)  # unlocked again
 
 

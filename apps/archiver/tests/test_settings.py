@@ -37,6 +37,12 @@ def test_what_makes_no_sense_is_told(name: str, value: str) -> None:
         Settings.from_environment(Path("/a"), environment={f"FAIRLANE_ARCHIVE_{name}": value})
 
 
+def test_a_setting_says_from_where_on_it_is_taken() -> None:
+    for text in ("zero", "0"):
+        with pytest.raises(BadSetting, match="1 or more"):
+            Settings.from_environment(Path("/a"), environment={"FAIRLANE_ARCHIVE_AT_ONCE": text})
+
+
 async def test_a_full_disk_lets_rows_wait_and_say_so(tmp_path: Path) -> None:
     app = build(settings=Settings(folder=tmp_path, spare_bytes=10**18), database="memory://")
     async with running(app) as world:

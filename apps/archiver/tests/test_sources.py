@@ -1,5 +1,6 @@
 """Where media come from: how accounts are recognised, feeds, and gallery-dl."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,8 @@ from fairlane_archiver.sources import recognised
         ("https://Blog.example/feed/", "https://blog.example/feed/", "feed"),
         ("https://blog.example/index.xml?a=1#x", "https://blog.example/index.xml?a=1", "feed"),
         ("feed:https://blog.example/news", "feed:https://blog.example/news", "feed"),
+        ("http://feeds.host.example/ABC1", "http://feeds.host.example/ABC1", "feed"),
+        ("https://a.example/?p=1&feed=rss2", "https://a.example/?p=1&feed=rss2", "feed"),
         ("gallery:https://art.example/x", "gallery:https://art.example/x", "gallery"),
     ],
 )
@@ -52,6 +55,13 @@ def test_an_account_has_one_name(text: str, account: str, source: str) -> None:
 def test_what_is_no_account_is_told_what_one_is(text: str) -> None:
     with pytest.raises(Permanent, match="give @name@host"):
         recognised(text)
+
+
+def test_an_address_of_neither_is_told_how_to_say_what_it_is() -> None:
+    with pytest.raises(Permanent) as refused:
+        recognised("https://pics.example/ann")
+    assert "give feed:https://pics.example/ann;" in str(refused.value)
+    assert "gallery:https://pics.example/ann " in str(refused.value)
 
 
 def test_a_feed_gives_its_enclosures_and_media_through_all_its_pages(
@@ -123,6 +133,8 @@ def test_an_entry_that_makes_no_sense_does_not_take_the_others_along(
     </channel></rss>""".encode()
     counts = archiver.archived(f"{server.url}/odd/feed")
     assert (counts["downloaded"], counts["failed"]) == (1, 1)
+    [sidecar] = archiver.folder.glob("files/*odd_feed*/*good.jpg.json")
+    assert "url" not in json.loads(sidecar.read_bytes())["post"]  # a guid is none
 
 
 def test_a_feed_with_half_a_character_is_refused_with_the_reason(

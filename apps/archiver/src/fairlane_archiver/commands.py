@@ -100,7 +100,10 @@ def commands(folder: Path | None = None) -> typer.Typer:
             typer.Option(help="Where the archive is, also FAIRLANE_ARCHIVE_FOLDER"),
         ] = None,
         version: Annotated[
-            bool, typer.Option("--version", is_eager=True, callback=_say_version, help="Say which this is")
+            bool,
+            typer.Option(
+                "--version", is_eager=True, callback=_say_version, help="Say which this is"
+            ),
         ] = False,
     ) -> None:
         """Keep the media of accounts, three accounts at a time."""
