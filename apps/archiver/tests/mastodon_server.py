@@ -55,11 +55,15 @@ class Exchange:
     writer: asyncio.StreamWriter
     keeps: bool = True
 
-    async def head(self, status: int, headers: Mapping[str, object] = {}) -> None:
+    async def head(
+        self, status: int, headers: Mapping[str, object] = {}, body: bytes = b""
+    ) -> None:
+        """Send a head, and what is there of the body in the same packet, which both sides like."""
         self.request.status = status
         lines = [f"HTTP/1.1 {status} {_REASONS.get(status, 'Odd')}"]
         lines += [f"{name}: {value}" for name, value in headers.items()]
-        self.writer.write(("\r\n".join(lines) + "\r\n\r\n").encode("latin-1"))
+        self.writer.write(("\r\n".join(lines) + "\r\n\r\n").encode("latin-1") + body)
+        self.request.sent += len(body)
         await self.writer.drain()
 
     async def send(self, body: bytes) -> None:
@@ -70,8 +74,7 @@ class Exchange:
     async def answer(
         self, status: int, body: bytes = b"", headers: Mapping[str, object] = {}
     ) -> None:
-        await self.head(status, {"Content-Length": len(body), **headers})
-        await self.send(body)
+        await self.head(status, {"Content-Length": len(body), **headers}, body)
 
     def cut(self) -> None:
         """Break the connection off, with nothing more said."""
@@ -342,8 +345,9 @@ class MastodonServer:
             status = 206
         else:
             start, status = 0, 200
-        await exchange.head(status, {"Content-Length": len(body) - start, **known})
-        await exchange.send(body[start:until])
+        await exchange.head(
+            status, {"Content-Length": len(body) - start, **known}, body[start:until]
+        )
 
 
 def _tag(body: bytes) -> str:

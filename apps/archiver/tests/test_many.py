@@ -1,6 +1,9 @@
 """Twenty accounts of five hundred files each, and a limit that changes meanwhile."""
 
+import shutil
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from apps.archiver.tests.archiver import archiving, soon
@@ -27,7 +30,7 @@ def test_never_more_accounts_than_allowed_and_never_two_jobs_on_one(
         )
 
     files = ACCOUNTS * POSTS * FILES
-    with archiving(tmp_path, server) as archiver:
+    with removed_at_the_end(tmp_path), archiving(tmp_path, server) as archiver:
         jobs = []
         for name in names:
             archiver.save(server.name(name))
@@ -65,6 +68,15 @@ def test_never_more_accounts_than_allowed_and_never_two_jobs_on_one(
         assert (paths["lookup"], paths["statuses"]) == (1, 4)  # one job, and its four pages
         asked = [request.path for request in own if request.path.startswith("/media/")]
         assert len(asked) == len(set(asked)) == POSTS * FILES
+
+
+@contextmanager
+def removed_at_the_end(folder: Path) -> Iterator[None]:
+    """Leave no tens of thousands of files where pytest keeps the folders of its last runs."""
+    try:
+        yield
+    finally:
+        shutil.rmtree(folder)
 
 
 def crowds_of(journal: list[Request]) -> dict[str, int]:
