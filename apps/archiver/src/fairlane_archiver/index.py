@@ -105,15 +105,6 @@ class Index:
         with self._lock:
             self._connection.close()
 
-    def states(self, account: str, keys: Iterable[str]) -> dict[str, str]:
-        """Return the state of each of these items that is known."""
-        rows = self._all(
-            "SELECT key, state FROM item WHERE account = ? "
-            "AND key IN (SELECT value FROM json_each(?))",
-            (account, _json(list(keys))),
-        )
-        return dict(rows)
-
     def take(self, account: str, posts: Sequence[Post], *, run: str, folder: Path) -> list[Item]:
         """Give each of these, a post with one medium each, a name nobody has; they are ours now.
 
