@@ -27,7 +27,7 @@ def test_a_seed_is_the_same_world_each_time(store: Kind) -> None:
 
 
 def test_a_world_is_full_of_trouble_and_of_checks() -> None:
-    verdicts = [simulate(seed) for seed in range(40, 52)]
+    verdicts = [simulate(seed) for seed in range(40, 44)]
     troubles = {name for verdict in verdicts for name in verdict.faults}
     checks = {name for verdict in verdicts for name in verdict.checks}
     assert {"kill", "freeze", "close", "slow call", "lost wake-up", "stale outcome"} <= troubles
