@@ -54,16 +54,18 @@ class LeaderLock:
         return True
 
     def give_back(self) -> None:
-        if self._descriptor is not None:
-            os.ftruncate(self._descriptor, 0)
-            fcntl.flock(self._descriptor, fcntl.LOCK_UN)
-            self.drop()
+        # Taken first: a leader that resigns and a program that closes may both be here.
+        descriptor, self._descriptor = self._descriptor, None
+        if descriptor is not None:
+            os.ftruncate(descriptor, 0)
+            fcntl.flock(descriptor, fcntl.LOCK_UN)
+            os.close(descriptor)
 
     def drop(self) -> None:
         """Close this process's descriptor. In a forked child that leaves the parent its lock."""
-        if self._descriptor is not None:
-            os.close(self._descriptor)
-            self._descriptor = None
+        descriptor, self._descriptor = self._descriptor, None
+        if descriptor is not None:
+            os.close(descriptor)
 
     def holder(self) -> Leader | None:
         """Read who holds the lock, in this process or another."""
