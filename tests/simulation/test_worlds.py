@@ -1,4 +1,4 @@
-"""A few hundred worlds; `make simulate SEEDS=5000` lives through more."""
+"""A hundred worlds; `make simulate SEEDS=5000` lives through more."""
 
 import os
 from typing import get_args
@@ -9,7 +9,7 @@ from simulation.__main__ import replay_command
 from simulation.disks import Kind
 from simulation.world import simulate
 
-WORLDS = int(os.environ.get("FAIRLANE_WORLDS", "200"))
+WORLDS = int(os.environ.get("FAIRLANE_WORLDS", "100"))
 _AT_ONCE = 10
 
 
