@@ -12,6 +12,9 @@ ARGS ?=
 SEEDS ?= 500
 EXAMPLES ?= 500
 
+# Some machines forbid it, and then every process that a test starts compiles all of Fairlane anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 STAMP := $(VENV)/.installed

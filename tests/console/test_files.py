@@ -15,6 +15,7 @@ from tests.console.test_axe import violations
 from tests.support.browser import visiting, without_complaints
 from tests.support.console_program import program
 from tests.support.console_site import Site
+from tests.support.eventually import eventually
 from tests.support.followers import served
 from tests.support.puppets import Puppets
 
@@ -235,10 +236,16 @@ async def test_who_could_mean_several_tasks_is_asked_which(page: Page, site: Sit
 
 @pytest.mark.parametrize("site", ["none"], indirect=True)
 async def test_where_no_task_takes_a_file_alone_that_is_said(page: Page, site: Site) -> None:
-    async with page.expect_response("**/api/tasks"):
-        await page.reload()
+    [path] = written(site.folder / "mine", "a")
+    said = page.get_by_text("No task takes a file and nothing else")
+
+    async def listens() -> bool:  # nothing else on the page tells
+        await drag(page, path, drop=False)
+        return await said.is_visible()
+
+    await eventually(listens, what="the page under the file to say what it thinks of it")
     await expect(page.get_by_role("button", name="Add files")).to_have_count(0)
-    await drag(page, *written(site.folder / "mine", "a"))
+    await drag(page, path)
     await expect(page.get_by_role("alert")).to_contain_text("No task takes a file and nothing else")
 
 
