@@ -1,5 +1,6 @@
 """Two who want one path: what the policy says at submission, and again at the start."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from fairlane import BadSetting, Context, Fairlane, JobSkipped, Retry, Retryable, Task
 from fairlane.testing import running
 from tests.support.apps import Doors, reaches
+from tests.support.eventually import eventually
 
 
 def writing(app: Fairlane, policy: str, doors: Doors | None = None) -> Task[..., list[str]]:
@@ -291,3 +293,53 @@ async def test_each_attempt_writes_under_a_name_of_its_own(app: Fairlane, tmp_pa
 
     assert len(set(written)) == 2
     assert [path.name for path in tmp_path.glob("*clip*")] == ["clip.mp4"]
+
+
+async def test_what_is_published_at_the_end_of_a_job_is_one_commit_with_it(
+    app: Fairlane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or whatever waits for the job would wait for two, one after the other."""
+    monkeypatch.setattr("fairlane.engine.worker.SOON_SECONDS", 60.0)
+    before: list[int] = []
+
+    @app.task
+    async def write(ctx: Context) -> None:
+        async with ctx.output(tmp_path / "clip.mp4") as temporary:
+            temporary.write_text("whole")
+            before.append(app._engine.leader.commits)
+
+    async with running(app):
+        job = await write.submit()
+        await job.wait()
+
+        assert before == [app._engine.leader.commits - 1]
+        assert [artifact.path for artifact in (await job.show()).artifacts] == [
+            str(tmp_path / "clip.mp4")
+        ]
+
+
+async def test_what_is_published_long_before_the_end_is_known_soon(
+    app: Fairlane, tmp_path: Path
+) -> None:
+    """Who is killed after it must not make the same under another name."""
+    published = asyncio.Event()
+
+    @app.task
+    async def write(ctx: Context) -> None:
+        async with ctx.output(tmp_path / "clip.mp4") as temporary:
+            temporary.write_text("whole")
+        published.set()
+        await asyncio.Event().wait()
+
+    async with running(app):
+        job = await write.submit()
+        await published.wait()
+
+        def unsettled() -> int:
+            return len(app._engine.worker.unacknowledged())
+
+        await eventually(lambda: unsettled() == 0, what="the leader to know of the file")
+        await job.cancel(outputs="delete")
+        await app.wait_for(job.id)
+
+    assert list(tmp_path.glob("*clip*")) == []

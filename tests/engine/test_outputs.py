@@ -13,7 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlane.engine import disk, outputs
-from fairlane.engine.outputs import OutputRecord, OutputRegistry, Policy, publish, temporary_name
+from fairlane.engine.outputs import (
+    OutputRecord,
+    OutputRegistry,
+    Policy,
+    publish,
+    resolve,
+    temporary_name,
+)
 from fairlane.errors import OutputBusy, Permanent
 
 JOB = "01920000-0000-7000-8000-000000000001"
@@ -212,7 +219,7 @@ def test_a_path_belongs_to_one_job_however_it_is_spelt(tmp_path: Path) -> None:
     for spelling in ("link/clip.mp4", "real/../real/clip.mp4", "link/../link/clip.mp4"):
         with pytest.raises(OutputBusy, match=JOB):
             registry.take(OTHER_JOB, [tmp_path / spelling])
-        assert registry.holder(tmp_path / spelling) == JOB
+        assert registry.holder(resolve(tmp_path / spelling)) == JOB
     assert registry.take(JOB, taken) == taken
     assert registry.take(OTHER_JOB, [tmp_path / "real" / "CLIP.mp4"])
 

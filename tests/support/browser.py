@@ -10,7 +10,14 @@ from contextlib import asynccontextmanager, contextmanager
 from typing import Any, Final
 
 import pytest
-from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Page, async_playwright
+from playwright.async_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Page,
+    async_playwright,
+    expect,
+)
 
 NAMES: Final = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
 TIMEOUT_MILLISECONDS: Final = 15_000  # ends a broken test, as that of `eventually` does
@@ -22,6 +29,8 @@ _ARGUMENTS: Final = [
     "--disable-gpu",
     "--font-render-hinting=none",
 ]
+
+expect.set_options(timeout=TIMEOUT_MILLISECONDS)  # it does not go by the page's
 
 
 def find_chromium() -> str | None:

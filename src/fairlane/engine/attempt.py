@@ -92,7 +92,7 @@ class Attempt:
                 self.span.end(outcome.result, outcome.failure)
             if self.delete_outputs and outcome.result == "cancelled":
                 await in_thread(publishing.remove_finished, self.kept)
-            if self.kept:
+            if publishing.may_have_left(self.kept):
                 await in_thread(publishing.clean_up, self.kept)
         except Exception:
             log.exception("job %s could not be tidied up after", self.start.job)
@@ -333,7 +333,7 @@ class Attempt:
         start = self.start
         token = self.worker.new_token()
         keep = Keep(start.job, start.worker, start.fence, token, name, body)
-        self.worker.tell_surely(token, keep)
+        self.worker.tell_soon(self, token, keep)
 
 
 def token_of(start: Start) -> str:

@@ -59,6 +59,12 @@ class Inbox:
             except RuntimeError:
                 pass  # the leader's loop has closed; the next one will look
 
+    def poke_here(self) -> None:
+        """Do the same on the leader's own loop, which need not be woken for it."""
+        woken, self._woken = self._woken, None
+        if woken is not None:
+            _wake(woken)
+
     def take(self, most: int) -> list[Input]:
         """Take what came first, as much as is decided together; a job that is submitted counts."""
         items, taken, weight = self._items, [], 0

@@ -91,7 +91,7 @@ class Leader:
         self._scheduler = Scheduler()
         self._schedules = Schedules()
         self._fresh = Fresh()
-        self._flight = Flight(landed=inbox.poke)
+        self._flight = Flight(landed=inbox.poke_here)
         self._arrived: list[InboxRow] = []  # from others, to be decided next
         self._taken: set[int] = set()  # rows that are being decided and still lie in the table
         self._records: Mapping[tuple[str, str], str] = {}

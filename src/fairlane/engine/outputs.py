@@ -196,8 +196,8 @@ class OutputRegistry:
             self._holders[path] = job_id
             self._paths.setdefault(job_id, []).append(path)
 
-    def holder(self, path: str | os.PathLike[str]) -> str | None:
-        real = resolve(path)
+    def holder(self, real: Path) -> str | None:
+        """Name the job that writes a path, which has been resolved."""
         with self._lock:
             return self._holders.get(real)
 

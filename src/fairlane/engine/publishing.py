@@ -56,6 +56,11 @@ def published_paths(kept: Mapping[str, str]) -> set[Path]:
     return {Path(r.published) for r in records(kept) if r.published is not None}
 
 
+def may_have_left(kept: Mapping[str, str]) -> bool:
+    """Tell whether there may be something half written."""
+    return any(r.published is None for r in records(kept))
+
+
 def clean_up(kept: Mapping[str, str]) -> list[Path]:
     """Remove what an attempt left half written; nothing else has such a name, on any host."""
     return remove_leftovers(r for r in records(kept) if r.published is None)

@@ -36,6 +36,7 @@ log = logging.getLogger("fairlane.worker")
 
 REPORT_SECONDS: Final = 0.25
 RECHECK_SECONDS: Final = 1.0
+SOON_SECONDS: Final = 0.01  # what is said just before the end of an attempt is one commit with it
 _MOST_LINES: Final = 1_000  # of one job between two reports; more is noise
 
 
@@ -68,6 +69,7 @@ class Worker:
         self._answers: dict[str, asyncio.Future[None]] = {}
         self._dirty: dict[Attempt, tuple[Callable[[], ReportBody], str | None]] = {}
         self._lines: dict[Attempt, list[tuple[float, str, str]]] = {}
+        self._soon: dict[Attempt, list[FromWorker]] = {}
         self._watched: dict[JobId, tuple[Attempt, Obstacle]] = {}
         self._tokens = 0
         self.hurried = asyncio.Event()  # whoever closes it does not want to wait any longer
@@ -169,6 +171,16 @@ class Worker:
         self._unsettled[token] = said
         self._put(said)
 
+    def tell_soon(self, attempt: Attempt, token: str, said: FromWorker) -> None:
+        """Tell it as surely, but leave the attempt a moment to end: that is one commit then."""
+        self._unsettled[token] = said
+        self._soon.setdefault(attempt, []).append(said)
+        asyncio.get_running_loop().call_later(SOON_SECONDS, self._tell_said, attempt)
+
+    def _tell_said(self, attempt: Attempt) -> None:
+        for said in self._soon.pop(attempt, ()):
+            self._put(said)
+
     def new_token(self) -> str:
         self._tokens += 1
         return f"{self.id}/{self._tokens}"
@@ -219,6 +231,7 @@ class Worker:
         return REPORT_SECONDS
 
     def _flush(self, attempt: Attempt) -> None:
+        self._tell_said(attempt)
         start = attempt.start
         lines = self._lines.pop(attempt, None)
         if lines:

@@ -1,13 +1,14 @@
 """How much room a job will need, before it starts."""
 
 import os
+import stat
 import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from fairlane_compressor.order import Order
-from fairlane_compressor.targets import can_never_be, folder_of
+from fairlane_compressor.targets import can_never_be
 
 MARGIN_BYTES: Final = (
     256 * 1024
@@ -29,7 +30,7 @@ class Estimates:
     def needed(self, values: Mapping[str, Any]) -> int:
         order = Order.of(values)
         try:
-            if can_never_be(Path(folder_of(values))):
+            if can_never_be(order.place):
                 return 0  # to wait for room would be to wait for ever
             size = self.source_bytes(order.path)
         except OSError:
@@ -38,8 +39,9 @@ class Estimates:
         return max(wanted + MARGIN_BYTES, self._learnt.get(order, 0))
 
     def source_bytes(self, source: Path) -> int:
-        if not source.is_dir():
-            return source.stat().st_size
+        status = source.stat()
+        if not stat.S_ISDIR(status.st_mode):
+            return status.st_size
         now = time.monotonic()
         walked_at, size = self._walked.get(source, (-_REMEMBERED_SECONDS, 0))
         if now - walked_at >= _REMEMBERED_SECONDS:  # it is asked for once a second while blocked

@@ -4,6 +4,7 @@ Only the first bytes are looked at here. Whatever understands a whole file runs 
 own, because a file may have been made to harm whoever reads it.
 """
 
+import stat
 from enum import StrEnum
 from pathlib import Path
 from typing import Final
@@ -31,10 +32,10 @@ class Kind(StrEnum):
 
 def kind_of(path: Path) -> Kind:
     """Say what it is; an OSError tells why it cannot be read."""
-    if path.is_dir():
+    mode = path.stat().st_mode
+    if stat.S_ISDIR(mode):
         return Kind.FOLDER
-    path.stat()  # says what is missing, where `is_file` would only say no
-    if not path.is_file():  # to open a pipe or a device could take for ever
+    if not stat.S_ISREG(mode):  # to open a pipe or a device could take for ever
         return Kind.FILE
     with path.open("rb") as file:
         return _by_content(file.read(_LOOKED_AT), path.suffix.lower()) or by_name(path)

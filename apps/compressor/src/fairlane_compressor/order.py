@@ -3,6 +3,7 @@
 import hashlib
 import os
 from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self
 
@@ -29,7 +30,7 @@ Sound = Literal["encode", "keep", "remove"]
 OnExists = Literal["rename", "overwrite", "skip", "wait"]
 
 
-class Order(Struct, frozen=True, kw_only=True):
+class Order(Struct, frozen=True, kw_only=True, dict=True):  # what is derived is kept
     """The parameters of the task, in one piece."""
 
     source: str
@@ -46,9 +47,14 @@ class Order(Struct, frozen=True, kw_only=True):
     def of(cls, values: Mapping[str, Any]) -> Self:
         return cls(**{name: values[name] for name in cls.__struct_fields__ if name in values})
 
-    @property
+    @cached_property
     def path(self) -> Path:
         return Path(absolute(self.source))
+
+    @cached_property
+    def place(self) -> Path:
+        """The folder for the result."""
+        return self.path.parent if self.folder is None else Path(absolute(self.folder))
 
     @property
     def amounts(self) -> Preset:

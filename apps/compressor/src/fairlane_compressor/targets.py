@@ -8,7 +8,7 @@ from typing import Any, Final
 from fairlane import Permanent
 from fairlane_compressor.formats import Format, chosen
 from fairlane_compressor.kinds import Kind, by_name, kind_of
-from fairlane_compressor.order import Order, absolute
+from fairlane_compressor.order import Order
 
 _NAME_BYTES: Final = 240  # of the 255 that file systems take; a number may have to follow
 
@@ -16,7 +16,7 @@ _NAME_BYTES: Final = 240  # of the 255 that file systems take; a number may have
 def target_of(order: Order, kind: Kind) -> Path:
     """Return where the result goes: beside the source, or under its own name in the folder."""
     source, format = order.path, chosen(order.format, kind, order.path.suffix)
-    folder = _folder(order) or source.parent
+    folder = order.place
     if format.kind is Kind.FILE:
         target = folder / _packed(source, format, kind)
     else:
@@ -46,8 +46,7 @@ def template(values: Mapping[str, Any]) -> str | None:
 
 
 def folder_of(values: Mapping[str, Any]) -> str:
-    order = Order.of(values)
-    return str(_folder(order) or order.path.parent)
+    return str(Order.of(values).place)
 
 
 def can_never_be(folder: Path) -> bool:
@@ -56,13 +55,6 @@ def can_never_be(folder: Path) -> bool:
     while not here.exists() and here != here.parent:
         here = here.parent
     return not here.is_dir() or os.statvfs(here).f_blocks == 0  # such as /proc
-
-
-def _folder(order: Order) -> Path | None:
-    if order.folder is None:
-        return None
-    folder = Path(absolute(order.folder))
-    return None if folder == order.path.parent else folder
 
 
 def _packed(source: Path, format: Format, kind: Kind) -> str:

@@ -3,11 +3,11 @@
 import asyncio
 import os
 import time
-from collections.abc import Awaitable
+from collections.abc import AsyncIterator, Awaitable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-import msgspec
 from msgspec import Struct
 
 from fairlane import Context, Permanent
@@ -18,7 +18,7 @@ from fairlane_compressor.kinds import Kind, kind_of
 from fairlane_compressor.made import Made
 from fairlane_compressor.order import Order
 from fairlane_compressor.picture import Painter
-from fairlane_compressor.targets import can_never_be, folder_of, target_of
+from fairlane_compressor.targets import can_never_be, target_of
 
 T = TypeVar("T")
 
@@ -49,11 +49,6 @@ class Press:
 
     async def _compress(self, ctx: Context, order: Order) -> dict[str, Any]:
         began = time.monotonic()
-        folder = Path(folder_of(msgspec.structs.asdict(order)))
-        if can_never_be(folder):
-            raise Permanent(
-                f"{folder} is no folder and cannot be made one; choose another", code="bad_folder"
-            )
         kind = kind_of(order.path)
         before = (
             await asyncio.to_thread(self._size_of, order.path, kind)  # of perhaps a million files
@@ -99,7 +94,7 @@ class Press:
                 # It is encoded while its place is being prepared: pictures are short work.
                 async with (
                     self.painter.painting(order, format) as painting,
-                    ctx.output(target, kind=str(kind)) as part,
+                    _output(ctx, target, kind) as part,
                 ):
                     below = before if order.format == "auto" else None
                     writing = painting.written(part, below=below)
@@ -108,7 +103,7 @@ class Press:
                         raise NotSmaller
                     made, file = written, part.stat()
             else:
-                async with ctx.output(target, kind=str(kind)) as part:
+                async with _output(ctx, target, kind) as part:
                     part.touch()  # where nothing can be written, the system says so best
                     encoding = (
                         video.encode(ctx, order, format, part)
@@ -123,7 +118,7 @@ class Press:
             file = None
             if target.parent != order.path.parent and target.suffix == order.path.suffix:
                 # Whoever has everything put into another folder expects everything there.
-                async with ctx.output(target, kind=str(kind)) as part:
+                async with _output(ctx, target, kind) as part:
                     await copying.copy(ctx, order.path, part, size=before)
                     file = part.stat()
             return Written(made, "original", file)
@@ -136,6 +131,18 @@ class Press:
         except troubles.DiskFull:
             self.estimates.learn(order, part)
             raise
+
+
+@asynccontextmanager
+async def _output(ctx: Context, target: Path, kind: Kind) -> AsyncIterator[Path]:
+    """Give a place to write to, where there can be one."""
+    if can_never_be(target.parent):
+        raise Permanent(
+            f"{target.parent} is no folder and cannot be made one; choose another",
+            code="bad_folder",
+        )
+    async with ctx.output(target, kind=str(kind)) as part:
+        yield part
 
 
 def _published(

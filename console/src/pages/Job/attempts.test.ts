@@ -36,6 +36,8 @@ it("a log keeps its newest lines and takes none twice", () => {
   const line = (n: number) => ({ at: new Date(n).toISOString(), level: "info", message: `line ${n}` });
   const begun = begin([line(1), line(2)], [line(2), line(3)]);
   expect(begun.items.map((one) => one.message)).toEqual(["line 1", "line 2", "line 3"]);
+  const later = append(begun, [line(2), line(4)]); // an event may come after the answer
+  expect(later.items.map((one) => one.message)).toEqual(["line 1", "line 2", "line 3", "line 4"]);
   const long = append(NO_LINES, Array.from({ length: MOST_LINES + 5 }, (_, n) => line(n)));
   expect(long.items).toHaveLength(MOST_LINES);
   expect(long.items[0]?.number).toBe(5);

@@ -12,21 +12,28 @@ export interface Line extends LogLine {
 export interface Lines {
   readonly items: readonly Line[];
   readonly next: number;
+  /** What was read: an event may still come for the last of them. */
+  readonly read: ReadonlySet<string>;
 }
 
-export const NO_LINES: Lines = { items: [], next: 0 };
+export const NO_LINES: Lines = { items: [], next: 0, read: new Set() };
 
-export function append(lines: Lines, added: readonly LogLine[]): Lines {
-  if (added.length === 0) return lines;
+/** Add what was heard and was not read before. */
+export function append(lines: Lines, heard: readonly LogLine[]): Lines {
+  const added = heard.filter((line) => !lines.read.has(identity(line)));
+  return added.length === 0 ? lines : { ...lines, ...numbered(lines, added) };
+}
+
+/** Begin with what was read, and add what was heard meanwhile. */
+export function begin(read: readonly LogLine[], heard: readonly LogLine[]): Lines {
+  const lines = { ...numbered(NO_LINES, read), read: new Set(read.slice(-200).map(identity)) };
+  return append(lines, heard);
+}
+
+function numbered(lines: Lines, added: readonly LogLine[]): Omit<Lines, "read"> {
   let next = lines.next;
   const items = [...lines.items, ...added.map((line) => ({ ...line, number: next++ }))];
   return { items: items.slice(-MOST_LINES), next };
-}
-
-/** Begin with what was read, and add what was heard meanwhile and is not among it. */
-export function begin(read: readonly LogLine[], heard: readonly LogLine[]): Lines {
-  const known = new Set(read.slice(-200).map(identity));
-  return append(append(NO_LINES, read), heard.filter((line) => !known.has(identity(line))));
 }
 
 // The same instant is written with more or fewer digits by different answers.
