@@ -1,13 +1,15 @@
 """What every test may rely on, whatever is set on the machine that runs it."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.support.postgres import Databases, databases
+from tests.support.postgres import Databases, databases, elsewhere, running_postgres
+from tests.support.stores import PostgresPlace
 
 # A shared runner stalls now and then, so no example is failed for being slow, and the same
 # examples are tried each time: a red run is a change, not luck.
@@ -35,8 +37,43 @@ def postgres() -> Iterator[Databases]:
 
 @pytest.fixture
 def postgres_dsn(postgres: Databases) -> str:
-    """The address of an empty database."""
+    """The address of a database that has just been made, which takes a while."""
     return postgres.new_database()
+
+
+@pytest.fixture(scope="session")
+def postgres_places(
+    request: pytest.FixtureRequest,
+) -> Iterator[Callable[[str], PostgresPlace]]:
+    """One database on each version, for all the tests of a process in turn: emptied each time."""
+    places: dict[str, PostgresPlace] = {}
+    with ExitStack() as servers:
+
+        def on_version(name: str) -> PostgresPlace:
+            if name not in places:
+                _, _, major = name.partition("-")
+                server: Databases = (
+                    servers.enter_context(running_postgres(int(major)))
+                    if major
+                    else request.getfixturevalue("postgres")
+                )
+                places[name] = PostgresPlace(server.new_database())
+                elsewhere(_migrated(places[name]))
+            places[name].empty()
+            return places[name]
+
+        yield on_version
+
+
+async def _migrated(place: PostgresPlace) -> None:
+    store = place.handle()
+    await store.open()
+    await store.close()
+
+
+@pytest.fixture
+def postgres_place(postgres_places: Callable[[str], PostgresPlace]) -> PostgresPlace:
+    return postgres_places("postgres")
 
 
 @pytest.fixture

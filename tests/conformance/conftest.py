@@ -1,14 +1,13 @@
 """Every store passes the same tests: each runs for memory, for SQLite and for PostgreSQL."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 import pytest
 
 from fairlane.store.protocol import Store
 from fairlane.store.shared import SharedStore
-from tests.support.postgres import Databases, available, elsewhere, given_dsn, running_postgres
+from tests.support.postgres import available, given_dsn
 from tests.support.stores import MemoryPlace, Place, PostgresPlace, SharedMemoryPlace, SQLitePlace
 
 OpenStore = Callable[..., Awaitable[Store]]
@@ -26,41 +25,6 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
             return SQLitePlace(tmp_path / "work.db")
         case _:
             return request.getfixturevalue("postgres_places")(request.param)  # type: ignore[no-any-return]
-
-
-@pytest.fixture(scope="session")
-def postgres_places(
-    request: pytest.FixtureRequest,
-) -> Iterator[Callable[[str], PostgresPlace]]:
-    """One database on each version, for all the tests of a process in turn."""
-    places: dict[str, PostgresPlace] = {}
-    with ExitStack() as servers:
-
-        def on_version(name: str) -> PostgresPlace:
-            if name not in places:
-                _, _, major = name.partition("-")
-                server: Databases = (
-                    servers.enter_context(running_postgres(int(major)))
-                    if major
-                    else request.getfixturevalue("postgres")
-                )
-                places[name] = PostgresPlace(server.new_database())
-                elsewhere(_migrated(places[name]))
-            places[name].empty()
-            return places[name]
-
-        yield on_version
-
-
-async def _migrated(place: PostgresPlace) -> None:
-    store = place.handle()
-    await store.open()
-    await store.close()
-
-
-@pytest.fixture
-def postgres_place(postgres_places: Callable[[str], PostgresPlace]) -> PostgresPlace:
-    return postgres_places("postgres")
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Every test of the engine runs twice: on a database in memory and on one on disk."""
+"""Every test of the engine runs on a database in memory, on one on disk and on a server."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
         case "sqlite":
             return f"sqlite:///{tmp_path}/work.db"
         case _:
-            return str(request.getfixturevalue("postgres_dsn"))
+            return request.getfixturevalue("postgres_place").dsn  # type: ignore[no-any-return]
 
 
 @pytest.fixture
