@@ -172,8 +172,6 @@ class Run:
         for program in list(self.programs):
             await self.kill(program)
         program = await self.start(load=False)
-        for queue in ("lanes", "turns", "desk"):
-            await self.command("resume", queue, "pause", 0)
         try:
             async with asyncio.timeout(DRAIN_SECONDS):
                 await self._drained(program)
@@ -190,6 +188,9 @@ class Run:
         """Drain until nothing is live: jobs that are due later are not waited for by one drain."""
         await program.ask("pause_schedule", "tick")
         while True:
+            for queue in ("lanes", "turns", "desk"):
+                # Again and again: a pause that nobody acknowledged may still be carried out.
+                await self.command("resume", queue, "pause", 0)
             await program.ask("drain", "")
             if not self._states()[1]:
                 return

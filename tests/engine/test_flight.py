@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from fairlane.core.decisions import Changes, Decisions, Stop
+from fairlane.core.decisions import Changes, Decisions, Start, Stop
 from fairlane.core.inputs import (
     Failure,
     Input,
@@ -68,6 +68,7 @@ class Hall:
     def __init__(self) -> None:
         self.answers: dict[str, Any] = {}
         self.started: list[str] = []
+        self.ahead: list[str] = []
         self.loads = 0
         self.leading = False
 
@@ -91,6 +92,12 @@ class Hall:
         self, payloads: Mapping[JobId, Payload], *, finished: bool
     ) -> list[tuple[str, dict[str, str]]]:
         return []
+
+    def checks(self, task: str) -> bool:
+        return True
+
+    def look_ahead(self, starts: list[tuple[Start, Payload]]) -> None:
+        self.ahead += [start.job for start, _ in starts]
 
     def perform(
         self, decisions: Decisions, payloads: Mapping[JobId, Payload], written: Written
@@ -173,6 +180,21 @@ async def test_the_next_batch_is_decided_while_a_commit_is_on_its_way() -> None:
         reign.let_one()
         await until(lambda: "b" in reign.hall.answers)
         assert reign.hall.started == ["a"]
+
+
+async def test_what_is_about_to_start_is_looked_at_while_that_is_being_written() -> None:
+    async with reigning() as reign:
+        for name in "ab":
+            await reign.submit(name)
+            reign.let_one()
+            await until(lambda name=name: name in reign.hall.answers)  # type: ignore[misc]
+        assert reign.hall.started == ["a"]  # the worker has one slot
+        assert reign.hall.ahead == []
+        reign.inbox.put(Outcome(JobId("a"), WORKER, 1, "completed"))
+        await until(lambda: reign.hall.ahead == ["b"])
+        assert reign.hall.started == ["a"]
+        reign.let_one()
+        await until(lambda: reign.hall.started == ["a", "b"])
 
 
 async def test_what_was_decided_on_top_of_a_commit_that_failed_is_void() -> None:

@@ -1,15 +1,17 @@
 """What must hold before a job may start; until it does, the job is blocked and says why."""
 
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from fairlane import Fairlane, JobFailed, free_space
+from fairlane import Context, Fairlane, JobFailed, free_space
 from fairlane.engine.disk import free_bytes
 from fairlane.testing import running
 from tests.support.apps import Doors, reaches, states
+from tests.support.eventually import eventually
 
 
 async def test_a_job_without_room_is_blocked_with_the_reason_and_comes_back_by_itself(
@@ -98,3 +100,35 @@ async def test_a_precondition_that_raises_fails_its_job(app: Fairlane) -> None:
     async with running(app):
         with pytest.raises(JobFailed, match="size"):
             await (await work.submit()).wait()
+
+
+async def test_who_is_cancelled_while_it_is_looked_at_leaves_its_name_to_the_next(
+    app: Fairlane, tmp_path: Path, doors: Doors
+) -> None:
+    asked, answer = threading.Event(), threading.Event()
+
+    def looks_long(values: Mapping[str, Any]) -> str | None:
+        if values["name"] == "second":
+            asked.set()
+            answer.wait(20)
+        return None
+
+    app.queue("line", max_concurrent=1)
+
+    @app.task(queue="line", preconditions=[looks_long], outputs=[str(tmp_path / "clip.mp4")])
+    async def work(ctx: Context, name: str) -> str:
+        await doors.wait(name)
+        return ctx.outputs[0].name
+
+    async with running(app):
+        first = await work.submit("first")
+        await doors.reached("first")
+        second = await work.submit("second")
+        doors.open("first", "third")
+        await first.wait()
+        await eventually(asked.is_set, what="the look at the second")
+        await second.cancel()
+        answer.set()
+        assert (await app.wait_for(second.id)).state == "cancelled"
+        third = await work.submit("third")
+        assert await third.wait() == "clip.mp4"

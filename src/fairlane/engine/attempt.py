@@ -14,6 +14,7 @@ import logging
 from collections.abc import Callable, Mapping
 from contextvars import copy_context
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -41,6 +42,9 @@ _decode_report = msgspec.json.Decoder(ReportBody)
 _NO_REPORT = ReportBody()
 
 
+Checking = asyncio.Task[list[Path] | Obstacle]
+
+
 class Attempt:
     """A running job; it is the `Link` of its own context."""
 
@@ -52,6 +56,7 @@ class Attempt:
         self.payload = payload
         self.definition = definition
         self.kept = dict(payload.kept)
+        self.checking: Checking | None = None  # if that has begun already
         self.stop_reason: str | None = None  # "cancel", "return", "timeout", "stall"
         self.delete_outputs = False
         self._time = asyncio.get_running_loop().time
@@ -96,6 +101,8 @@ class Attempt:
                 await in_thread(publishing.clean_up, self.kept)
         except Exception:
             log.exception("job %s could not be tidied up after", self.start.job)
+        if self.checking is not None:
+            await asyncio.wait([self.checking])  # or it would take names that nobody gives back
         self.worker.outputs.release(self.start.job)
         self.worker.finished(self, outcome)
 
@@ -129,9 +136,7 @@ class Attempt:
         values = definition.parameters.decode(self.payload.params)
         declared = []
         if definition.has_checks:
-            found = await check(
-                self.start.job, self.payload, definition, values, self.worker.outputs
-            )
+            found = await (self.checking or self._check(values))
             if isinstance(found, Obstacle):
                 return self._obstructed(found)
             declared = found
@@ -139,6 +144,10 @@ class Attempt:
         if definition.isolation == "process":
             return await self._settle(self.worker.run_child(self, [str(path) for path in declared]))
         return await self._settle(self._call(values, declared))
+
+    async def _check(self, values: Mapping[str, Any]) -> list[Path] | Obstacle:
+        outputs = self.worker.outputs
+        return await check(self.start.job, self.payload, self.definition, values, outputs)
 
     async def _settle(self, running: Any) -> Outcome:
         try:

@@ -14,7 +14,7 @@ from typing import Any, Final, cast
 
 import msgspec
 
-from fairlane.core.decisions import Decisions, Stop, last_start
+from fairlane.core.decisions import Decisions, Start, Stop, last_start
 from fairlane.core.inputs import (
     Ask,
     Command,
@@ -331,6 +331,13 @@ class Engine:
             return []
         found = (elsewhere(payload.kept, finished=finished) for payload in payloads.values())
         return [item for by_host in found for item in by_host.items()]
+
+    def checks(self, task: str) -> bool:
+        definition = self._definitions.get(task)
+        return definition is not None and definition.has_checks
+
+    def look_ahead(self, starts: list[tuple[Start, Payload]]) -> None:
+        self._loop.call_soon_threadsafe(self.worker.look_ahead, starts)
 
     def found(self, tasks: set[str]) -> None:
         unknown = sorted(tasks - set(self._definitions)) if self.works else []

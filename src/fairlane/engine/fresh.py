@@ -30,7 +30,12 @@ class Fresh:
         for job in ended:
             self._payloads.pop(job, None)
 
-    def take(self, start: Start) -> Payload | None:
+    def look(self, start: Start) -> Payload | None:
         """Return a job's payload if it is all there is: a first start that begins afresh."""
-        payload = self._payloads.pop(start.job, None)
-        return payload if start.first and start.kind == "start" else None
+        return self._payloads.get(start.job) if start.first and start.kind == "start" else None
+
+    def take(self, start: Start) -> Payload | None:
+        """Do the same for the last time."""
+        payload = self.look(start)
+        self._payloads.pop(start.job, None)
+        return payload

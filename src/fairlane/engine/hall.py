@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Protocol
 
-from fairlane.core.decisions import Decisions, Stop
+from fairlane.core.decisions import Decisions, Start, Stop
 from fairlane.core.inputs import Input
 from fairlane.core.job import JobId
 from fairlane.engine.company import Written
@@ -38,6 +38,13 @@ class Hall(Protocol):
     ) -> list[tuple[str, dict[str, str]]]:
         """Return what of it lies on other hosts, each with its host."""
         ...
+
+    def checks(self, task: str) -> bool:
+        """Tell whether its jobs have to be looked at before they begin."""
+        ...
+
+    def look_ahead(self, starts: list[tuple[Start, Payload]]) -> None:
+        """Look at jobs that our worker is going to be given as soon as that is written."""
 
     def perform(
         self, decisions: Decisions, payloads: Mapping[JobId, Payload], written: Written

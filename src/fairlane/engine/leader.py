@@ -391,6 +391,7 @@ class Leader:
             await self._flight.land()
             made = await self._store.payloads(decisions.discards)  # the commit forgets it
             self._removals.add(self._hall.elsewhere(made, finished=True))
+        self._look_ahead(decisions.starts)
         self._removals.hand_out(decisions, self._scheduler.board.workers.all.values())
         written = self._company.write(decisions, self._scheduler.board.workers.all)
         writing = self._store.commit(changes, now) if changes else None
@@ -422,6 +423,17 @@ class Leader:
             self._hall.discard(made)
         self._hand_over(inputs, starts)
         self._hall.perform(decisions, payloads, written)
+
+    def _look_ahead(self, starts: Sequence[Start]) -> None:
+        """Have checked what is about to start, while the disk is busy with this commit.
+
+        If the commit fails, nothing has been done: a check only looks.
+        """
+        if self._company.is_alone:
+            soon = [start for start in starts if self._hall.checks(start.task)]
+            known = [(start, fresh) for start in soon if (fresh := self._fresh.look(start))]
+            if known:
+                self._hall.look_ahead(known)
 
     def _hand_over(self, inputs: Sequence[Input], starts: Sequence[Start]) -> None:
         """Remember what our worker has been given and not yet given back."""

@@ -9,6 +9,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any, Final
 
 import msgspec
@@ -16,7 +17,7 @@ import msgspec
 from fairlane.core.decisions import Orders, Start, Stop
 from fairlane.core.inputs import FromWorker, Input, Log, Outcome, Report, Unblocked
 from fairlane.core.job import JobId, WorkerId
-from fairlane.engine.attempt import Attempt, token_of
+from fairlane.engine.attempt import Attempt, Checking, token_of
 from fairlane.engine.checks import Obstacle, check
 from fairlane.engine.childwork import ChildWork
 from fairlane.engine.clock import Clock
@@ -70,6 +71,7 @@ class Worker:
         self._dirty: dict[Attempt, tuple[Callable[[], ReportBody], str | None]] = {}
         self._lines: dict[Attempt, list[tuple[float, str, str]]] = {}
         self._soon: dict[Attempt, list[FromWorker]] = {}
+        self._ahead: dict[JobId, tuple[int, Checking]] = {}
         self._watched: dict[JobId, tuple[Attempt, Obstacle]] = {}
         self._tokens = 0
         self.hurried = asyncio.Event()  # whoever closes it does not want to wait any longer
@@ -104,6 +106,18 @@ class Worker:
         for kept in orders.removals:
             beside(remove, kept)
 
+    def look_ahead(self, starts: list[tuple[Start, Payload]]) -> None:
+        """Check what is likely to be assigned, while that is being written."""
+        for start, payload in starts:
+            checking = asyncio.ensure_future(self._check(start, payload))
+            checking.add_done_callback(_heard)
+            self._ahead[start.job] = (start.fence, checking)
+
+    async def _check(self, start: Start, payload: Payload) -> list[Path] | Obstacle:
+        definition = self._definitions[start.task]
+        values = definition.parameters.decode(payload.params)
+        return await check(start.job, payload, definition, values, self.outputs)
+
     def accept(self, starts: list[Start], payloads: Mapping[JobId, Payload]) -> None:
         for start in starts:
             if start.job in self._attempts or token_of(start) in self._unsettled:
@@ -115,6 +129,8 @@ class Worker:
                 continue
             definition = self._definitions.get(start.task)
             attempt = Attempt(self, start, payloads[start.job], definition)  # type: ignore[arg-type]
+            fence, checking = self._ahead.pop(start.job, (None, None))
+            attempt.checking = checking if fence == start.fence else None
             self._watched.pop(start.job, None)
             if definition is None or not self.accepting:
                 self.finished(attempt, refusal(start))
@@ -153,6 +169,9 @@ class Worker:
         """Give back the output names of jobs that ended, also of those that never began."""
         for job in ended:
             self.outputs.release(job)
+            if job in self._ahead:
+                _, checking = self._ahead.pop(job)
+                checking.add_done_callback(lambda _, job=job: self.outputs.release(job))  # type: ignore[misc]
 
     def unsettled(self) -> list[Input]:
         """Everything a new leader has to hear again."""
@@ -313,12 +332,19 @@ class Worker:
             log.warning("waiting for jobs that do not stop: %s", names)
             grace = 5.0
         await self.flush_reports()
+        await asyncio.gather(*(c for _, c in self._ahead.values()), return_exceptions=True)
         await self._children.close()
         if self._threads is not None:
             self._threads.shutdown(wait=False, cancel_futures=True)
 
     def _longest_grace(self) -> float:
         return max((a.definition.grace_seconds for a in self._attempts.values()), default=0.0)
+
+
+def _heard(checking: "asyncio.Task[Any]") -> None:
+    """Whatever went wrong is told by the attempt, if there is one."""
+    if not checking.cancelled():
+        checking.exception()
 
 
 async def _within(waiting: Any, seconds: float) -> bool:
