@@ -57,13 +57,13 @@ class FaultyStore:
         return Writing(partial(self._write, self._real.commit(changes, at), self.judge(changes)))
 
     async def _write(self, writing: Writing, fault: Fault | None) -> None:
-        if fault is not None and fault.when == "before":
-            self.spoiled += 1
-            raise fault.error()
-        await writing
-        if fault is not None:
-            self.spoiled += 1
-            raise fault.error()
+        if fault is None:
+            await writing
+            return
+        self.spoiled += 1  # first: whoever sees what was made may ask for it at once
+        if fault.when == "after":
+            await writing
+        raise fault.error()
 
     def spoil_once(self, which: Callable[[Changes], object], fault: Fault) -> None:
         """Spoil the first commit for which `which` says something true."""
