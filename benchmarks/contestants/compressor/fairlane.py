@@ -25,8 +25,8 @@ from fairlane_compressor.program import build
 from tests.support.eventually import eventually
 
 SIZE = (1600, 1200)
-AT_ONCE = 10
-LOOPED = 5  # of each ten, which is enough to know what a loop takes
+AT_ONCE = 50
+LOOPED = 25  # of each fifty, which is enough to know what a loop takes
 MOTIFS = 20
 QUALITY = 80
 

@@ -391,7 +391,6 @@ class Leader:
             await self._flight.land()
             made = await self._store.payloads(decisions.discards)  # the commit forgets it
             self._removals.add(self._hall.elsewhere(made, finished=True))
-        self._look_ahead(decisions.starts)
         self._removals.hand_out(decisions, self._scheduler.board.workers.all.values())
         written = self._company.write(decisions, self._scheduler.board.workers.all)
         writing = self._store.commit(changes, now) if changes else None
@@ -410,6 +409,7 @@ class Leader:
         changes = decisions.changes
         if writing is not None:
             began_at = asyncio.get_running_loop().time()
+            self._look_ahead(decisions.starts)
             await writing
             self.commits += 1
             seconds = asyncio.get_running_loop().time() - began_at

@@ -133,6 +133,8 @@ class Worker:
             attempt.checking = checking if fence == start.fence else None
             self._watched.pop(start.job, None)
             if definition is None or not self.accepting:
+                if attempt.checking is not None:
+                    self._give_back(start.job, attempt.checking)
                 self.finished(attempt, refusal(start))
                 continue
             self._attempts[start.job] = attempt
@@ -170,8 +172,11 @@ class Worker:
         for job in ended:
             self.outputs.release(job)
             if job in self._ahead:
-                _, checking = self._ahead.pop(job)
-                checking.add_done_callback(lambda _, job=job: self.outputs.release(job))  # type: ignore[misc]
+                self._give_back(job, self._ahead.pop(job)[1])
+
+    def _give_back(self, job: JobId, checking: Checking) -> None:
+        """Give back the names that a look takes, when it has ended: nothing comes of it."""
+        checking.add_done_callback(lambda _: self.outputs.release(job))
 
     def unsettled(self) -> list[Input]:
         """Everything a new leader has to hear again."""
