@@ -12,6 +12,8 @@ The rules that are easy to get wrong:
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from contextlib import suppress
 from contextvars import copy_context
 from functools import partial
 from pathlib import Path
@@ -26,7 +28,7 @@ from fairlane.engine.checks import Obstacle, check
 from fairlane.engine.classify import classify
 from fairlane.engine.context import Body, Context, JobFacts, SyncContext
 from fairlane.engine.definition import Definition
-from fairlane.engine.threads import in_thread
+from fairlane.engine.threads import in_thread, to_its_end
 from fairlane.errors import TimedOut
 from fairlane.logs import Subject, speak_of
 from fairlane.masks import Mask, mask_of
@@ -42,7 +44,7 @@ _decode_report = msgspec.json.Decoder(ReportBody)
 _NO_REPORT = ReportBody()
 
 
-Checking = asyncio.Task[list[Path] | Obstacle]
+Checking = Future[list[Path] | Obstacle]
 
 
 class Attempt:
@@ -102,7 +104,8 @@ class Attempt:
         except Exception:
             log.exception("job %s could not be tidied up after", self.start.job)
         if self.checking is not None:
-            await asyncio.wait([self.checking])  # or it would take names that nobody gives back
+            with suppress(Exception):  # it would take names that nobody gives back
+                await self._looked(self.checking)
         self.worker.outputs.release(self.start.job)
         self.worker.finished(self, outcome)
 
@@ -136,7 +139,7 @@ class Attempt:
         values = definition.parameters.decode(self.payload.params)
         declared = []
         if definition.has_checks:
-            found = await (self.checking or self._check(values))
+            found = await self._checked(values)
             if isinstance(found, Obstacle):
                 return self._obstructed(found)
             declared = found
@@ -145,9 +148,16 @@ class Attempt:
             return await self._settle(self.worker.run_child(self, [str(path) for path in declared]))
         return await self._settle(self._call(values, declared))
 
-    async def _check(self, values: Mapping[str, Any]) -> list[Path] | Obstacle:
+    async def _checked(self, values: Mapping[str, Any]) -> list[Path] | Obstacle:
+        if self.checking is not None:
+            return await self._looked(self.checking)
         outputs = self.worker.outputs
         return await check(self.start.job, self.payload, self.definition, values, outputs)
+
+    async def _looked(self, checking: Checking) -> list[Path] | Obstacle:
+        if checking.done():  # as a rule, and then nobody has to be waited for
+            return checking.result()
+        return await to_its_end(asyncio.wrap_future(checking))
 
     async def _settle(self, running: Any) -> Outcome:
         try:

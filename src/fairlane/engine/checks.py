@@ -39,6 +39,14 @@ async def check(
     return await in_thread(_check, job, payload, definition, values, registry)
 
 
+def check_now(
+    job: str, payload: Payload, definition: Definition, registry: OutputRegistry
+) -> list[Path] | Obstacle:
+    """Do the same in this thread, for as long as disks and preconditions take."""
+    values = definition.parameters.decode(payload.params)
+    return _check(job, payload, definition, values, registry)
+
+
 def _check(
     job: str,
     payload: Payload,

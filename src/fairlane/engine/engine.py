@@ -337,7 +337,7 @@ class Engine:
         return definition is not None and definition.has_checks
 
     def look_ahead(self, starts: list[tuple[Start, Payload]]) -> None:
-        self._loop.call_soon_threadsafe(self.worker.look_ahead, starts)
+        self.worker.look_ahead(starts)
 
     def found(self, tasks: set[str]) -> None:
         unknown = sorted(tasks - set(self._definitions)) if self.works else []

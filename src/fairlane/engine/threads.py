@@ -8,7 +8,7 @@ known to nobody.
 import asyncio
 import os
 from collections.abc import Awaitable, Callable
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from typing import Final, TypeVar
 
 T = TypeVar("T")
@@ -30,9 +30,9 @@ async def in_thread(
     return await to_its_end(loop.run_in_executor(threads or _our_pool(), _call, function, *args))
 
 
-def beside(function: Callable[..., object], *args: object) -> None:
-    """Run a function in a thread of our own, for whose end nobody waits."""
-    _our_pool().submit(function, *args)
+def beside(function: Callable[..., T], *args: object) -> "Future[T]":
+    """Run a function in a thread of our own, for whose end nobody has to wait; from any thread."""
+    return _our_pool().submit(function, *args)
 
 
 def _our_pool() -> ThreadPoolExecutor:

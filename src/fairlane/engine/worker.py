@@ -9,7 +9,6 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any, Final
 
 import msgspec
@@ -18,7 +17,7 @@ from fairlane.core.decisions import Orders, Start, Stop
 from fairlane.core.inputs import FromWorker, Input, Log, Outcome, Report, Unblocked
 from fairlane.core.job import JobId, WorkerId
 from fairlane.engine.attempt import Attempt, Checking, token_of
-from fairlane.engine.checks import Obstacle, check
+from fairlane.engine.checks import Obstacle, check, check_now
 from fairlane.engine.childwork import ChildWork
 from fairlane.engine.clock import Clock
 from fairlane.engine.definition import Definition
@@ -107,16 +106,10 @@ class Worker:
             beside(remove, kept)
 
     def look_ahead(self, starts: list[tuple[Start, Payload]]) -> None:
-        """Check what is likely to be assigned, while that is being written."""
+        """Check what is about to be assigned; on the leader's thread, while that is written."""
         for start, payload in starts:
-            checking = asyncio.ensure_future(self._check(start, payload))
-            checking.add_done_callback(_heard)
-            self._ahead[start.job] = (start.fence, checking)
-
-    async def _check(self, start: Start, payload: Payload) -> list[Path] | Obstacle:
-        definition = self._definitions[start.task]
-        values = definition.parameters.decode(payload.params)
-        return await check(start.job, payload, definition, values, self.outputs)
+            facts = (start.job, payload, self._definitions[start.task], self.outputs)
+            self._ahead[start.job] = (start.fence, beside(check_now, *facts))
 
     def accept(self, starts: list[Start], payloads: Mapping[JobId, Payload]) -> None:
         for start in starts:
@@ -337,19 +330,12 @@ class Worker:
             log.warning("waiting for jobs that do not stop: %s", names)
             grace = 5.0
         await self.flush_reports()
-        await asyncio.gather(*(c for _, c in self._ahead.values()), return_exceptions=True)
         await self._children.close()
         if self._threads is not None:
             self._threads.shutdown(wait=False, cancel_futures=True)
 
     def _longest_grace(self) -> float:
         return max((a.definition.grace_seconds for a in self._attempts.values()), default=0.0)
-
-
-def _heard(checking: "asyncio.Task[Any]") -> None:
-    """Whatever went wrong is told by the attempt, if there is one."""
-    if not checking.cancelled():
-        checking.exception()
 
 
 async def _within(waiting: Any, seconds: float) -> bool:
