@@ -11,8 +11,6 @@ PYTHON ?=
 ARGS ?=
 SEEDS ?= 500
 EXAMPLES ?= 500
-# One more than there are cores: some tests wait.
-WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 
 # Some machines forbid it, and then every process that a test starts compiles all of Fairlane anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -47,7 +45,7 @@ tour: $(READY)
 	@$(BIN)/python examples/tour.py $(ARGS)
 
 test: $(STAMP) console browser
-	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
+	@$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
 
 check: $(STAMP) console
 	@echo "Checking formatting, lint, types and layers"

@@ -185,9 +185,10 @@ async def test_events_go_on_after_their_server_came_back(tmp_path: Path) -> None
 
     async def is_heard() -> bool:
         """Submit until the watch hears of it: it takes a moment to listen."""
+        job = await submitted()  # to its end: two at once would take each other's output
         try:
             async with asyncio.timeout(1):
-                await hear(await submitted())
+                await hear(job)
         except TimeoutError:
             return False
         return True
