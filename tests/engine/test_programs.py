@@ -9,6 +9,7 @@ import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -397,3 +398,26 @@ async def test_no_descriptor_is_left_open() -> None:
     await asyncio.sleep(0)  # a closed transport lets go in the next turn of the loop
 
     assert sorted(os.listdir("/proc/self/fd")) == before  # noqa: PTH208
+
+
+async def test_who_is_cancelled_while_pipes_are_connected_leaves_none_open(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    loop = asyncio.get_running_loop()
+    connect = loop.connect_read_pipe
+
+    async def interrupted(*args: Any) -> Any:
+        task.cancel()
+        await asyncio.sleep(0)
+        return await connect(*args)
+
+    def opened() -> int:
+        return len(list(Path("/proc/self/fd").iterdir()))
+
+    before = opened()
+    monkeypatch.setattr(loop, "connect_read_pipe", interrupted)
+    sleeping = python("import time; time.sleep(60)")
+    task = asyncio.create_task(run_program(sleeping, input=b"text"))
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await eventually(lambda: opened() == before, what="all pipes to be closed")

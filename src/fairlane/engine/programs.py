@@ -169,7 +169,8 @@ class Program:
             Output(on_line=on_stderr, on_failure=group.kill, tail_bytes=tail_bytes),
         )
         try:
-            await program._connect(stdout, stderr, stdin, input)
+            # To its end: a pipe that nobody has connected would be closed by nobody.
+            await to_its_end(program._connect(stdout, stderr, stdin, input))
         except BaseException:
             await to_its_end(program.stop(0))
             raise
