@@ -132,3 +132,34 @@ async def test_who_is_cancelled_while_it_is_looked_at_leaves_its_name_to_the_nex
         assert (await app.wait_for(second.id)).state == "cancelled"
         third = await work.submit("third")
         assert await third.wait() == "clip.mp4"
+
+
+async def test_a_precondition_that_ends_an_iteration_fails_its_job_and_holds_up_nobody(
+    app: Fairlane, doors: Doors
+) -> None:
+    asked, answer = threading.Event(), threading.Event()
+
+    def finds_nothing(values: Mapping[str, Any]) -> str | None:
+        if values["name"] == "second":
+            asked.set()
+            answer.wait(20)
+            return next(iter(()))  # no future takes what this raises
+        return None
+
+    app.queue("line", max_concurrent=1)
+
+    @app.task(queue="line", preconditions=[finds_nothing])
+    async def work(name: str) -> None:
+        await doors.wait(name)
+
+    async with running(app):
+        first = await work.submit("first")
+        await doors.reached("first")
+        second = await work.submit("second")
+        doors.open("first", "third")
+        await first.wait()
+        await eventually(asked.is_set, what="the look at the second")
+        await reaches(second, "running")  # it waits for the look by now
+        answer.set()
+        assert (await app.wait_for(second.id)).state == "failed"
+        await (await work.submit("third")).wait()

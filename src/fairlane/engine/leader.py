@@ -427,7 +427,7 @@ class Leader:
     def _look_ahead(self, starts: Sequence[Start]) -> None:
         """Have checked what is about to start, while the disk is busy with this commit.
 
-        If the commit fails, nothing has been done: a check only looks.
+        If the commit fails, nothing has been done: a check looks, and takes names for the job.
         """
         if self._company.is_alone:
             soon = [start for start in starts if self._hall.checks(start.task)]

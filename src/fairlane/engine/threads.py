@@ -32,7 +32,7 @@ async def in_thread(
 
 def beside(function: Callable[..., T], *args: object) -> "Future[T]":
     """Run a function in a thread of our own, for whose end nobody has to wait; from any thread."""
-    return _our_pool().submit(function, *args)
+    return _our_pool().submit(_call, function, *args)
 
 
 def _our_pool() -> ThreadPoolExecutor:

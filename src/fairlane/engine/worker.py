@@ -9,6 +9,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any, Final
 
 import msgspec
@@ -109,7 +110,8 @@ class Worker:
         """Check what is about to be assigned; on the leader's thread, while that is written."""
         for start, payload in starts:
             facts = (start.job, payload, self._definitions[start.task], self.outputs)
-            self._ahead[start.job] = (start.fence, beside(check_now, *facts))
+            with suppress(RuntimeError):  # a program that is ending has no threads to spare
+                self._ahead[start.job] = (start.fence, beside(check_now, *facts))
 
     def accept(self, starts: list[Start], payloads: Mapping[JobId, Payload]) -> None:
         for start in starts:
