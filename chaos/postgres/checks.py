@@ -181,9 +181,10 @@ def overlaps_of_stale(story: SharedStory) -> int:
 def rates_are_kept(story: Story, ended: Mapping[str, Ended]) -> Iterator[str]:
     """So many starts in every window: whole by when they were decided, half by when bodies began.
 
-    A start is counted when it is decided, which the job's own `started_at` tells. A body may begin
-    later, when its worker was frozen or cut off or the database was away; so one that began more
-    than half a window late is left out of what the journal is held to.
+    A start is counted when it is decided, which the job's own `started_at` tells of its last
+    attempt. A body may begin later, when its worker was frozen or cut off or the database was away;
+    so one that began more than half a window late, or of which nobody knows how late it was, is
+    left out of what the journal is held to.
     """
     starts = settings.GATE_STARTS
     rated = {id: job for id, job in ended.items() if job.queue == "rated" and job.started_at}
@@ -196,7 +197,9 @@ def rates_are_kept(story: Story, ended: Mapping[str, Ended]) -> Iterator[str]:
     begun = [
         span.entry.at / NANO
         for span in story.begins
-        if span.entry.job in rated and span.entry.wall - rated[span.entry.job].started_at < half
+        if (job := rated.get(span.entry.job))
+        and job.attempt == span.entry.attempt
+        and span.entry.wall - job.started_at < half
     ]
     for early, late in zip(begun, begun[starts:], strict=False):
         if late - early < half:

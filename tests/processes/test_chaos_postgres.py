@@ -196,11 +196,15 @@ def test_an_input_that_was_set_aside_is_noticed() -> None:
     assert len(list(final_states(SharedStory([]), {}, 1))) == 1
 
 
+def decided(id: str, at: float, *, attempt: int = 1) -> dict[str, Ended]:
+    return ended(id, queue="rated", started_at=at, attempt=attempt)
+
+
 @pytest.mark.parametrize(("step", "problems"), [(0.1, 1), (0.41, 0)])
 def test_rates_are_judged_by_when_starts_were_decided(step: float, problems: int) -> None:
     jobs: dict[str, Ended] = {}
     for number in range(6):
-        jobs |= ended(f"{number}", queue="rated", started_at=1000 + number * step)
+        jobs |= decided(f"{number}", 1000 + number * step)
     assert len(list(rates_are_kept(SharedStory([]), jobs))) == problems
 
 
@@ -208,12 +212,21 @@ def test_rates_are_judged_by_when_bodies_begin_too() -> None:
     jobs: dict[str, Ended] = {}
     entries: list[Entry] = []
     for number in range(6):
-        jobs |= ended(f"{number}", queue="rated", started_at=1000 + number * 0.41)
+        jobs |= decided(f"{number}", 1000 + number * 0.41)
         entries += span(f"{number}", 1002 + number / 100, 1003, queue="rated")
     late = SharedStory(entries)  # those who began long after they were decided do not count
     assert list(rates_are_kept(late, jobs)) == []
-    near = {id: Ended(id=id, queue="rated", state="completed", started_at=1001.9) for id in jobs}
+    near = {id: job for number in jobs for id, job in decided(number, 1001.9).items()}
     assert len(list(rates_are_kept(late, near))) == 2  # they were decided at once, and begun
+
+
+def test_how_late_an_attempt_began_that_was_repeated_is_not_known() -> None:
+    jobs: dict[str, Ended] = {}
+    entries: list[Entry] = []
+    for number in range(6):
+        jobs |= decided(f"{number}", 1010 + number * 0.41, attempt=2)
+        entries += span(f"{number}", 1002 + number / 100, 1003, queue="rated")
+    assert list(rates_are_kept(SharedStory(entries), jobs)) == []
 
 
 # how often
