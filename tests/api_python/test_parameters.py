@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
-from pydantic import BaseModel, Field, SecretStr
+from pydantic import AfterValidator, BaseModel, Field, SecretStr
 
 from fairlane import BadParameters, BadSetting, Fairlane, Priority, TooLarge
 from fairlane.testing import running
@@ -61,6 +61,19 @@ async def test_bad_parameters_are_refused_with_a_readable_error_and_nothing_is_s
 
     assert str(refused.value) == f'parameters of task "archive" do not fit: {problem}'
     assert (now.counts, now.ended) == ({}, [])
+
+
+def test_a_check_of_the_program_speaks_for_itself(app: Fairlane) -> None:
+    def even(number: int) -> int:
+        if number % 2:
+            raise ValueError("odd numbers are for the others")
+        return number
+
+    @app.task
+    async def work(number: Annotated[int, AfterValidator(even)]) -> None: ...
+
+    with pytest.raises(BadParameters, match=r"number: odd numbers are for the others \(got 3\)$"):
+        work.call(3)
 
 
 def test_too_many_arguments_are_refused(app: Fairlane) -> None:

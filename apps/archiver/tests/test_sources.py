@@ -57,6 +57,14 @@ def test_what_is_no_account_is_told_what_one_is(text: str) -> None:
         recognised(text)
 
 
+@pytest.mark.parametrize("prefix", ["", "feed:", "gallery:"])
+@pytest.mark.parametrize("login", ["ann:hunter2", "hunter2", ":hunter2", "a@b:hunter2"])
+def test_a_password_does_not_become_the_name_of_a_row(prefix: str, login: str) -> None:
+    with pytest.raises(Permanent, match="no name and password") as refusal:
+        recognised(f"{prefix}https://{login}@blog.example/feed.xml")
+    assert "hunter2" not in str(refusal.value)
+
+
 def test_an_address_of_neither_is_told_how_to_say_what_it_is() -> None:
     with pytest.raises(Permanent) as refused:
         recognised("https://pics.example/ann")

@@ -15,9 +15,6 @@ interface Facts {
   problems?: FieldProblem[] | null;
 }
 
-/** Leave out the words by which the server's library marks what a program's own check said. */
-const plain = (text: string): string => text.replace(/\b(Value|Assertion) error, /g, "");
-
 export class Problem extends Error {
   readonly status: number;
   readonly code: string;
@@ -32,11 +29,11 @@ export class Problem extends Error {
     this.name = "Problem";
     this.status = facts.status;
     this.code = facts.code;
-    this.detail = plain(facts.detail);
+    this.detail = facts.detail;
     this.hint = facts.hint ?? "";
     this.active_job = facts.active_job ?? null;
     this.legal = facts.legal ?? [];
-    this.problems = (facts.problems ?? []).map((one) => ({ ...one, message: plain(one.message) }));
+    this.problems = facts.problems ?? [];
   }
 
   /** The server could not be reached, or cannot answer at the moment: trying again may help. */

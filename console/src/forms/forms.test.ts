@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { problemFrom } from "../api/problem";
 import { sortProblems } from "./problems";
 import { initial, read, readAll } from "./reading";
 import { fieldsOf } from "./schema";
@@ -93,12 +92,4 @@ it("the server's messages go to their fields", () => {
   );
   expect(sorted.fields).toEqual({ handle: "Field required", tags: "0: too long", lane: "too long" });
   expect(sorted.rest).toEqual(["handel: not permitted"]);
-});
-
-it("a check of the program speaks for itself", () => {
-  const message = "Value error, ann is no account";
-  const body = { code: "bad_parameters", detail: `do not fit: account: ${message}`, problems: [{ where: "account", message }] };
-  const problem = problemFrom(422, body, "");
-  expect(problem.detail).toBe("do not fit: account: ann is no account");
-  expect(sortProblems(problem.problems, ["account"]).fields).toEqual({ account: "ann is no account" });
 });

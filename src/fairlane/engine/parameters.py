@@ -158,7 +158,9 @@ def _problems(error: pydantic.ValidationError, secrets: tuple[str, ...]) -> list
             got = "nothing"
         else:
             got = "a secret" if hidden else repr(item["input"])
-        problems.append({"where": where, "message": item["msg"], "got": got[:200]})
+        # A check of the program's own speaks for itself.
+        message = item["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
+        problems.append({"where": where, "message": message, "got": got[:200]})
     return problems
 
 

@@ -32,10 +32,7 @@ def told(error: FairlaneError) -> int:
 
 def _message(error: FairlaneError) -> str:
     if isinstance(error, BadParameters):
-        return "; ".join(
-            f"{problem['where']}: {str(problem['message']).removeprefix('Value error, ')}"
-            for problem in error.problems
-        )
+        return "; ".join(f"{problem['where']}: {problem['message']}" for problem in error.problems)
     return str(error)
 
 

@@ -1,5 +1,6 @@
 """Where media come from. A new source is one file here, and its name in `SOURCES`."""
 
+import re
 from collections.abc import Iterable
 from typing import Final
 
@@ -11,11 +12,18 @@ from fairlane_archiver.sources.protocol import Source
 
 # The first that recognises an address has it.
 SOURCES: Final[tuple[Source, ...]] = (Mastodon(), Feed(), Gallery())
+_LOGIN: Final = re.compile(r"://[^/?#]*@")
 
 
 def recognised(text: str) -> tuple[str, Source]:
     """Return the one name of the account that a text means, and its source."""
     wanted = text.strip()
+    if _LOGIN.search(wanted):  # which is not repeated here: what is refused is logged, too
+        raise Permanent(
+            "the address of an account may have no name and password before its host, because a "
+            "row is named after it, and shown to everybody who may look; leave them out",
+            code="login_in_address",
+        )
     for source in SOURCES:
         account = source.recognise(wanted)
         if account is not None:
