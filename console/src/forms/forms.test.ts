@@ -56,6 +56,10 @@ describe("reading", () => {
     expect(read(field("either"), "7")).toBe(7);
   });
 
+  it("begins with what was given, and be it nothing", () => {
+    expect(initial(fields, { limit: 5, note: null })).toMatchObject({ limit: "5", note: "", deep: "false" });
+  });
+
   it("takes a list of a few choices by their places", () => {
     expect(initial(fields)).toMatchObject({ kinds: "0\n1", levels: "" });
     expect(initial(fields, { kinds: ["slow"], levels: [3, 1] })).toMatchObject({ kinds: "1", levels: "0\n2" });

@@ -39,13 +39,19 @@ function placesOf(field: FormField, value: unknown): number[] {
   return field.choices.flatMap((choice, place) => (values.includes(choice) ? [place] : []));
 }
 
-/** Return what a form begins with: what each parameter usually is. */
+/**
+ * Return what a form begins with: what was given, or what each parameter usually is. To have no value
+ * may be what somebody chose.
+ */
 export function initial(
   fields: readonly FormField[],
   given: Readonly<Record<string, unknown>> = {},
 ): Record<string, string> {
   return Object.fromEntries(
-    fields.map((field) => [field.name, shown(field, given[field.name] ?? field.usual)]),
+    fields.map((field) => {
+      const value = given[field.name];
+      return [field.name, shown(field, value === undefined ? field.usual : value)];
+    }),
   );
 }
 

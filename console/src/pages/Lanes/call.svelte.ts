@@ -6,7 +6,7 @@ import type { Task } from "../../api/types";
 import { sortProblems } from "../../forms/problems";
 import { initial, readAll } from "../../forms/reading";
 import { type FormField, fieldsOf } from "../../forms/schema";
-import { t } from "../../words/index.svelte";
+import { tell } from "../../forms/telling";
 import type { LaneCall } from "../../api/lanes";
 import { secretsIn } from "./carry";
 
@@ -39,11 +39,7 @@ export class CallDraft {
 
   choose(name: string): void {
     this.#name = name;
-    const params = this.#given?.task === name ? this.#given.params : {};
-    const values = initial(this.fields, params);
-    // Somebody chose to have no value here; that is not the same as the usual one.
-    for (const field of this.fields) if (params[field.name] === null) values[field.name] = "";
-    this.values = values;
+    this.values = initial(this.fields, this.#given?.task === name ? this.#given.params : {});
     this.clear();
   }
 
@@ -63,9 +59,7 @@ export class CallDraft {
     this.clear();
     if (!this.task) return null;
     const { params, problems } = readAll(this.fields, this.values);
-    this.problems = Object.fromEntries(
-      Object.entries(problems).map(([name, { word, message }]) => [name, t(word, { message })]),
-    );
+    this.problems = tell(problems);
     return Object.keys(problems).length > 0 ? null : { task: this.task.name, params };
   }
 

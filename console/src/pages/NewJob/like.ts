@@ -15,10 +15,7 @@ export function valuesLike(
   params: Readonly<Record<string, unknown>>,
 ): Record<string, string> {
   const known = Object.fromEntries(Object.entries(params).filter(([, value]) => value !== HIDDEN));
-  const values = initial(fields, known);
-  // Somebody chose to have no value here; that is not the same as the usual one.
-  for (const name of namesOf(params, null)) if (name in values) values[name] = "";
-  return values;
+  return initial(fields, known);
 }
 
 /** Return where and how a job ran. A lane that a parameter names follows it, should it be changed. */
