@@ -4,11 +4,12 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page, Route, expect
+from pydantic import Field
 
 from fairlane import File
 from tests.console.test_axe import violations
@@ -35,7 +36,7 @@ async def site(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[
     if taking != "none":
 
         @app.task(queue="line")
-        def measure(file: File, times: int = 1) -> int:
+        def measure(file: File, times: Annotated[int, Field(ge=1, le=9)] = 1) -> int:
             """Tell how long a file is."""
             return Path(file).stat().st_size * times
 
@@ -220,6 +221,75 @@ async def test_sending_can_be_stopped(page: Page, site: Site) -> None:
     assert names == ["1", "2"]
 
 
+async def test_files_are_dropped_with_what_was_chosen_for_them(page: Page, site: Site) -> None:
+    """What does not fit is told before anything is sent; the rest is remembered."""
+    one, other = written(site.folder / "mine", "1", "2")
+    await page.get_by_role("button", name="Options").press("Enter")
+    dialog = page.get_by_role("dialog", name="Options of measure")
+    times = dialog.get_by_label("times")
+    await expect(times).to_be_focused()
+    for wrong, said in (
+        ("many", "This is not a number"),
+        ("10", "Input should be less than or equal to 9"),
+    ):
+        await times.fill(wrong)
+        await times.press("Enter")
+        await expect(times).to_have_accessible_description(said)
+        await expect(times).to_be_focused()
+    await times.fill("3")
+    await dialog.get_by_role("button", name="Save").click()
+    await expect(page.get_by_role("button", name="Options: times: 3")).to_be_focused()
+    assert await jobs_of(site, "measure") == []
+    await page.reload()
+    await page.get_by_role("button", name="Options: times: 3").wait_for()
+    await drag(page, other, drop=False)
+    await expect(page.get_by_text("Each becomes a job with times: 3")).to_be_visible()
+    await drag(page, other)
+    await expect(page.get_by_text("Added 1 job", exact=True)).to_be_visible()
+    [job] = await jobs_of(site, "measure")
+    assert job["params"]["times"] == 3
+    assert (await site.reaches(job["id"], "completed"))["result"] == 6
+    await page.get_by_role("button", name="Use the defaults").click()
+    await expect(page.get_by_role("button", name="Options", exact=True)).to_be_focused()
+    await drag(page, one)
+
+    async def is_there() -> bool:
+        return len(await jobs_of(site, "measure")) == 2
+
+    await eventually(is_there, what="a job of the second file")
+    assert (await jobs_of(site, "measure"))[-1]["params"]["times"] == 1
+
+
+async def test_nothing_is_sent_with_options_that_the_program_no_longer_takes(
+    page: Page, site: Site
+) -> None:
+    kept = '{"measure": {"times": 10, "gone": 1}}'
+    await page.evaluate("kept => localStorage.setItem('fairlane.files /', kept)", kept)
+    await page.reload()
+    await page.get_by_role("button", name="Options: times: 10", exact=True).wait_for()
+    await drag(page, *written(site.folder / "mine", "1", "2"))
+    said = "times: Input should be less than or equal to 9"
+    await expect(page.get_by_role("alert")).to_contain_text(said)
+    assert list((site.folder / "uploads").glob("*")) == []
+    assert await jobs_of(site, "measure") == []
+
+
+@pytest.mark.parametrize("site", ["several"], indirect=True)
+async def test_each_of_several_tasks_has_its_own_options(page: Page, site: Site) -> None:
+    await page.get_by_role("button", name="Add files").wait_for()
+    await drag(page, *written(site.folder / "mine", "a"))
+    which = page.get_by_role("dialog", name="What should be done with 1 file?")
+    await which.get_by_role("button", name="Options").click()
+    options = page.get_by_role("dialog", name="Options of measure")
+    await options.get_by_label("times").fill("5")
+    await options.get_by_role("button", name="Save").click()
+    await expect(options).to_have_count(0)
+    await which.get_by_role("button", name="measure").click()
+    await expect(page.get_by_text("Added 1 job", exact=True)).to_be_visible()
+    [job] = await jobs_of(site, "measure")
+    assert job["params"]["times"] == 5
+
+
 @pytest.mark.parametrize("site", ["several"], indirect=True)
 async def test_who_could_mean_several_tasks_is_asked_which(page: Page, site: Site) -> None:
     await page.get_by_role("button", name="Add files").wait_for()
@@ -275,6 +345,12 @@ async def test_no_way_to_send_files_has_a_violation(page: Page, site: Site) -> N
     panel = page.get_by_role("region", name="Files on their way")
     await expect(panel).to_contain_text("It is too large")
     found = {"queue": await violations(page)}
+    await page.get_by_role("button", name="Options").click()
+    await page.get_by_role("dialog").get_by_label("times").fill("2")
+    found["options"] = await violations(page)
+    await page.get_by_role("button", name="Save").click()
+    await page.get_by_role("button", name="Options: times: 2").wait_for()
+    found["chosen"] = await violations(page)
     held.set()
     await expect(page.get_by_text("Added 1 job", exact=True)).to_be_visible()
     await page.goto("./#/new?task=join")

@@ -9,6 +9,7 @@ import { href, jobHref } from "../shell/router.svelte";
 import { toasts } from "../shell/toasts.svelte";
 import { number, t } from "../words/index.svelte";
 import { Sending } from "./sending.svelte";
+import type { Params } from "./options";
 import type { Target } from "./targets";
 
 const AT_ONCE = 3;
@@ -17,12 +18,14 @@ const TOGETHER = 50;
 class Addition {
   readonly sending: Sending;
   readonly target: Target;
+  readonly options: Params;
   /** The job that it became. */
   job: string | null = null;
 
-  constructor(file: File, target: Target) {
+  constructor(file: File, target: Target, options: Params) {
     this.sending = new Sending(file);
     this.target = target;
+    this.options = options;
   }
 }
 
@@ -53,9 +56,9 @@ class Adding {
     return this.#bytes === 0 ? 0 : (100 * gone) / this.#bytes;
   }
 
-  add(files: readonly File[], target: Target): void {
+  add(files: readonly File[], target: Target, options: Params): void {
     if (!this.isBusy) this.clear();
-    this.#items.push(...files.map((file) => new Addition(file, target)));
+    this.#items.push(...files.map((file) => new Addition(file, target, options)));
     this.total = this.#items.length;
     this.#bytes += files.reduce((sum, file) => sum + file.size, 0);
     addEventListener("beforeunload", warn);
@@ -137,8 +140,9 @@ class Adding {
   }
 }
 
-function submissionOf({ target, sending }: Addition): Submission {
-  return { task: target.task, params: { [target.parameter]: sending.path } } as unknown as Submission;
+function submissionOf({ target, options, sending }: Addition): Submission {
+  const params = { ...options, [target.parameter]: sending.path };
+  return { task: target.task, params } as unknown as Submission;
 }
 
 function linkTo(made: readonly Addition[]): string {

@@ -1,6 +1,8 @@
 import { expect, it } from "vitest";
 import type { Task } from "../api/types";
+import { fieldsOf } from "../forms/schema";
 import { chosen } from "./dropped";
+import { fitting, unusual } from "./options";
 import { nearest, targetsOf } from "./targets";
 
 const FILE = { type: "string", format: "file" };
@@ -20,6 +22,38 @@ it("finds the tasks that need a file and nothing else", () => {
   expect(targetsOf(tasks).map(({ task, parameter }) => [task, parameter])).toEqual([
     ["shrink", "file"], ["bounded", "file"],
   ]);
+});
+
+it("offers what else may be chosen, but no secret, which would be kept", () => {
+  const properties = {
+    file: FILE, preset: { enum: ["best", "small"], default: "best" },
+    token: { type: "string", format: "password", default: "" },
+  };
+  const [target] = targetsOf([task("shrink", properties, ["file"])]);
+  expect(target?.options.map(({ name }) => name)).toEqual(["preset"]);
+});
+
+const OPTIONS = fieldsOf({
+  properties: {
+    preset: { enum: ["best", "small"], default: "best" },
+    deep: { type: "boolean", default: true },
+    quality: { anyOf: [{ type: "integer" }, { type: "null" }], default: null },
+    lines: { anyOf: [{ type: "integer" }, { type: "null" }], default: 720 },
+    tags: { type: "array", items: { type: "string" }, default: [] },
+  },
+});
+
+it("takes for chosen what is not as usual", () => {
+  const params = { preset: "small", deep: true, lines: null, tags: [] };
+  expect(unusual(OPTIONS, { params })).toEqual({ preset: "small", lines: null });
+});
+
+it("keeps a choice as long as the program has it", () => {
+  const kept = { preset: "small", deep: false, quality: 80, lines: null, tags: ["a"] };
+  expect(fitting(OPTIONS, kept)).toEqual(kept);
+  const past = { preset: "tiny", deep: "no", quality: "many", lines: [1], tags: 3, gone: 1 };
+  expect(fitting(OPTIONS, past)).toEqual({});
+  for (const nothing of [undefined, null, "text"]) expect(fitting(OPTIONS, nothing)).toEqual({});
 });
 
 it("prefers what goes to the queue that is looked at", () => {

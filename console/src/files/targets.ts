@@ -1,7 +1,7 @@
-// Which tasks can be given a file and nothing else.
+// Which tasks can be given a file and nothing else, and what else could be.
 
 import type { Task } from "../api/types";
-import { fieldsOf } from "../forms/schema";
+import { type FormField, fieldsOf } from "../forms/schema";
 
 export interface Target {
   readonly task: string;
@@ -9,14 +9,16 @@ export interface Target {
   readonly queue: string;
   /** The parameter that takes the file. */
   readonly parameter: string;
+  /** What may be chosen besides. A secret is not among them: it is not to be kept in a browser. */
+  readonly options: readonly FormField[];
 }
 
 export function targetsOf(tasks: readonly Task[]): Target[] {
   return tasks.flatMap(({ name, text, queue, parameters }) => {
-    const required = fieldsOf(parameters).filter((field) => field.isRequired);
-    const [only, ...others] = required;
-    if (only?.kind !== "file" || others.length > 0) return [];
-    return [{ task: name, text, queue, parameter: only.name }];
+    const [only, ...others] = fieldsOf(parameters); // those that are required come first
+    if (only?.kind !== "file" || !only.isRequired || others[0]?.isRequired) return [];
+    const options = others.filter((field) => field.kind !== "secret");
+    return [{ task: name, text, queue, parameter: only.name, options }];
   });
 }
 

@@ -36,7 +36,8 @@ export function summaryOfCall({ task, params, lane }: Call): string {
   return lineOf(Object.entries(params).filter(says));
 }
 
-function lineOf(entries: readonly (readonly [string, unknown])[]): string {
+/** Write values in one line, each with its name. */
+export function lineOf(entries: readonly (readonly [string, unknown])[]): string {
   let line = "";
   for (const [name, value] of entries) {
     line += `${line && " · "}${name}: ${valueOf(value)}`;
