@@ -28,7 +28,7 @@ from fairlane.engine.checks import Obstacle, check
 from fairlane.engine.classify import classify
 from fairlane.engine.context import Body, Context, JobFacts, SyncContext
 from fairlane.engine.definition import Definition
-from fairlane.engine.threads import in_thread, to_its_end
+from fairlane.engine.threads import in_thread, returned
 from fairlane.errors import TimedOut
 from fairlane.logs import Subject, speak_of
 from fairlane.masks import Mask, mask_of
@@ -155,9 +155,7 @@ class Attempt:
         return await check(self.start.job, self.payload, self.definition, values, outputs)
 
     async def _looked(self, checking: Checking) -> list[Path] | Obstacle:
-        if checking.done():  # as a rule, and then nobody has to be waited for
-            return checking.result()
-        return await to_its_end(asyncio.wrap_future(checking))
+        return await returned(checking)
 
     async def _settle(self, running: Any) -> Outcome:
         try:

@@ -29,7 +29,7 @@ from fairlane.engine.outputs import (
     resolve,
     temporary_name,
 )
-from fairlane.engine.threads import in_thread, to_its_end
+from fairlane.engine.threads import beside, in_thread, returned
 from fairlane.errors import OutputBusy
 
 log = logging.getLogger("fairlane.outputs")
@@ -153,17 +153,20 @@ class Publishing:
         return self._registry.take(self._job, [final])[0]
 
     async def publish(self, output: OpenOutput) -> Path | None:
-        return await to_its_end(self._publish(output))
+        publishing = beside(publish, output.temporary, output.final, output.policy)
+        try:
+            return await returned(publishing)
+        finally:
+            if publishing.exception() is None:  # also if who awaited it was cancelled meanwhile
+                self._remember(output, publishing.result())
 
-    async def _publish(self, output: OpenOutput) -> Path | None:
-        published = await in_thread(publish, output.temporary, output.final, output.policy)
+    def _remember(self, output: OpenOutput, published: Path | None) -> None:
         name, body = self._recorded(output, published)
         self._link.keep_soon(name, body)
         self._kept[name] = body
         if published is not None and published != output.final:
             # Somebody was faster and took the name; the task is told the one it got.
             self.declared = [published if p == output.final else p for p in self.declared]
-        return published
 
     async def discard(self, output: OpenOutput) -> None:
         await in_thread(discard, output.temporary)

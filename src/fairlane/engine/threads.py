@@ -9,6 +9,8 @@ import asyncio
 import os
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
 from typing import Final, TypeVar
 
 T = TypeVar("T")
@@ -26,13 +28,44 @@ async def in_thread(
     Without `threads` it is one of our own: the loop's default pool belongs to the program, which
     may fill it with calls that wait for us.
     """
-    loop = asyncio.get_running_loop()
-    return await to_its_end(loop.run_in_executor(threads or _our_pool(), _call, function, *args))
+    return await returned((threads or _our_pool()).submit(_call, function, *args))
 
 
 def beside(function: Callable[..., T], *args: object) -> "Future[T]":
     """Run a function in a thread of our own, for whose end nobody has to wait; from any thread."""
     return _our_pool().submit(_call, function, *args)
+
+
+async def returned(work: "Future[T]") -> T:
+    """Wait until a thread has returned; a cancellation meanwhile is raised then.
+
+    By a bare future, which is one turn of the loop: a job goes through here several times.
+    """
+    loop = asyncio.get_running_loop()
+    cancellation: asyncio.CancelledError | None = None
+    while not work.done():
+        woken = loop.create_future()
+        work.add_done_callback(partial(_wake_from_afar, loop, woken))
+        try:
+            await woken
+        except asyncio.CancelledError as error:
+            cancellation = error
+    if cancellation is not None:
+        work.exception()
+        raise cancellation
+    return work.result()
+
+
+def _wake_from_afar(
+    loop: asyncio.AbstractEventLoop, woken: "asyncio.Future[None]", _: object
+) -> None:
+    with suppress(RuntimeError):  # the loop has closed: nobody waits any more
+        loop.call_soon_threadsafe(_wake, woken)
+
+
+def _wake(woken: "asyncio.Future[None]") -> None:
+    if not woken.done():
+        woken.set_result(None)
 
 
 def _our_pool() -> ThreadPoolExecutor:

@@ -44,15 +44,11 @@ class Courtesy:
 
     async def stand_back(self) -> None:
         """Let waiting writers go first, but not for long."""
-        if not self._somebody_asks():
-            return
         deadline = monotonic() + PATIENCE_SECONDS
-        while monotonic() < deadline:
+        while self.somebody_asks() and monotonic() < deadline:  # noqa: ASYNC110 - it is a lock
             await asyncio.sleep(STEP_SECONDS)
-            if not self._somebody_asks():
-                return
 
-    def _somebody_asks(self) -> bool:
+    def somebody_asks(self) -> bool:
         descriptor = self._open()
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -271,11 +271,17 @@ class SQLiteStore:
         newest = changes.events[-1].seq if changes.events else None
         expiry = self._broom.due(newest_event=newest, at=at)
         parts = list(pieces(sqlite_rows(changes, at), PIECE_BYTES))
-        return Writing(partial(self._write, parts, epoch, expiry))
+        # Asked here and not below, because it lets go of Python's lock: what others were given to
+        # do while the disk is busy would begin before the disk does.
+        asked = self._yielding.somebody_asks()
+        return Writing(partial(self._write, parts, epoch, expiry, asked=asked))
 
-    async def _write(self, parts: list[tuple[str, str]], epoch: int, expiry: Expiry) -> None:
+    async def _write(
+        self, parts: list[tuple[str, str]], epoch: int, expiry: Expiry, *, asked: bool
+    ) -> None:
         self._leading()
-        await self._yielding.stand_back()
+        if asked:
+            await self._yielding.stand_back()
         self._leader.run(lambda _: self._commits.commit(parts, epoch=epoch, expiry=expiry))
 
     def _leading(self) -> int:

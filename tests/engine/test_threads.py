@@ -1,0 +1,63 @@
+"""Work in threads is awaited to its end, whatever happens to who awaits it."""
+
+import asyncio
+from concurrent.futures import Future
+from threading import Event
+
+import pytest
+
+from fairlane.engine.threads import in_thread, returned
+
+
+async def test_what_a_thread_returns_or_raises_comes_back() -> None:
+    assert await in_thread(int, "7") == 7
+    with pytest.raises(ValueError, match="invalid literal"):
+        await in_thread(int, "seven")
+
+
+async def test_a_cancellation_waits_for_the_thread() -> None:
+    begun, gate, ended = Event(), Event(), Event()
+
+    def work() -> None:
+        begun.set()
+        assert gate.wait(10)
+        ended.set()
+
+    waiting = asyncio.create_task(in_thread(work))
+    await asyncio.to_thread(begun.wait, 10)
+    for _ in range(2):  # somebody who asks again has to wait as well
+        waiting.cancel()
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+    assert not waiting.done()
+    gate.set()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    assert ended.is_set()
+
+
+async def test_what_failed_for_somebody_who_was_cancelled_is_a_cancellation() -> None:
+    work: Future[None] = Future()
+    waiting = asyncio.create_task(returned(work))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    await asyncio.sleep(0)
+    work.set_exception(OSError("the disk is full"))
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+
+
+def test_a_thread_may_return_when_the_loop_has_closed(caplog: pytest.LogCaptureFixture) -> None:
+    work: Future[int] = Future()
+
+    async def begin() -> None:
+        asyncio.create_task(returned(work))  # noqa: RUF006 - nobody waits for it, ever
+        await asyncio.sleep(0)
+
+    loop = asyncio.new_event_loop()
+    loop.run_until_complete(begin())
+    (left,) = asyncio.all_tasks(loop)
+    loop.close()
+    work.set_result(7)
+    assert not caplog.records  # as of a callback that failed
+    left._log_destroy_pending = False  # type: ignore[attr-defined]
