@@ -11,8 +11,13 @@ from tests.support.served import ROOT, serving
 TOKEN: Final = "a-token-of-the-tests"  # noqa: S105
 
 
-def ask_everything(examples: int, *options: str, timeout_seconds: float | None = None) -> str:
-    """Return what Schemathesis has to say if anything is wrong, otherwise nothing."""
+def ask_everything(
+    examples: int, *options: str, timeout_seconds: float | None = None, shown: bool = False
+) -> str:
+    """Return what Schemathesis has to say if anything is wrong, otherwise nothing.
+
+    `shown` lets it speak to the terminal meanwhile, as it takes long.
+    """
     with (
         TemporaryDirectory() as folder,
         serving(FAIRLANE_TOKEN=TOKEN, TEST_UPLOADS=f"{folder}/uploads") as server,
@@ -27,19 +32,22 @@ def ask_everything(examples: int, *options: str, timeout_seconds: float | None =
                 "--continue-on-failure", "--no-color", *options,
             ],
             cwd=folder,
-            capture_output=True,
+            capture_output=not shown,
             text=True,
             timeout=timeout_seconds,
             check=False,
         )  # fmt: skip
         assert server.process.poll() is None, "the server ended"
-    return "" if told.returncode == 0 else told.stdout + told.stderr
+    if told.returncode == 0:
+        return ""
+    return "what it found is above" if shown else told.stdout + told.stderr
 
 
 def main() -> None:
-    told = ask_everything(int(sys.argv[1]), *sys.argv[2:])
-    sys.stdout.write(told or f"{sys.argv[1]} examples for each operation, and nothing was wrong\n")
-    sys.exit(1 if told else 0)
+    trouble = ask_everything(int(sys.argv[1]), *sys.argv[2:], shown=True)
+    fine = f"{sys.argv[1]} examples for each operation, and nothing was wrong"
+    sys.stdout.write(f"{trouble or fine}\n")
+    sys.exit(1 if trouble else 0)
 
 
 if __name__ == "__main__":
