@@ -1,0 +1,14 @@
+"""What application code calls while an engine runs: submit, steer, look.
+
+Every call works in every process on the database. Changes go to the leader and come back with its
+answer; reads go straight to the store.
+"""
+
+from fairlane.client.lanes import Lanes
+from fairlane.client.looking import Looking
+from fairlane.client.queues import Queues
+from fairlane.client.schedules import Schedules
+
+
+class Client(Lanes, Schedules, Queues, Looking):
+    """Everything that `Fairlane` can be asked while it runs."""

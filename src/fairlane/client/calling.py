@@ -1,0 +1,46 @@
+"""How every call reaches the engine, and what all of them look at first."""
+
+from typing import TYPE_CHECKING, Any
+
+from fairlane.core.inputs import Command, Submit
+from fairlane.core.settings import check_text
+from fairlane.errors import UnknownName
+from fairlane.tasks import Task
+
+if TYPE_CHECKING:
+    from fairlane.engine.clock import Clock
+    from fairlane.engine.engine import Engine
+    from fairlane.store.protocol import Store
+
+
+class Calling:
+    if TYPE_CHECKING:
+        tasks: dict[str, Task[Any, Any]]
+        clock: Clock
+        database: str
+
+        @property
+        def _engine(self) -> Engine: ...
+        @property
+        def _store(self) -> Store: ...
+        async def _on_loop(self, coroutine: Any) -> Any: ...
+
+    async def call(self, command: Command) -> Any:
+        """Have the leader carry out a command."""
+        _check_names(command)
+        return await self._on_loop(self._engine.call(command))
+
+    async def _check_queue(self, queue: str) -> None:
+        known = await self._on_loop(self._store.records("queue"))
+        if queue not in known:
+            raise UnknownName("queue", queue, known)
+
+
+def _check_names(command: Command) -> None:
+    """Refuse what no store could look for; the names of a submission were checked one by one."""
+    if not isinstance(command, Submit):
+        for field in set(command.__struct_fields__) - {"body", "instead_of", "params"}:
+            given = getattr(command, field)
+            for name in given if isinstance(given, tuple) else (given,):
+                if isinstance(name, str):
+                    check_text(field, name)
