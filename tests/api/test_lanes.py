@@ -78,7 +78,7 @@ async def test_an_active_lane_is_locked_and_can_be_cancelled(app: Fairlane, door
 
 
 async def test_lanes_come_in_pages(app: Fairlane) -> None:
-    names = [f"lane/{n} %2F" for n in range(5)]
+    names = [f"lane/{n} %2F 车道" for n in range(4)] + ["车" * 333]  # as long as a name may be
     async with talking(app) as client:
         for name in names:
             await submitted(client, "archive", params={"handle": name})

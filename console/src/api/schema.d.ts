@@ -1,4 +1,4 @@
-// Made by `npm run schema` from the OpenAPI document 278e7a61d65f2737fcc5094202c37c545cd740f73983be3495fac28fd7f23add.
+// Made by `npm run schema` from the OpenAPI document 2c73a13b6a7afe97fd2f0505ba05c74019d2fc95fbbda61430d60f5ad37ff4cb.
 export interface paths {
     "/api/events": {
         parameters: {
