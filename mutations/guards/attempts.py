@@ -68,9 +68,9 @@ ATTEMPTS: Final = (
         guards="A job that was cancelled is not retried because stopping made it fail.",
         file=_OUTCOMES,
         find="""    if job.stopping is not None:
-        board.end(job, State.CANCELLED, error""",
+        _cancelled(board, job, error""",
         replace="""    if False:
-        board.end(job, State.CANCELLED, error""",
+        _cancelled(board, job, error""",
         noticed_by=(suite("tests/core/test_cancel.py"),),
     ),
     Mutation(
@@ -78,11 +78,11 @@ ATTEMPTS: Final = (
         guards="A job that was cancelled does not start again when its worker hands it back.",
         file=_OUTCOMES,
         find="""    if job.stopping is not None:
-        board.end(job, State.CANCELLED)
+        _cancelled(board, job)
     else:
         board.transition(job, State.QUEUED)""",
         replace="""    if False:
-        board.end(job, State.CANCELLED)
+        _cancelled(board, job)
     else:
         board.transition(job, State.QUEUED)""",
         noticed_by=(suite("tests/core/test_cancel.py"),),

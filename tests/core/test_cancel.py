@@ -1,6 +1,8 @@
 """Cancel a queued job: out of the queue. Cancel a running one: it is told to stop."""
 
-from fairlane.core.inputs import Stuck
+import pytest
+
+from fairlane.core.inputs import Failure, Stuck
 from fairlane.core.job import JobId, WorkerId
 from fairlane.core.retry import Retry
 from tests.support.core import World, orders
@@ -25,6 +27,34 @@ def test_a_running_job_is_told_to_stop_and_holds_everything_until_it_has() -> No
     world.apply(world.outcome("a", "cancelled"))
     assert world.state("a") == "cancelled"
     assert world.running == {"b"}
+
+
+def discarded(world: World) -> list[str]:
+    return [start.job for start in world.last.discards]
+
+
+def test_what_its_worker_has_deleted_is_deleted_by_nobody_else() -> None:
+    world = World()
+    world.submit("a")
+    world.cancel("a", outputs="delete")
+    world.apply(world.outcome("a", "cancelled", deleted=True))
+    assert discarded(world) == []
+
+
+@pytest.mark.parametrize("result", ["cancelled", "failed", "returned"])
+@pytest.mark.parametrize(("outputs", "deletes"), [("delete", ["a"]), ("keep", [])])
+def test_what_ends_before_it_hears_of_its_cancellation_is_deleted_by_the_leader(
+    result: str, outputs: str, deletes: list[str]
+) -> None:
+    world = World()
+    world.submit("a")
+    world.cancel("a")
+    world.cancel("a", outputs=outputs)
+    failure = Failure("timeout", "it went wrong", retryable=True)
+    about = {"failure": failure} if result == "failed" else {}
+    world.apply(world.outcome("a", result, **about))
+    assert world.state("a") == "cancelled"
+    assert discarded(world) == deletes
 
 
 def test_force_is_passed_on() -> None:

@@ -191,6 +191,54 @@ async def test_finished_files_of_a_job_that_waits_for_its_retry_are_deleted_too(
         assert not (tmp_path / "whole.mp4").exists()
 
 
+async def test_files_of_a_job_that_fails_before_it_hears_of_its_cancellation_are_deleted_too(
+    app: Fairlane, tmp_path: Path
+) -> None:
+    asked: list[asyncio.Task[Any]] = []
+
+    @app.task
+    async def work(ctx: Context) -> None:
+        async with ctx.output(tmp_path / "whole.mp4") as path:
+            path.write_text("whole")
+        asked.append(asyncio.create_task(app.job(ctx.job.id).cancel(outputs="delete")))
+        await asyncio.sleep(0)  # the leader has been asked, and nobody has been told to stop
+        raise ValueError("it fails by itself")
+
+    async with running(app) as world:
+        job = await work.submit()
+        await world.idle()
+        await asyncio.gather(*asked)
+
+        assert (await job.show()).state == "cancelled"
+        assert not (tmp_path / "whole.mp4").exists()
+
+
+async def test_who_cancels_again_to_delete_has_it_deleted_however_far_the_first_has_come(
+    app: Fairlane, doors: Doors, tmp_path: Path
+) -> None:
+    @app.task
+    async def work(ctx: Context) -> None:
+        async with ctx.output(tmp_path / "whole.mp4") as path:
+            path.write_text("whole")
+        try:
+            await doors.wait("whole")
+        except asyncio.CancelledError:
+            # It has been told to stop, and ends before it can be told again.
+            again.append(asyncio.create_task(app.job(ctx.job.id).cancel(outputs="delete")))
+            await asyncio.sleep(0)
+            raise
+
+    again: list[asyncio.Task[Any]] = []
+    async with running(app) as world:
+        job = await work.submit()
+        await doors.reached("whole")
+        await cancelled(job, "keep")
+        await asyncio.gather(*again)
+        await world.idle()
+
+        assert not (tmp_path / "whole.mp4").exists()
+
+
 async def test_a_thread_past_its_grace_stays_running_and_keeps_its_lane_until_it_returns(
     app: Fairlane,
 ) -> None:

@@ -8,11 +8,13 @@ import pytest
 
 from apps.archiver.tests.archiver import PATIENCE_SECONDS, Archiver, typed, typed_in_a_terminal
 from apps.archiver.tests.mastodon_server import MastodonServer
+from fairlane import Fairlane
 from fairlane_archiver.archive import Archive
 from fairlane_archiver.commands import main
 from fairlane_archiver.program import build
 from fairlane_archiver.rows import Rows
 from fairlane_archiver.settings import Settings
+from fairlane_archiver.sources import canonical
 from fairlane_archiver.starting import Run
 
 
@@ -134,6 +136,31 @@ def test_a_submitted_account_is_seen_while_it_runs_and_deleted_files_come_back(
     counts = archiver.done(archiver.start(account))
     assert (counts["downloaded"], counts["skipped"]) == (1, 2)
     assert first.read_bytes()
+
+
+async def test_a_row_that_cannot_be_run_any_more_keeps_no_other_from_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old, other = "http://ann:hunter2@blog.example/feed.xml", "http://blog.example/feed.xml"
+    archive = Archive(Settings(folder=tmp_path))
+    archive.begin()
+    async with build(settings=archive.settings, work=False) as app:
+        earlier = Fairlane(app.database)  # which took whatever it was told
+
+        @earlier.task(name="archive", queue="archive", lane="{account}")
+        async def anything(account: str) -> None: ...
+
+        await app.save_lane("archive", old, anything.call(account=old))
+        rows = Rows(app, archive.index)
+        await rows.save(other, {}, keeps=False)
+        run = Run(None, wait=False, as_json=True, continues=False)
+        assert await run.carry_out(app, rows) == 1
+        assert f"{old} cannot be started: account: the address" in capsys.readouterr().err
+        states = {row.account: row.state for row in await rows.listed()}
+        assert states == {old: "idle", other: "queued"}
+        assert await Run([old], wait=False, as_json=True, continues=False).carry_out(app, rows) == 2
+        await rows.remove(canonical(old))
+        assert [row.account for row in await rows.listed()] == [other]
 
 
 @pytest.mark.parametrize("words", [["--folder", "{file}"], ["--folder="], ["--folder"]])

@@ -8,7 +8,7 @@ import pytest
 from apps.archiver.tests.archiver import Archiver
 from apps.archiver.tests.mastodon_server import Exchange, MastodonServer
 from fairlane import Permanent
-from fairlane_archiver.sources import recognised
+from fairlane_archiver.sources import recognised, without_login
 
 
 @pytest.mark.parametrize(
@@ -57,12 +57,25 @@ def test_what_is_no_account_is_told_what_one_is(text: str) -> None:
         recognised(text)
 
 
-@pytest.mark.parametrize("prefix", ["", "feed:", "gallery:"])
-@pytest.mark.parametrize("login", ["ann:hunter2", "hunter2", ":hunter2", "a@b:hunter2"])
+LOGINS = ("ann:hunter2", "hunter2", ":hunter2", "a@b:hunter2", "ann:\thunter2")
+
+
+@pytest.mark.parametrize("prefix", ["https://", "feed:https://", "gallery:https://", "http:/\n/"])
+@pytest.mark.parametrize("login", LOGINS)
 def test_a_password_does_not_become_the_name_of_a_row(prefix: str, login: str) -> None:
     with pytest.raises(Permanent, match="no name and password") as refusal:
-        recognised(f"{prefix}https://{login}@blog.example/feed.xml")
+        without_login(f"{prefix}{login}@blog.example/feed.xml")
     assert "hunter2" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("text", ["https://social.example/@ann", "@ann@social.example"])
+def test_an_account_without_one_is_left_as_it_is(text: str) -> None:
+    assert without_login(text) == text
+
+
+def test_half_of_a_password_is_no_port() -> None:
+    with pytest.raises(Permanent, match="give @name@host"):
+        recognised("feed:https://ann:hun/ter2@blog.example/any")
 
 
 def test_an_address_of_neither_is_told_how_to_say_what_it_is() -> None:

@@ -7,8 +7,11 @@ import { sortProblems } from "../forms/problems";
 import type { Params } from "./options";
 import type { Target } from "./targets";
 
-/** No parameter is without a name: a submission that has one is refused, whatever else it holds. */
-const NAMELESS = "";
+/**
+ * No parameter has such a name: a submission that has one is refused, whatever else it holds. It is
+ * not empty, because what is wrong with the empty name is said of "parameters", which may be a name.
+ */
+const NAMELESS = " ";
 
 /** Return what the program finds wrong with options, by their names. */
 export async function problemsWith(

@@ -17,6 +17,13 @@ function kept(): Record<string, unknown> {
 class ChosenOptions {
   #byTask = $state.raw(kept());
 
+  constructor() {
+    // Another tab of this browser has changed them.
+    addEventListener("storage", ({ key }) => {
+      if (key === KEPT || key === null) this.#byTask = kept();
+    });
+  }
+
   of({ task, options }: Target): Params {
     return fitting(options, this.#byTask[task]);
   }
@@ -24,7 +31,11 @@ class ChosenOptions {
   choose({ task }: Target, params: Params): void {
     const { [task]: _, ...others } = kept(); // as another tab has left them
     this.#byTask = Object.keys(params).length > 0 ? { ...others, [task]: params } : others;
-    localStorage.setItem(KEPT, JSON.stringify(this.#byTask));
+    try {
+      localStorage.setItem(KEPT, JSON.stringify(this.#byTask));
+    } catch {
+      // There is no room for it: it holds until the page is left.
+    }
   }
 }
 

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import type { Task } from "../api/types";
+import { initial, readAll } from "../forms/reading";
 import { fieldsOf } from "../forms/schema";
 import { chosen } from "./dropped";
 import { fitting, unusual } from "./options";
@@ -46,6 +47,17 @@ const OPTIONS = fieldsOf({
 it("takes for chosen what is not as usual", () => {
   const params = { preset: "small", deep: true, lines: null, tags: [] };
   expect(unusual(OPTIONS, { params })).toEqual({ preset: "small", lines: null });
+});
+
+it("takes nothing for chosen that the form only reads in another way", () => {
+  const odd = fieldsOf({
+    properties: {
+      when: { type: "string", format: "date-time", default: "2020-01-01T00:00:00Z" },
+      kinds: { type: "array", items: { enum: ["x", "y"] }, default: ["y", "x"] },
+      note: { anyOf: [{ type: "string" }, { type: "null" }], default: "" },
+    },
+  });
+  expect(unusual(odd, readAll(odd, initial(odd)))).toEqual({});
 });
 
 it("keeps a choice as long as the program has it", () => {

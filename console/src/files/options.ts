@@ -1,6 +1,6 @@
 // What is to be done with files: the parameters of a task besides the file.
 
-import { initial, readAll, type Read } from "../forms/reading";
+import { initial, readAll, type Read, shown } from "../forms/reading";
 import type { FormField } from "../forms/schema";
 
 export type Params = Readonly<Record<string, unknown>>;
@@ -8,12 +8,15 @@ export type Params = Readonly<Record<string, unknown>>;
 const isSame = (one: unknown, other: unknown): boolean =>
   JSON.stringify(one) === JSON.stringify(other);
 
-/** Return what was chosen: whatever follows the task by itself is left out. */
+/**
+ * Return what was chosen: whatever follows the task by itself is left out. They are compared as the
+ * form shows them, because a usual value may read as another one: its order, its zone, nothing.
+ */
 export function unusual(fields: readonly FormField[], { params }: Pick<Read, "params">): Params {
-  const usual = new Map(fields.map((field) => [field.name, field.usual]));
-  return Object.fromEntries(
-    Object.entries(params).filter(([name, value]) => !isSame(value, usual.get(name))),
+  const chosen = fields.filter(
+    (field) => field.name in params && shown(field, params[field.name]) !== shown(field, field.usual),
   );
+  return Object.fromEntries(chosen.map(({ name }) => [name, params[name]]));
 }
 
 /**

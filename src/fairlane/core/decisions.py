@@ -133,7 +133,7 @@ class Orders(Struct, omit_defaults=True):
 class Decisions(Struct):
     changes: Changes = field(default_factory=Changes)
     orders: dict[WorkerId, Orders] = field(default_factory=dict)
-    discards: list[Start] = field(default_factory=list)  # nobody runs these: delete their outputs
+    discards: list[Start] = field(default_factory=list)  # nobody else deletes their outputs
     answers: list[tuple[str, Any]] = field(default_factory=list)  # key and value or FairlaneError
     wake_at: float | None = None
 

@@ -250,6 +250,7 @@ class Outcome(Struct, tag="outcome", gc=False):
 
     `refused` means it never began (with `blocked` as the reason where a precondition does not
     hold); `returned` that a stopping worker hands it back; `skipped` that an output policy says so.
+    `deleted` says of a cancelled one that nothing is left of what it made.
     """
 
     job: JobId
@@ -260,6 +261,7 @@ class Outcome(Struct, tag="outcome", gc=False):
     failure: Failure | None = None
     blocked: tuple[str, str] | None = None
     report: Text | None = None
+    deleted: bool = False
 
 
 class Unblocked(Struct, tag="unblocked"):

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from fairlane.core.board import Board
+from fairlane.core.decisions import last_start
 from fairlane.core.inputs import (
     EnterStage,
     Failure,
@@ -49,8 +50,10 @@ def outcome(board: Board, said: Outcome) -> None:
         case "failed":
             assert said.failure is not None
             _failed(board, job, said.failure, said.report)
-        case "cancelled":
+        case "cancelled" if said.deleted:
             board.end(job, State.CANCELLED, report=said.report)
+        case "cancelled":
+            _cancelled(board, job, report=said.report)
         case "skipped":
             code, message = said.blocked or ("skipped", "skipped")
             job.attempt -= 1
@@ -65,7 +68,7 @@ def outcome(board: Board, said: Outcome) -> None:
 def _failed(board: Board, job: Job, failure: Failure, report: str | None) -> None:
     error = msgspec.to_builtins(failure)
     if job.stopping is not None:
-        board.end(job, State.CANCELLED, error=error, report=report)
+        _cancelled(board, job, error=error, report=report)
         return
     retry = job.terms.retry
     job.failures += 1
@@ -104,7 +107,7 @@ def _refused(board: Board, job: Job, said: Outcome) -> None:
         _again_or_cancelled(board, job)
         return
     if job.stopping is not None:
-        board.end(job, State.CANCELLED)
+        _cancelled(board, job)
         return
     job.reason = Reason(*said.blocked)
     if worker is not None:
@@ -114,10 +117,19 @@ def _refused(board: Board, job: Job, said: Outcome) -> None:
 
 def _again_or_cancelled(board: Board, job: Job) -> None:
     if job.stopping is not None:
-        board.end(job, State.CANCELLED)
+        _cancelled(board, job)
     else:
         board.transition(job, State.QUEUED)
         job.worker = None
+
+
+def _cancelled(
+    board: Board, job: Job, *, error: dict[str, Any] | None = None, report: str | None = None
+) -> None:
+    """End a job whose worker had not heard, when it ended, that its outputs are to be deleted."""
+    if job.stopping == "delete" and job.attempt:
+        board.out.discards.append(last_start(job))
+    board.end(job, State.CANCELLED, error=error, report=report)
 
 
 def unblocked(board: Board, said: Unblocked) -> None:

@@ -99,6 +99,7 @@ class Attempt:
                 self.span.end(outcome.result, outcome.failure)
             if self.delete_outputs and outcome.result == "cancelled":
                 await in_thread(publishing.remove_finished, self.kept)
+                outcome.deleted = not publishing.elsewhere(self.kept, finished=True)
             if publishing.may_have_left(self.kept):
                 await in_thread(publishing.clean_up, self.kept)
         except Exception:

@@ -390,6 +390,9 @@ class Leader:
         if decisions.discards:
             await self._flight.land()
             made = await self._store.payloads(decisions.discards)  # the commit forgets it
+            for job, name, body in changes.kept:  # what was said with it is not stored yet
+                if job in made and body is not None:
+                    made[job].kept[name] = body
             self._removals.add(self._hall.elsewhere(made, finished=True))
         self._removals.hand_out(decisions, self._scheduler.board.workers.all.values())
         written = self._company.write(decisions, self._scheduler.board.workers.all)

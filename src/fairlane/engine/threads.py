@@ -51,7 +51,6 @@ async def returned(work: "Future[T]") -> T:
         except asyncio.CancelledError as error:
             cancellation = error
     if cancellation is not None:
-        work.exception()
         raise cancellation
     return work.result()
 

@@ -28,7 +28,7 @@ from fairlane_archiver.network import guarded_client
 from fairlane_archiver.posts import Kind
 from fairlane_archiver.run import Run
 from fairlane_archiver.settings import Settings
-from fairlane_archiver.sources import recognised
+from fairlane_archiver.sources import recognised, without_login
 from fairlane_archiver.threads import in_thread
 from fairlane_archiver.web import Web
 
@@ -41,7 +41,7 @@ KINDS: Final[tuple[Kind, ...]] = ("image", "video", "audio", "other")
 
 def _account(text: str) -> str:
     try:
-        account, source = recognised(text)
+        account, source = recognised(without_login(text))
         source.check()
     except Permanent as error:
         raise ValueError(str(error)) from None

@@ -6,10 +6,10 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from fairlane import Fairlane, Job, LaneBusy, LaneView, NotFound
+from fairlane import BadParameters, Fairlane, Job, LaneBusy, LaneView, NotFound
 from fairlane_archiver.index import Index, Missing, Sums
 from fairlane_archiver.program import QUEUE, TASK
-from fairlane_archiver.sources import canonical
+from fairlane_archiver.sources import canonical, without_login
 from fairlane_archiver.threads import in_thread
 
 COUNTS: Final = ("downloaded", "skipped", "filtered", "failed", "bytes", "rate", "page", "cursor")
@@ -38,7 +38,7 @@ class Rows:
 
     async def save(self, text: str, filters: dict[str, Any], *, keeps: bool) -> str:
         """Save what a row asks for, and return its account; `keeps` what is not named."""
-        account = canonical(text)
+        account = canonical(without_login(text))
         saved = (await self._app.lane(QUEUE, account)).params if keeps else None
         wanted = {**_filters(saved), **filters}
         call = self._app.tasks[TASK].call(account=account, **wanted)
@@ -54,19 +54,20 @@ class Rows:
 
     async def run(
         self, accounts: Sequence[str], *, continues: bool
-    ) -> tuple[list[Job[Any]], list[LaneBusy]]:
+    ) -> tuple[list[Job[Any]], dict[str, LaneBusy | BadParameters]]:
         """Start or continue rows, in this order; return also why some are not."""
         for account in accounts:
             await self.filters(account)
         verb = self._app.continue_lane if continues else self._app.start_lane
         jobs: list[Job[Any]] = []
-        busy: list[LaneBusy] = []
+        refused: dict[str, LaneBusy | BadParameters] = {}
         for account in accounts:
             try:
                 jobs.append(await verb(QUEUE, account))
-            except LaneBusy as conflict:
-                busy.append(conflict)
-        return jobs, busy
+            # Busy, or saved by a program that took what this one does not: others can be started.
+            except (LaneBusy, BadParameters) as error:
+                refused[account] = error
+        return jobs, refused
 
     async def remove(self, account: str) -> None:
         """Forget a row; its files and where it stopped stay."""

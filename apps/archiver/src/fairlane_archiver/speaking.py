@@ -18,7 +18,7 @@ NAME: Final = "fairlane-archive"
 
 def told(error: FairlaneError) -> int:
     """Say what is wrong on stderr and return the exit code of its kind, as Fairlane's own verbs."""
-    note(_message(error))
+    note(message(error))
     match error:
         case NotFound():
             return 3
@@ -30,7 +30,7 @@ def told(error: FairlaneError) -> int:
             return 2
 
 
-def _message(error: FairlaneError) -> str:
+def message(error: FairlaneError) -> str:
     if isinstance(error, BadParameters):
         return "; ".join(f"{problem['where']}: {problem['message']}" for problem in error.problems)
     return str(error)

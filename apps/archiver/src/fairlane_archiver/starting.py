@@ -1,12 +1,16 @@
 """Starting and continuing rows, and waiting for them if that is wanted."""
 
 import asyncio
+from typing import Final
 
-from fairlane import Fairlane
+from fairlane import BadParameters, Fairlane, LaneBusy
 from fairlane_archiver.following import follow
 from fairlane_archiver.rows import Rows
 from fairlane_archiver.sources import canonicals
-from fairlane_archiver.speaking import NAME, note, say, warn_if_nobody_works
+from fairlane_archiver.speaking import NAME, message, note, say, warn_if_nobody_works
+
+BUSY: Final = 4
+BAD: Final = 2
 
 
 class Run:
@@ -23,7 +27,7 @@ class Run:
     async def carry_out(self, app: Fairlane, rows: Rows) -> int:
         named = canonicals(self._accounts)
         names = named or [row.account for row in await rows.listed() if row.filters is not None]
-        jobs, busy = await rows.run(names, continues=self._continues)
+        jobs, refused = await rows.run(names, continues=self._continues)
         if jobs:
             await warn_if_nobody_works(app)
         is_whole = True
@@ -37,8 +41,15 @@ class Run:
                 job.state == "completed" and not job.statistics.get("failed") for job in ended
             )
         say(await rows.listed(names) if names else [], as_json=self._as_json)
-        for conflict in busy:
-            note(f"{conflict.facts['lane']} is started already, as job {conflict.active_job}")
-        if busy and named:
-            return 4
-        return 0 if is_whole else 1
+        codes = [_told(account, error) for account, error in refused.items()]
+        if codes and named:
+            return codes[0]
+        return 0 if is_whole and BAD not in codes else 1
+
+
+def _told(account: str, error: LaneBusy | BadParameters) -> int:
+    if isinstance(error, LaneBusy):
+        note(f"{account} is started already, as job {error.active_job}")
+        return BUSY
+    note(f"{account} cannot be started: {message(error)}")
+    return BAD

@@ -13,17 +13,12 @@ from fairlane_archiver.sources.protocol import Source
 # The first that recognises an address has it.
 SOURCES: Final[tuple[Source, ...]] = (Mastodon(), Feed(), Gallery())
 _LOGIN: Final = re.compile(r"://[^/?#]*@")
+_UNREAD: Final = dict.fromkeys(map(ord, "\t\r\n"))
 
 
 def recognised(text: str) -> tuple[str, Source]:
     """Return the one name of the account that a text means, and its source."""
     wanted = text.strip()
-    if _LOGIN.search(wanted):  # which is not repeated here: what is refused is logged, too
-        raise Permanent(
-            "the address of an account may have no name and password before its host, because a "
-            "row is named after it, and shown to everybody who may look; leave them out",
-            code="login_in_address",
-        )
     for source in SOURCES:
         account = source.recognise(wanted)
         if account is not None:
@@ -40,6 +35,18 @@ def recognised(text: str) -> tuple[str, Source]:
             "that gallery-dl knows"
         )
     raise Permanent(f"{shown!r} is no account; {advice}", code="unknown_account")
+
+
+def without_login(text: str) -> str:
+    """Refuse a name and password before a host: a row is named after its account."""
+    # As addresses are read: without tabs and ends of lines, wherever they are.
+    if _LOGIN.search(text.translate(_UNREAD)):  # not repeated here: what is refused is logged, too
+        raise Permanent(
+            "the address of an account may have no name and password before its host, because a "
+            "row is named after it, and shown to everybody who may look; leave them out",
+            code="login_in_address",
+        )
+    return text
 
 
 def canonical(text: str) -> str:

@@ -39,7 +39,8 @@ class Feed:
         url = text.removeprefix("feed:")
         try:
             place = urlsplit(url)
-        except ValueError:
+            _ = place.port
+        except ValueError:  # no host, or a port that is no number: half of a password, perhaps
             return None
         if place.scheme not in ("http", "https") or not place.netloc:
             return None
