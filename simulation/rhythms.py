@@ -4,7 +4,9 @@ from typing import Final
 
 from fairlane.engine.rhythm import Rhythm
 
-SLOW: Final = Rhythm(others_seconds=0.5, standby_seconds=1.0, answer_seconds=0.2, retry_seconds=0.5)
+SLOW: Final = Rhythm(
+    others_seconds=0.5, standby_seconds=1.0, answer_seconds=0.2, retry_seconds=0.5, lag_seconds=60
+)
 QUICK: Final = Rhythm(
-    others_seconds=0.1, standby_seconds=1.0, answer_seconds=0.05, retry_seconds=0.5
+    others_seconds=0.1, standby_seconds=1.0, answer_seconds=0.05, retry_seconds=0.5, lag_seconds=60
 )

@@ -143,7 +143,8 @@ class Engine:
             *(self.sharing.services if self.sharing is not None else ()),
         ]
         self._tasks = [asyncio.create_task(service.run()) for service in services]
-        self._tasks.append(asyncio.create_task(watch(self.tally.program_lag)))
+        watching = watch(self.tally.program_lag, self._rhythm.lag_seconds)
+        self._tasks.append(asyncio.create_task(watching))
         try:
             if self.sharing is not None:
                 await self.sharing.begin()
@@ -209,7 +210,8 @@ class Engine:
             log.exception("the leader ended with an error that it should have handled")
 
     async def _lead_here(self) -> None:
-        watching = asyncio.ensure_future(watch(self.tally.leader_lag))
+        looking = watch(self.tally.leader_lag, self._rhythm.lag_seconds)
+        watching = asyncio.ensure_future(looking)
         try:
             await self.leader.run()
         finally:

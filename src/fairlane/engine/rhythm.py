@@ -12,6 +12,7 @@ class Rhythm(Struct, frozen=True, kw_only=True):
     standby_seconds: float = 0.25  # at whether somebody must take over
     answer_seconds: float = 0.005  # at the answer to a command that another process decides
     retry_seconds: float = 0.5  # at a database that was in trouble
+    lag_seconds: float = 0.25  # at how late a loop comes round
 
 
 USUAL: Final = Rhythm()
