@@ -5,6 +5,8 @@ import signal
 from contextlib import suppress
 from pathlib import Path
 
+import apsw
+
 from apps.archiver.tests.archiver import archiving, soon
 from apps.archiver.tests.mastodon_server import Exchange, MastodonServer
 
@@ -107,3 +109,30 @@ def test_a_program_that_is_asked_to_end_goes_on_with_its_parts_when_it_is_back(
         assert archiver.done(job)["downloaded"] == 1
         assert archiver.parts() == []
     assert [r.range_from for r in server.asked(path)] == [None, size]
+
+
+def test_a_file_that_was_placed_and_not_written_down_before_a_kill_counts_once(
+    tmp_path: Path, server: MastodonServer
+) -> None:
+    account = server.name("unwritten")
+    [small] = server.post("unwritten", "small.bin", body=b"pixels")
+    server.hold("unwritten", size=600 * KIB, sent=300 * KIB)
+    with archiving(tmp_path, server) as archiver:
+        archiver.save(account)
+        job = archiver.start(account)
+        soon(lambda: len(archiver.files("unwritten")) == 1, what="the small one")
+        soon(archiver.parts, what="a part of the large one")
+        assert archiver.served.stop(signal.SIGKILL) == -signal.SIGKILL
+    [index] = tmp_path.rglob("index.db")
+    # As if it had died between giving the file its name and writing that down.
+    connection = apsw.Connection(str(index))
+    connection.execute(
+        "UPDATE item SET state = 'part', bytes = NULL, sha256 = NULL WHERE name LIKE '%small%'"
+    )
+    assert connection.changes() == 1
+    connection.close()
+    with archiving(tmp_path, server) as archiver:
+        counts = archiver.done(job)
+        assert (counts["downloaded"], counts["skipped"]) == (2, 0)
+        assert counts["bytes"] == sum(map(len, archiver.files("unwritten").values()))
+    assert len(server.asked(small)) == 1

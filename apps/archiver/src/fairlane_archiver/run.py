@@ -75,7 +75,9 @@ class Run:
     async def _go(self) -> None:
         place = self._ctx.checkpoint
         self._counts.go_on_from(place.get("counts", {}))
-        await in_thread(self._shelf.adopt)
+        for item, size in await in_thread(self._shelf.adopt):
+            if item.run == self._ctx.job.id:  # what it did before it died is its doing, too
+                self._counts.saved(item.key, size)
         if place:
             await self._finish_earlier()
         if place.get("complete"):

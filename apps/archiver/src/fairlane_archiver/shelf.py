@@ -72,14 +72,21 @@ class Shelf:
         text = msgspec.json.format(msgspec.json.encode(told), indent=2)
         write_at(final.with_name(f"{final.name}.json"), 0, text)
 
-    def adopt(self) -> None:
-        """Write down files that were put in their place just before the program died."""
+    def adopt(self) -> list[tuple[Item, int]]:
+        """Write down files that were put in their place just before the program died.
+
+        Return them, each with its size.
+        """
+        adopted: list[tuple[Item, int]] = []
         for item in self._index.parts(self.account):
             final = self.folder / item.name
             if not self.part(item).exists() and final.is_file():
                 with final.open("rb") as file:
                     digest = hashlib.file_digest(file, "sha256").hexdigest()
-                self._index.saved([(item, final.stat().st_size, digest)])
+                size = final.stat().st_size
+                self._index.saved([(item, size, digest)])
+                adopted.append((item, size))
+        return adopted
 
     def drop_part(self, item: Item) -> None:
         self.part(item).unlink(missing_ok=True)
