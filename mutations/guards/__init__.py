@@ -4,6 +4,7 @@ from typing import Final
 
 from mutations.guards.admission import ADMISSION
 from mutations.guards.attempts import ATTEMPTS
+from mutations.guards.devices import DEVICES
 from mutations.guards.fences import FENCES
 from mutations.guards.leading import LEADING
 from mutations.guards.limits import LIMITS
@@ -21,4 +22,5 @@ MUTATIONS: Final[tuple[Mutation, ...]] = (
     *STORING,
     *LEADING,
     *SHARING,
+    *DEVICES,
 )

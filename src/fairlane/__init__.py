@@ -8,6 +8,7 @@ from fairlane.core.forecast import Forecast
 from fairlane.core.lifecycle import Priority, State
 from fairlane.core.retry import Retry
 from fairlane.engine.context import Context, SyncContext
+from fairlane.engine.device import Device
 from fairlane.engine.disk import free_space
 from fairlane.engine.hooks import webhook
 from fairlane.engine.stages import Give
@@ -16,6 +17,7 @@ from fairlane.errors import (
     BadSetting,
     Conflict,
     DatabaseCorrupt,
+    DeviceDown,
     Duplicate,
     FairlaneError,
     IllegalTransition,
@@ -42,7 +44,7 @@ from fairlane.errors import (
 )
 from fairlane.files import File
 from fairlane.jobs import Job
-from fairlane.snapshots import Snapshot
+from fairlane.snapshots import DeviceView, Snapshot
 from fairlane.store.views import EventView, JobView, LaneView
 from fairlane.tasks import Call, Task
 
@@ -55,6 +57,9 @@ __all__ = [
     "Conflict",
     "Context",
     "DatabaseCorrupt",
+    "Device",
+    "DeviceDown",
+    "DeviceView",
     "Duplicate",
     "EventView",
     "Fairlane",

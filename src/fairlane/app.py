@@ -29,6 +29,7 @@ from fairlane.engine.clock import Clock, SystemClock
 from fairlane.engine.context import Context, SyncContext
 from fairlane.engine.declared import check_known
 from fairlane.engine.definition import GRACE_SECONDS, Definition, Isolation, Precondition, Template
+from fairlane.engine.device import Device
 from fairlane.engine.engine import Engine
 from fairlane.engine.hooks import Hook
 from fairlane.engine.retention import Kept, check_kept
@@ -109,6 +110,7 @@ class Fairlane(Client):
         self._settings: dict[tuple[str, str], Setting] = {}
         self._schedules: dict[str, Schedule] = {}
         self._hooks: list[Hook] = []
+        self._drivers: dict[str, type[Device]] = {}  # by the queue whose devices they drive
         self._lifetime = Lifetime(self._open, self._close)
         self._shown_database = store_at(self.database).address  # a wrong one is told here
         self.queue("default")
@@ -119,16 +121,30 @@ class Fairlane(Client):
 
     # declaring
 
-    def queue(self, name: str, **settings: Unpack[QueueOptions]) -> None:
+    def queue(
+        self,
+        name: str,
+        *,
+        devices: bool | type[Device] = False,
+        **settings: Unpack[QueueOptions],
+    ) -> None:
         """Declare a queue.
 
         Settings: max_concurrent, order ("fifo", "strict", "round_robin"), on_conflict ("queue",
-        "reject", "merge", "reject_running"), devices, anti_starvation, starvation_picks,
-        starvation_seconds. What an operator set while running stays in force over these.
+        "reject", "merge", "reject_running"), anti_starvation, starvation_picks,
+        starvation_seconds. What an operator set while running stays in force over these. With
+        `devices` its jobs run on devices, one at a time on each, which the class says how to drive;
+        True leaves that to other programs.
         """
         values: dict[str, Any] = {**settings}
+        driver = devices if isinstance(devices, type) and issubclass(devices, Device) else None
+        if devices is not False:
+            values["devices"] = True if driver is not None else devices
         settings_from(name, values)
         self._declare("queue", name)
+        self._drivers.pop(name, None)
+        if driver is not None:
+            self._drivers[name] = driver
         self._settings["queue", name] = Setting("", "queue", name, "code", values)
 
     def limit(self, key: str, *, starts: int, per_seconds: float) -> None:
@@ -317,6 +333,7 @@ class Fairlane(Client):
             work=self._work,
             queues=self._queues,
             tags=self._tags,
+            drivers=self._drivers,
             keep_history=self._keep_history,
             **more,
         )

@@ -15,7 +15,7 @@
     │   ├── JobFailed         ├── JobCancelled      └── JobSkipped
     ├── InternalError         our own fault; the input was set aside
     └── TaskError             for task code to raise
-        ├── Retryable ── OutputBusy, TimedOut
+        ├── Retryable ── OutputBusy, TimedOut, DeviceDown
         └── Permanent
 
 Each keeps its facts as attributes and carries a stable `code`; `as_problem` and `from_problem`
@@ -299,3 +299,9 @@ class OutputBusy(Retryable):
 
 class TimedOut(Retryable):
     code = "timeout"
+
+
+class DeviceDown(Retryable):
+    """The device that a job runs on does not work: the job is interrupted, the device is down."""
+
+    code = "device_down"

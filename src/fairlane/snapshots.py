@@ -6,7 +6,9 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from fairlane.core.inputs import WorkerJoined
 from fairlane.core.queues import QueueSettings, settings_from
+from fairlane.engine.device import PAUSED, DeviceRecord
 from fairlane.engine.schedules import Schedule
 from fairlane.store.viewing import MASK, without_secrets
 from fairlane.store.views import JobView, LaneView, Picture, instant
@@ -43,6 +45,23 @@ class WorkerView(Struct, kw_only=True):
     accepting: bool = True
     host: str = ""
     pid: int = 0
+    note: str = ""
+    seen_at: datetime | None = None
+
+
+class DeviceView(Struct, kw_only=True):
+    """A device: `idle`, `busy` with its `job`, or `down` with a `note` that says why."""
+
+    name: str
+    queue: str
+    labels: tuple[str, ...]
+    settings: dict[str, Any]
+    paused: bool
+    state: str
+    note: str
+    seen_at: datetime | None
+    worker: str | None
+    job: str | None
 
 
 class ScheduleView(Struct, kw_only=True):
@@ -127,7 +146,26 @@ def limit_view(kind: str, key: str, body: str) -> LimitView:
 
 
 def worker_view(body: str) -> WorkerView:
-    return msgspec.json.decode(body, type=WorkerView)
+    told = msgspec.json.decode(body, type=WorkerJoined)
+    facts = {field: getattr(told, field) for field in WorkerView.__struct_fields__}
+    return WorkerView(**{**facts, "seen_at": instant(told.seen_at)})
+
+
+def device_view(
+    name: str, record: DeviceRecord, carried: WorkerView | None, job: str | None
+) -> DeviceView:
+    """Show a device as it is stored, and as whoever carries it last said it is."""
+    is_up = carried is not None and (carried.accepting or carried.note == PAUSED)
+    if carried is None:
+        note = f'no program that drives devices of queue "{record.queue}" is running'
+    else:
+        note = carried.note or "the program that drives it is ending"
+    return DeviceView(
+        name=name, queue=record.queue, labels=record.labels, settings=record.settings,
+        paused=record.paused, state="busy" if job else "idle" if is_up else "down",
+        note="" if is_up else note, seen_at=carried.seen_at if carried else None,
+        worker=f"{carried.host}:{carried.pid}" if carried else None, job=job,
+    )  # fmt: skip
 
 
 def snapshot_from(picture: Picture, now: float) -> Snapshot:

@@ -12,6 +12,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from fairlane.engine.device import PAUSED
 from fairlane.errors import NotFound, UsageError
 from fairlane.store.findings import Condition, Finding
 from fairlane.store.opening import store_at
@@ -123,6 +124,7 @@ def findings_in(condition: Condition) -> Iterator[Finding]:
     live = sum(sum(states.values()) for states in condition.counts.values())
     yield _leadership(condition, live)
     yield _workers(condition)
+    yield from _devices(condition)
     yield from _running(condition)
     yield from _waiting(condition)
     yield _inbox(condition)
@@ -143,7 +145,8 @@ def _leadership(condition: Condition, live: int) -> Finding:
 
 
 def _workers(condition: Condition) -> Finding:
-    names = [worker.get("name", id) for id, worker in condition.workers.items()]
+    processes = {id: w for id, w in condition.workers.items() if not w.get("device")}
+    names = [worker.get("name", id) for id, worker in processes.items()]
     if condition.silent:
         shown = ", ".join(condition.workers.get(id, {}).get("name", id) for id in condition.silent)
         return Finding(
@@ -154,8 +157,26 @@ def _workers(condition: Condition) -> Finding:
         return Finding("workers", "ok", f"none now; the last were {', '.join(sorted(names))}")
     if not names:
         return Finding("workers", "ok", "none")
-    slots = sum(worker.get("slots", 0) for worker in condition.workers.values())
+    slots = sum(worker.get("slots", 0) for worker in processes.values())
     return Finding("workers", "ok", f"{', '.join(sorted(names))} with {slots} slots")
+
+
+def _devices(condition: Condition) -> Iterator[Finding]:
+    """Tell of devices, where a program carries any."""
+    carried = [worker for worker in condition.workers.values() if worker.get("device")]
+    down = [
+        f"{device['name']}: {device['note']}"
+        for device in carried
+        if not device.get("accepting") and device.get("note") not in ("", PAUSED)
+    ]
+    if down and condition.leader is not None:
+        yield Finding(
+            "devices", "warning", f"{len(down)} of {len(carried)} down: {'; '.join(sorted(down))}",
+            "they are tried again all the time; see whether they are on and can be reached",
+        )  # fmt: skip
+    elif carried:
+        names = ", ".join(sorted(device["name"] for device in carried))
+        yield Finding("devices", "ok", names)
 
 
 def _running(condition: Condition) -> Iterator[Finding]:

@@ -22,9 +22,10 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
-from fairlane import Context, Fairlane
+from fairlane import Context, Device, Fairlane
 
 app = Fairlane()
+app.queue("phones", devices=Device)
 app.queue("archive", max_concurrent=2, on_conflict="reject")
 app.queue("mail", max_concurrent=1)
 app.limit("site", starts=50, per_seconds=60)
@@ -64,6 +65,11 @@ async def talkative(ctx: Context, gate: str, lines: int) -> None:
         await asyncio.sleep(0.02)
     for number in range(lines, 2 * lines):
         ctx.log(f"line {number}")
+
+
+@app.task(queue="phones")
+async def tap(ctx: Context) -> str:
+    return ctx.device.name
 
 
 @app.task(queue="mail")

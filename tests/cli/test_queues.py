@@ -48,6 +48,26 @@ def test_a_lane_runs_what_is_saved_for_it(fairlane: CommandLine) -> None:
     assert "which lane" in fairlane("lanes", "archive", "--start", code=2).err
 
 
+def test_devices_are_added_used_paused_changed_and_taken_out(fairlane: CommandLine) -> None:
+    name = f"phone-{uuid4().hex[:8]}"
+    assert "not served by devices" in fairlane("devices", name, "--queue", "mail", code=2).err
+    assert "is not known" in fairlane("devices", name, "--pause", code=3).err
+    added = fairlane.json("devices", name, "--queue", "phones", "--label", "eu", "port=5555")
+    assert (added["labels"], added["settings"]) == (["eu"], {"port": 5555})
+    fairlane("submit", "tap", "--wait")
+    changed = fairlane.json("devices", name, "address=10.0.0.1", "--label", "us")
+    assert changed["settings"] == {"port": 5555, "address": "10.0.0.1"}
+    assert changed["labels"] == ["us"]
+    assert fairlane.json("devices", name, "--pause")["paused"]
+    assert "paused" in fairlane("devices", name).out
+    assert name in fairlane("devices").out
+    assert not fairlane.json("devices", name, "--resume")["paused"]
+    assert "one thing" in fairlane("devices", name, "--pause", "--delete", code=2).err
+    assert "name=value" in fairlane("devices", name, "port", code=2).err
+    assert "taken out" in fairlane("devices", name, "--delete").out
+    assert "is not known" in fairlane("devices", name, code=3).err
+
+
 def test_schedules_are_made_changed_fired_and_deleted(fairlane: CommandLine) -> None:
     name = f"often-{uuid4().hex[:8]}"
     assert "--task" in fairlane("schedules", name, "--every", "1h", code=2).err

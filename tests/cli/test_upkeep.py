@@ -9,9 +9,9 @@ from pathlib import Path
 import apsw
 import pytest
 
-from fairlane import Fairlane
+from fairlane import Device, Fairlane
 from tests.cli.commands import CommandLine, Server
-from tests.support.eventually import eventually
+from tests.support.eventually import eventually, eventually_sync
 
 
 @pytest.fixture
@@ -52,6 +52,25 @@ def test_a_database_that_is_well_gets_a_clean_bill(fairlane: CommandLine, databa
     said = fairlane("doctor")
     assert said.lines[-1] == "all is well"
     assert any("2 jobs of the past" in line for line in said.lines)
+
+
+def test_devices_that_are_down_are_told_with_the_reason(
+    fairlane: CommandLine, database: Path
+) -> None:
+    class Loose(Device):
+        def connect(self) -> None:
+            if self.name == "pixel":
+                raise ConnectionError("no cable")
+
+    app = Fairlane(f"sqlite:///{database}")
+    app.queue("phones", devices=Loose)
+    with app:
+        for name in ("pixel", "galaxy"):
+            app.sync.save_device(name, queue="phones")
+        eventually_sync(lambda: app.sync.devices()["galaxy"].state == "idle")
+        eventually_sync(lambda: app.sync.devices()["pixel"].note == "no cable")
+        told = fairlane("doctor").out
+    assert "1 of 2 down: pixel: no cable" in told
 
 
 def test_no_database_is_a_problem(fairlane: CommandLine, database: Path) -> None:

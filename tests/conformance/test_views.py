@@ -28,10 +28,13 @@ def joined(id: str, name: str, *, device: bool) -> str:
 async def test_a_live_job_is_shown_with_its_report_and_worker(store: Store) -> None:
     job = a_job("a", lane="x", band=Priority.HIGH)
     await store.commit(admitted(job, params='{"url":"u"}', meta='{"k":[1]}'), NOW)
-    changes = started(job)
+    changes = started(job, worker="w1/phone")
     job.stopping = "keep"
     changes.reports = {job.id: REPORT}
-    changes.records = {("worker", "w1"): joined("w1", "phone", device=True)}
+    changes.records = {
+        ("worker", "w1"): joined("w1", "host:7", device=False),
+        ("worker", "w1/phone"): joined("w1/phone", "phone", device=True),
+    }
     await store.commit(changes, NOW)
     shown = (await store.jobs([job.id]))[job.id]
     assert (shown.state, shown.priority, shown.lane) == ("running", "high", "x")
@@ -40,7 +43,7 @@ async def test_a_live_job_is_shown_with_its_report_and_worker(store: Store) -> N
     assert shown.stages[0].name == "listing"
     assert shown.statistics == {"saved": 3}
     assert shown.artifacts[0].bytes == 7
-    assert (shown.worker, shown.device, shown.attempt) == ("phone", "phone", 1)
+    assert (shown.worker, shown.device, shown.attempt) == ("host:7", "phone", 1)
     assert shown.stopping is True
     assert shown.started_at == datetime.fromtimestamp(NOW + 1, UTC)
     assert (shown.error, shown.result, shown.ended_at) == (None, None, None)

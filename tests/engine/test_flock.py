@@ -3,7 +3,7 @@
 import pytest
 
 from fairlane.core.inputs import WorkerGone, WorkerJoined
-from fairlane.core.job import WorkerId
+from fairlane.core.job import WorkerId, device_id
 from fairlane.engine.flock import Flock
 
 A = WorkerId("a")
@@ -76,3 +76,23 @@ def test_who_is_known_and_has_no_lease_is_dead(watch: Watch) -> None:
     watch.known = [A]
     assert watch.look(0, a=1) == []
     assert watch.look(0) == [WorkerGone(A)]
+
+
+def test_devices_live_and_die_with_their_carrier(watch: Watch) -> None:
+    phone = joined()
+    phone.id, phone.device = device_id(A, "phone"), True
+    watch.known = [A, phone.id]
+    watch.flock.load([phone, joined()])
+    assert watch.look(0, a=1) == []
+    assert watch.look(1, a=2) == [joined(), phone]
+    assert watch.look(13, a=2) == [WorkerGone(A)]
+    assert watch.look(0) == [WorkerGone(A), WorkerGone(phone.id)]
+
+
+def test_a_device_that_spoke_for_itself_is_not_told_of_again(watch: Watch) -> None:
+    phone = joined()
+    phone.id, phone.device = device_id(A, "phone"), True
+    watch.flock.load([phone, joined()])
+    watch.flock.heard(phone.id)
+    watch.look(0, a=1)
+    assert watch.look(1, a=2) == [joined()]

@@ -5,20 +5,34 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, SecretStr
 
-from fairlane import Context, Fairlane, Retry
+from fairlane import Context, Device, Fairlane, Retry
 from tests.support.puppets import Puppets
+
+
+class Phone(Device):
+    """A phone that is down if its settings say so."""
+
+    def connect(self) -> None:
+        if "trouble" in self.settings:
+            raise ConnectionError(self.settings["trouble"])
 
 
 def program(database: str, puppets: Puppets, folder: Path) -> Fairlane:
     app = Fairlane(database, slots=32, stop_grace_seconds=0, uploads=folder / "uploads")
     app.queue("line", max_concurrent=1)
     app.queue("archive", max_concurrent=2, on_conflict="reject")
+    app.queue("phones", devices=Phone)
     app.limit("site", starts=100, per_seconds=60)
     app.resource("gpu", 1)
 
     @app.task(queue="line")
     async def play(ctx: Context, name: str) -> Any:
         """Do as the test says."""
+        return await puppets.act(ctx, name)
+
+    @app.task(queue="phones")
+    async def tap(ctx: Context, name: str) -> Any:
+        """Do as the test says, on a phone."""
         return await puppets.act(ctx, name)
 
     @app.task(queue="line", stages=["first", "second"])

@@ -6,11 +6,12 @@ from typing import Annotated
 
 from pydantic import Field, SecretStr
 
-from fairlane import Context, Fairlane
+from fairlane import Context, Device, Fairlane
 
 app = Fairlane(slots=8, uploads=os.environ.get("TEST_UPLOADS"))
 app.queue("archive", max_concurrent=2, on_conflict="reject")
 app.queue("twins", on_conflict="merge")
+app.queue("phones", devices=Device)
 app.limit("site", starts=1_000, per_seconds=1)
 app.resource("gpu", 1)
 
@@ -42,6 +43,12 @@ async def archive(
 @app.task(queue="twins", lane="{name}")
 async def twin(name: str, seconds: float = 0.0) -> None:
     await asyncio.sleep(seconds)
+
+
+@app.task(queue="phones", requires=["{region}"])
+async def tap(ctx: Context, region: str = "eu") -> str:
+    """Do something on a phone of a region."""
+    return str(ctx.device.name)
 
 
 @app.task

@@ -3,6 +3,7 @@
 import { path, request } from "./client";
 import type {
   BatchAnswer,
+  Device,
   Explanation,
   Forecast,
   Job,
@@ -83,6 +84,8 @@ export const stopAfterCurrent = (name: string) =>
 export const listTasks = (signal?: AbortSignal) =>
   request<Tasks>("/api/tasks", signal ? { signal } : {});
 export const listWorkers = () => request<Workers>("/api/workers");
+export const pauseDevice = (name: string, paused: boolean) =>
+  request<Device>(path`/api/devices/${name}`, { method: "PATCH", body: { paused } });
 export const listSchedules = () => request<Schedules>("/api/schedules");
 export const forecast = (query: { queue?: string; max_concurrent?: number; limit?: number }) =>
   request<Forecast>("/api/forecast", { query });

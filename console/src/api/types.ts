@@ -26,6 +26,7 @@ export type Limit = Schemas["RateOrResource"];
 export type Limits = Schemas["Limits"];
 export type Worker = Schemas["Worker"];
 export type Workers = Schemas["Workers"];
+export type Device = Schemas["Device"];
 export type Task = Schemas["Task"];
 export type Tasks = Schemas["Tasks"];
 export type Forecast = Schemas["Forecast"];

@@ -67,6 +67,7 @@ function apply(draft: Draft, wanted: Wishes, event: LiveEvent): void {
         draft.setPaused(event.queue, (event.data.paused ?? null) as Queue["paused"]);
       wanted.queues = true;
       return;
+    case "device_changed":
     case "worker_changed":
       wanted.workers = true;
       return;
@@ -108,6 +109,7 @@ function changed(known: Brief, state: JobState, event: LiveEvent): Partial<Brief
       ...common,
       attempt: Number(data.attempt ?? known.attempt),
       worker: typeof data.worker === "string" ? data.worker : known.worker,
+      device: typeof data.device === "string" ? data.device : null,
       started_at: at,
       error: null,
     };

@@ -7,7 +7,7 @@ import type { LiveEvent } from "../api/types";
 const TYPES = [
   "job_state_changed", "job_progress", "job_log", "job_moved", "job_stopping", "job_stuck",
   "queue_changed", "limit_changed", "lane_changed", "schedule_changed", "schedule_fired",
-  "worker_changed", "resync",
+  "device_changed", "worker_changed", "resync",
 ];
 
 export interface Follower {

@@ -13,6 +13,7 @@ from starlette.responses import Response
 
 from fairlane.api import (
     console,
+    devices,
     events,
     files,
     forecasts,
@@ -49,6 +50,7 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     lanes.router,
     limits.router,
     workers.router,
+    devices.router,
     schedules.router,
     forecasts.router,
     tasks.router,
@@ -62,6 +64,7 @@ TAGS: Final = {
     "lanes": "What a lane runs, and how it goes on from where it stopped.",
     "limits": "Rates and resources.",
     "workers": "Where jobs run.",
+    "devices": "Named things that jobs run on, one at a time on each.",
     "schedules": "Jobs that come by themselves.",
     "forecasts": "When will it run, and what if?",
     "tasks": "What can be submitted.",

@@ -9,6 +9,7 @@ JOB: Final = (
 SCHEDULE: Final = (
     "show_schedule", "list_firings", "change_schedule", "delete_schedule", "fire_schedule",
 )  # fmt: skip
+DEVICE: Final = ("show_device", "change_device", "delete_device")
 LANE: Final = ("show_lane", "start_lane", "continue_lane", "cancel_lane", "forget_lane")
 
 
@@ -24,4 +25,5 @@ def to(operations: tuple[str, ...], **parameters: str) -> dict[str, Any]:
 
 TO_JOB: Final = to(JOB, id="id")
 TO_SCHEDULE: Final = to(SCHEDULE, id="name")
+TO_DEVICE: Final = to(DEVICE, id="name")
 TO_LANE: Final = to(LANE, queue="queue", lane="lane")

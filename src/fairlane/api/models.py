@@ -392,10 +392,62 @@ class Worker(BaseModel):
     accepting: bool
     host: str
     pid: int
+    note: str = Field(description="Of a device: why it is down")
+    seen_at: datetime | None = Field(description="Of a device: when it last answered")
 
 
 class Workers(BaseModel):
     items: list[Worker]
+
+
+# devices
+
+Labels = Annotated[list[Name], Field(max_length=100)]
+
+
+class NewDevice(Request):
+    """Something that jobs of a queue run on; `settings` tell its driver how to reach it."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "name": "pixel-7", "queue": "phones", "labels": ["eu"],
+                    "settings": {"address": "127.0.0.1:5555"},
+                }
+            ]
+        }
+    )  # fmt: skip
+
+    name: PathName
+    queue: Name
+    labels: Labels = []
+    settings: dict[str, Any] = {}
+
+
+class DeviceChanges(Request):
+    """What is left out, or null, stays."""
+
+    labels: Labels | None = None
+    settings: dict[str, Any] | None = None
+    paused: Flag | None = None
+
+
+class Device(BaseModel):
+    name: str
+    queue: str
+    labels: list[str]
+    settings: dict[str, Any]
+    paused: bool
+    state: Literal["idle", "busy", "down"]
+    note: str = Field(description="Why it is down")
+    seen_at: datetime | None = Field(description="When it last answered")
+    worker: str | None = Field(description="The process that drives it")
+    job: str | None = Field(description="What it runs now")
+
+
+class Devices(BaseModel):
+    items: list[Device]
 
 
 class Task(BaseModel):

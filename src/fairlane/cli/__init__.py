@@ -7,6 +7,7 @@ from typing import Any, Final
 import typer
 
 from fairlane.app import Fairlane
+from fairlane.cli.devices import devices
 from fairlane.cli.doctor import doctor
 from fairlane.cli.endings import USAGE
 from fairlane.cli.explain import explain
@@ -53,7 +54,8 @@ _JOBS: Final[tuple[Verb, ...]] = (
     submit, jobs, show, watch, log, explain, cancel, retry, rerun, move, priority, skip,
 )  # fmt: skip
 _QUEUES: Final[tuple[Verb, ...]] = (
-    queues, pause, resume, stop_after_current, limit, lanes, schedules, workers, forecast,
+    queues, pause, resume, stop_after_current, limit, lanes, schedules, workers, devices,
+    forecast,
 )  # fmt: skip
 _DATABASE: Final[tuple[Verb, ...]] = (migrate, prune, backup)
 

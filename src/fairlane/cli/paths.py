@@ -29,6 +29,10 @@ def schedule_path(name: str, *more: str) -> str:
     return "/".join(("/api/schedules", _part("schedule", name), *more))
 
 
+def device_path(name: str) -> str:
+    return f"/api/devices/{_part('device', name)}"
+
+
 def _part(noun: str, name: str) -> str:
     if name in _STEPS or "/" in name or "\0" in name:
         raise _nowhere(noun, name, f"{command(noun + 's')} lists those there are")

@@ -4,11 +4,11 @@ Every call works in every process on the database. Changes go to the leader and 
 answer; reads go straight to the store.
 """
 
+from fairlane.client.devices import Devices
 from fairlane.client.lanes import Lanes
 from fairlane.client.looking import Looking
-from fairlane.client.queues import Queues
 from fairlane.client.schedules import Schedules
 
 
-class Client(Lanes, Schedules, Queues, Looking):
+class Client(Lanes, Schedules, Devices, Looking):
     """Everything that `Fairlane` can be asked while it runs."""

@@ -1,16 +1,21 @@
 """How every call reaches the engine, and what all of them look at first."""
 
-from typing import TYPE_CHECKING, Any
+import contextlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
 
-from fairlane.core.inputs import Command, Submit
+from fairlane.core.inputs import Command, Record, Submit
 from fairlane.core.settings import check_text
-from fairlane.errors import UnknownName
+from fairlane.errors import Conflict, UnknownName
+from fairlane.ids import new_id
 from fairlane.tasks import Task
 
 if TYPE_CHECKING:
     from fairlane.engine.clock import Clock
     from fairlane.engine.engine import Engine
     from fairlane.store.protocol import Store
+
+_MOST_TRIES: Final = 10
 
 
 class Calling:
@@ -29,6 +34,17 @@ class Calling:
         """Have the leader carry out a command."""
         _check_names(command)
         return await self._on_loop(self._engine.call(command))
+
+    async def _change_record(
+        self, kind: str, name: str, change: Callable[[str | None], str | None]
+    ) -> None:
+        """Read a document, change and keep it, again if somebody else was faster."""
+        for _ in range(_MOST_TRIES):
+            text = (await self._on_loop(self._store.records(kind))).get(name)
+            with contextlib.suppress(Conflict):
+                await self.call(Record(new_id(), kind, name, change(text), text))
+                return
+        raise Conflict(f'{kind} "{name}" is changed by others all the time; try again')
 
     async def _check_queue(self, queue: str) -> None:
         known = await self._on_loop(self._store.records("queue"))

@@ -1,8 +1,7 @@
 """Schedules: making, changing and firing them while everything runs."""
 
-import contextlib
 from collections.abc import Callable
-from typing import Any, Final, Unpack
+from typing import Any, Unpack
 
 import msgspec
 
@@ -10,15 +9,13 @@ from fairlane.client.jobs import Jobs
 from fairlane.core.inputs import Record, Submit
 from fairlane.core.settings import check_path_name, check_text
 from fairlane.engine.schedules import Rules, Schedule, fire, ruled
-from fairlane.errors import Conflict, UnknownName
+from fairlane.errors import UnknownName
 from fairlane.ids import new_id
 from fairlane.jobs import Job
 from fairlane.snapshots import ScheduleView, schedule_view, schedule_without_secrets
 from fairlane.store.views import FiringView
 from fairlane.tasks import Call, as_call
 from fairlane.tracing import submitting
-
-_MOST_TRIES: Final = 10
 
 
 class Schedules(Jobs):
@@ -90,16 +87,16 @@ class Schedules(Jobs):
     async def _change_schedule(
         self, name: str, change: Callable[[Schedule], Schedule | None]
     ) -> None:
-        """Read, change and keep, again if somebody else was faster."""
-        for _ in range(_MOST_TRIES):
-            await self._schedule(name)  # or nobody knows it
-            text = (await self._on_loop(self._store.records("schedule"))).get(name, "")
-            after = change(msgspec.json.decode(text, type=Schedule)) if text else None
-            body = None if after is None else after.text()
-            with contextlib.suppress(Conflict):
-                await self.call(Record(new_id(), "schedule", name, body, text))
-                return
-        raise Conflict(f'schedule "{name}" is changed by others all the time; try again')
+        known = await self._stored_schedules()
+
+        def change_text(text: str | None) -> str | None:
+            was = None if text is None else msgspec.json.decode(text, type=Schedule)
+            if was is None or was.deleted:
+                raise UnknownName("schedule", name, known)
+            after = change(was)
+            return None if after is None else after.text()
+
+        await self._change_record("schedule", name, change_text)
 
     async def fire(self, name: str) -> Job[Any] | None:
         """Fire a schedule by hand; None if its policy skipped it, which is recorded."""

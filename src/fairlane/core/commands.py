@@ -15,6 +15,7 @@ from fairlane.core.admission import (
 )
 from fairlane.core.board import Board
 from fairlane.core.decisions import Changes, Firing, LaneChange, Stop
+from fairlane.core.facts import DOCUMENTS
 from fairlane.core.inputs import (
     Ask,
     Cancel,
@@ -296,9 +297,9 @@ def record(board: Board, command: Record) -> dict[str, Any]:
             "look at it again"
         )
     board.changes.records[key] = command.body
-    if command.kind == "schedule":
+    if command.kind in DOCUMENTS:
         board.documents[key] = command.body
-        board.event("schedule_changed", None, None, {"name": command.name})
+        board.event(f"{command.kind}_changed", None, None, {"name": command.name})
     return {}
 
 

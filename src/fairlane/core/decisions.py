@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import UNSET, Struct, UnsetType, field
 
 from fairlane.core.inputs import Submission
-from fairlane.core.job import Job, JobId, WorkerId
+from fairlane.core.job import Job, JobId, WorkerId, carrier_of
 
 
 class Event(Struct, gc=False):
@@ -138,10 +138,11 @@ class Decisions(Struct):
     wake_at: float | None = None
 
     def to(self, worker: WorkerId) -> Orders:
-        """Return what a worker is told, to be added to."""
-        orders = self.orders.get(worker)
+        """Return what a worker is told, to be added to; its carrier hears what a device is told."""
+        carrier = carrier_of(worker)
+        orders = self.orders.get(carrier)
         if orders is None:
-            orders = self.orders[worker] = Orders()
+            orders = self.orders[carrier] = Orders()
         return orders
 
     @property

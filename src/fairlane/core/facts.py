@@ -11,6 +11,7 @@ from fairlane.core.queues import Queue, settings_from
 from fairlane.core.workers import Workers
 from fairlane.errors import UnknownName
 
+DOCUMENTS: Final = ("schedule", "device")  # kinds that are read before they are changed
 MOST_IDLE_RATES: Final = 1_000  # windows kept before the empty ones are looked for
 
 
@@ -36,7 +37,7 @@ class Facts:
         self.waiting_stages: dict[str, EnterStage] = {}
         self.fired: dict[str, float] = {}
         self.fired_by_hand: dict[str, float] = {}
-        self.documents: dict[tuple[str, str], str | None] = {}  # schedules, as they are stored
+        self.documents: dict[tuple[str, str], str | None] = {}  # as they are stored
         self.dirty: dict[str, None] = {}  # queues where something may start
         self.starts = 0  # counts them, so that queues can take turns
 

@@ -163,8 +163,10 @@ class Skipped(Struct, tag="fire_skipped"):
 
 
 class WorkerJoined(Struct, tag="worker_joined"):
-    """A worker offers its slots. `queues` narrows it; a device names its queues and has one
-    slot."""
+    """A worker offers its slots. `queues` narrows it; a device names its queues and has one slot.
+
+    Of a device, `note` says why it is down and `seen_at` when it last answered.
+    """
 
     id: WorkerId
     name: str
@@ -176,10 +178,12 @@ class WorkerJoined(Struct, tag="worker_joined"):
     accepting: bool = True
     host: str = ""
     pid: int = 0
+    note: str = ""
+    seen_at: float | None = None
 
 
 class WorkerGone(Struct, tag="worker_gone"):
-    """A worker is dead: what it ran is interrupted.
+    """A worker is dead, and with it the devices it carried: what they ran is interrupted.
 
     One that `resigned` said so itself and runs nothing: what it was given and had not begun goes
     back to its place.
@@ -249,14 +253,17 @@ class Outcome(Struct, tag="outcome", gc=False):
     """How an attempt ended.
 
     `refused` means it never began (with `blocked` as the reason where a precondition does not
-    hold); `returned` that a stopping worker hands it back; `skipped` that an output policy says so.
+    hold); `returned` that a stopping worker hands it back; `interrupted` that its device went down;
+    `skipped` that an output policy says so.
     `deleted` says of a cancelled one that nothing is left of what it made.
     """
 
     job: JobId
     worker: WorkerId
     fence: int
-    result: Literal["completed", "failed", "cancelled", "refused", "returned", "skipped"]
+    result: Literal[
+        "completed", "failed", "cancelled", "refused", "returned", "interrupted", "skipped"
+    ]
     value: Text | None = None
     failure: Failure | None = None
     blocked: tuple[str, str] | None = None

@@ -15,6 +15,23 @@ from fairlane.core.retry import Retry
 JobId = NewType("JobId", str)
 WorkerId = NewType("WorkerId", str)
 
+# A device is a worker inside of another one, its carrier: the process that drives it. Its id says
+# both, "carrier/device", so that whatever is told of it or to it finds its way without a table.
+
+
+def device_id(carrier: WorkerId, device: str) -> WorkerId:
+    return WorkerId(f"{carrier}/{device}")
+
+
+def carrier_of(worker: WorkerId) -> WorkerId:
+    """Return the process that a worker is, or that drives it."""
+    return WorkerId(worker.partition("/")[0])
+
+
+def device_of(worker: WorkerId) -> str | None:
+    """Return the name of the device that a worker is; None if it is a process."""
+    return worker.partition("/")[2] or None
+
 
 class Terms(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """What a task asks of the scheduler; jobs with equal terms share one object.

@@ -24,7 +24,7 @@ from fairlane.core.inputs import (
     WorkerGone,
     WorkerJoined,
 )
-from fairlane.core.job import Job, JobId, Reason, WorkerId
+from fairlane.core.job import Job, JobId, Reason, WorkerId, carrier_of
 from fairlane.core.lifecycle import State
 from fairlane.errors import Conflict
 
@@ -61,6 +61,10 @@ def outcome(board: Board, said: Outcome) -> None:
         case "returned":
             job.holds_lane = job.terms.hold_lane and job.lane is not None
             _again_or_cancelled(board, job)
+        case "interrupted":
+            _interrupted(board, job)
+            if not job.is_final:
+                job.worker = None
         case "refused":
             _refused(board, job, said)
 
@@ -144,10 +148,21 @@ def unblocked(board: Board, said: Unblocked) -> None:
 
 
 def worker_joined(board: Board, joined: WorkerJoined) -> None:
+    """Let a worker in; a device belongs to whoever was first to carry it, while that lives."""
+    if joined.device:
+        carried = board.workers.carrying(joined.name)
+        if carried is not None and carried.id != joined.id:
+            return
+    before = board.workers.all.get(joined.id)
+    is_news = before is None or (before.accepting, before.joined.note) != (
+        joined.accepting,
+        joined.note,
+    )
     worker = board.workers.join(joined)
     board.changes.records["worker", joined.id] = msgspec.json.encode(joined).decode()
-    board.event("worker_changed", None, None, {
-        "worker": joined.id, "name": joined.name, "accepting": joined.accepting})  # fmt: skip
+    if is_news or not joined.device:
+        board.event("worker_changed", None, None, {
+            "worker": joined.id, "name": joined.name, "accepting": joined.accepting})  # fmt: skip
     board.worker_has_room(worker)
 
 
@@ -156,16 +171,23 @@ def workers_gone(board: Board, gone: Sequence[WorkerGone]) -> None:
 
     Workers that are gone together are handled together: what they ran keeps its order at the front.
     """
-    ids = {worker.id: worker.resigned for worker in gone}
-    for id in ids:
+    left = {worker.id: worker.resigned for worker in gone}
+
+    def resigned(worker: WorkerId) -> bool | None:
+        """Tell how a worker left, or its carrier; None if it is still there."""
+        return left.get(worker, left.get(carrier_of(worker)))
+
+    carried = [id for id in board.workers.all if id not in left and resigned(id) is not None]
+    for id in (*left, *carried):
         board.workers.all.pop(id, None)
         board.changes.records["worker", id] = None
         board.event("worker_changed", None, None, {"worker": id, "gone": True})
-    theirs = [job for job in board.jobs.values() if job.worker in ids]
+    jobs = board.jobs.values()
+    theirs = [job for job in jobs if job.worker is not None and resigned(job.worker) is not None]
     # The one that was first must end up first, so the last goes to the front first. Where bands
     # count, this keeps the order in each of them; in a strict queue they do not.
     for job in sorted(theirs, key=lambda job: job.position, reverse=True):
-        if job.state is State.RUNNING and job.worker is not None and ids[job.worker]:
+        if job.state is State.RUNNING and job.worker is not None and resigned(job.worker):
             _refused(board, job, Outcome(job.id, job.worker, job.fence, "refused"))
         elif job.state is State.RUNNING:
             _interrupted(board, job)
@@ -191,8 +213,8 @@ def _interrupted(board: Board, job: Job) -> None:
     else:
         board.end(job, State.FAILED, error={
             "code": "crash_loop", "retryable": False, "traceback": "",
-            "message": f"its worker died while it ran, {job.crashes} times; retry it by hand if "
-                       "that was not its own doing"})  # fmt: skip
+            "message": f"its worker or device was lost while it ran, {job.crashes} times; retry it "
+                       "by hand if that was not its own doing"})  # fmt: skip
 
 
 def report(board: Board, said: Report) -> None:

@@ -169,7 +169,7 @@ def start(board: Board, job: Job, worker: Worker) -> None:
         board.resource(name).hold(job.id, "", amount)
     board.starts += 1
     board.queues[job.queue].last_start = board.starts
-    board.transition(job, State.RUNNING, attempt=job.attempt, worker=worker.joined.name)
+    board.transition(job, State.RUNNING, attempt=job.attempt, **board.workers.told_of(worker))
     if lane is not None:
         board.file_heads(lane)  # nobody else is one while it runs
     board.out.to(worker.id).starts.append(

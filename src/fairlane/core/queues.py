@@ -50,7 +50,6 @@ class QueueOptions(TypedDict, total=False):
     max_concurrent: int | None
     order: Order
     on_conflict: OnConflict
-    devices: bool
     anti_starvation: bool
     starvation_picks: int
     starvation_seconds: float
@@ -70,7 +69,7 @@ class QueueChanges(TypedDict, total=False):
 
 EXPECTED: Final = {
     "max_concurrent": "0 or more, a whole number, or None for no limit",
-    "devices": "True or False",
+    "devices": "True or False (or, where a queue is declared, a class made of fairlane.Device)",
     "anti_starvation": "True or False",
     "starvation_picks": "a whole number above zero",
     "starvation_seconds": "a number above zero",

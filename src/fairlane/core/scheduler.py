@@ -18,6 +18,7 @@ from fairlane.core.admission import submit
 from fairlane.core.board import Board
 from fairlane.core.decisions import Decisions
 from fairlane.core.explain import explain
+from fairlane.core.facts import DOCUMENTS
 from fairlane.core.inputs import (
     Ask,
     Cancel,
@@ -195,7 +196,7 @@ class Scheduler:
                 joined = msgspec.json.decode(body, type=WorkerJoined)
                 joined.accepting = False  # until it shows that it lives
                 board.workers.join(joined)
-            case "schedule":
+            case _ if kind in DOCUMENTS:
                 board.documents[kind, name] = body
             case "fired":
                 board.fired[name] = float(body)

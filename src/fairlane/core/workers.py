@@ -1,7 +1,7 @@
 """The places where jobs run, and which of them may run what."""
 
 from fairlane.core.inputs import WorkerJoined
-from fairlane.core.job import JobId, Reason, WorkerId
+from fairlane.core.job import JobId, Reason, WorkerId, carrier_of
 
 
 class Worker:
@@ -36,6 +36,19 @@ class Worker:
 class Workers:
     def __init__(self) -> None:
         self.all: dict[WorkerId, Worker] = {}
+
+    def carrying(self, device: str) -> Worker | None:
+        """Return the device of this name, whoever carries it."""
+        found = (w for w in self.all.values() if w.joined.device and w.joined.name == device)
+        return next(found, None)
+
+    def told_of(self, worker: Worker) -> dict[str, str]:
+        """Say where a job runs, in an event."""
+        if not worker.joined.device:
+            return {"worker": worker.joined.name}
+        carrier = self.all.get(carrier_of(worker.id))
+        name = carrier_of(worker.id) if carrier is None else carrier.joined.name
+        return {"worker": name, "device": worker.joined.name}
 
     def join(self, joined: WorkerJoined) -> Worker:
         worker = self.all.get(joined.id)

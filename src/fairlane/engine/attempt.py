@@ -28,8 +28,9 @@ from fairlane.engine.checks import Obstacle, check
 from fairlane.engine.classify import classify
 from fairlane.engine.context import Body, Context, JobFacts, SyncContext
 from fairlane.engine.definition import Definition
-from fairlane.engine.threads import in_thread, returned
-from fairlane.errors import TimedOut
+from fairlane.engine.device import Actor
+from fairlane.engine.threads import in_thread, returned, to_its_end
+from fairlane.errors import DeviceDown, Permanent, TimedOut
 from fairlane.logs import Subject, speak_of
 from fairlane.masks import Mask, mask_of
 from fairlane.store.views import Payload, Progress, ReportBody
@@ -59,7 +60,7 @@ class Attempt:
         self.definition = definition
         self.kept = dict(payload.kept)
         self.checking: Checking | None = None  # if that has begun already
-        self.stop_reason: str | None = None  # "cancel", "return", "timeout", "stall"
+        self.stop_reason: str | None = None  # "cancel", "return", "timeout", "stall", "down"
         self.delete_outputs = False
         self._time = asyncio.get_running_loop().time
         self.reported_at = self._time()
@@ -72,6 +73,7 @@ class Attempt:
         self._task: asyncio.Task[None] | None = None
         self._context: Context | SyncContext | None = None
         self._body: Body | None = None
+        self._device: Actor | None = None
         self._kill: Callable[[], None] | None = None
         self._ask_child: Callable[[], None] | None = None
         self._timers: list[asyncio.TimerHandle] = []
@@ -80,7 +82,10 @@ class Attempt:
     def token(self) -> str:
         return token_of(self.start)
 
-    def begin(self) -> None:
+    def begin(self, device: Actor | None = None) -> None:
+        self._device = device
+        if device is not None:
+            device.begins(self)
         self._task = asyncio.get_running_loop().create_task(self._run())
 
     async def _run(self) -> None:
@@ -109,6 +114,8 @@ class Attempt:
                 await self._looked(self.checking)
         self.worker.outputs.release(self.start.job)
         self.worker.finished(self, outcome)
+        if self._device is not None:
+            self._device.ended(self, outcome.result, self._time() - began_at)
 
     def _introduce(self) -> None:
         """Let whatever this task logs and traces from now on be about this attempt."""
@@ -145,6 +152,8 @@ class Attempt:
                 return self._obstructed(found)
             declared = found
         self._set_timers()
+        if self._device is not None:
+            return await self._settle(self._call_on(self._device, values, declared))
         if definition.isolation == "process":
             return await self._settle(self.worker.run_child(self, [str(path) for path in declared]))
         return await self._settle(self._call(values, declared))
@@ -167,6 +176,9 @@ class Attempt:
                 return self._failed(failure)
             return self._stopped()
         except Exception as error:  # noqa: BLE001 - user code
+            if self._device is not None and isinstance(error, DeviceDown):
+                self._device.trouble(error)
+                self.stop_reason = self.stop_reason or "down"
             return self._stopped() if self.stop_reason else self._failed(classify(error))
         if self.stop_reason is None or self._is_whole_anyway():
             return self._outcome("completed", value=value)
@@ -177,13 +189,30 @@ class Attempt:
         knows = self.definition.is_async or self.definition.takes_context
         return self.stop_reason == "return" and not knows
 
+    async def _call_on(self, device: Actor, values: Mapping[str, Any], declared: list[Any]) -> str:
+        """Run the function on a device that is prepared for it, and tidied up after it."""
+        if self.definition.isolation == "process":
+            raise Permanent(
+                f'task "{self.definition.name}" runs in a process of its own, which cannot have a '
+                'device; take isolation="process" away, or run a program with ctx.run([...])',
+                code="bad_setting",
+            )
+        context = self._make_context(values, declared, asyncio.get_running_loop())
+        context.device = device.driver
+        try:
+            await device.prepare(context, values)
+            if self.stop_reason is not None:
+                raise asyncio.CancelledError
+            return await self._call(values, declared)
+        finally:
+            await to_its_end(device.cleanup(context, values))
+
     async def _call(self, values: Mapping[str, Any], declared: list[Any]) -> str:
         """Run the function on the loop or in a thread and return its result as JSON."""
         definition = self.definition
-        loop = asyncio.get_running_loop()
-        context: Context | SyncContext | None = None
-        if definition.takes_context:
-            context = self._make_context(values, declared, loop)
+        context = self._context
+        if context is None and definition.takes_context:
+            context = self._make_context(values, declared, asyncio.get_running_loop())
         if definition.is_async:
             value = await definition.call(context, values)
         else:
@@ -231,6 +260,8 @@ class Attempt:
                 return self._outcome("cancelled")
             case "return":
                 return self._outcome("returned")
+            case "down":
+                return self._outcome("interrupted")
             case "stall":
                 seconds = self.definition.stall_seconds or 0
                 message = f"no progress for {seconds:g} s"

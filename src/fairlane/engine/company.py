@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from fairlane.core.decisions import Decisions
 from fairlane.core.inputs import Input, WorkerGone, WorkerJoined
-from fairlane.core.job import WorkerId
+from fairlane.core.job import WorkerId, carrier_of
 from fairlane.engine.flock import Flock
 from fairlane.store.shared import SharedStore
 
@@ -116,8 +116,9 @@ class Many:
             with contextlib.suppress(KeyError, msgspec.MsgspecError):  # nobody can go by that
                 body = records["worker", worker]
                 known[worker] = msgspec.json.decode(body, type=WorkerJoined)
-        self._flock.load(known.values())
-        return sorted(worker for worker in others if worker not in known)
+        dead = {w for w in others if w not in known or carrier_of(w) not in known}
+        self._flock.load(joined for worker, joined in known.items() if worker not in dead)
+        return sorted(dead)
 
     async def skew(self) -> float:
         skew = await self._store.skew()

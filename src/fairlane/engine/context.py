@@ -173,6 +173,7 @@ class _ContextBase:
     ) -> None:
         self.job = job
         self.attempt = job.attempt
+        self.device: Any = None  # the one it runs on, as its program drives it
         self._link = link
         self._body = body
         self._publishing = publishing

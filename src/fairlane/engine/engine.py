@@ -24,12 +24,14 @@ from fairlane.core.inputs import (
     WorkerGone,
     WorkerJoined,
 )
-from fairlane.core.job import JobId
+from fairlane.core.job import JobId, WorkerId, carrier_of
 from fairlane.core.lifecycle import State
 from fairlane.engine.calls import Calls
 from fairlane.engine.clock import Clock
 from fairlane.engine.company import Alone, Company, Many, Written
 from fairlane.engine.definition import Definition
+from fairlane.engine.device import Device
+from fairlane.engine.devices import Devices
 from fairlane.engine.feed import Feed
 from fairlane.engine.flock import Flock
 from fairlane.engine.groups import boot_seconds
@@ -75,6 +77,7 @@ class Engine:
         work: bool,
         queues: tuple[str, ...] | None = None,
         tags: tuple[str, ...] = (),
+        drivers: Mapping[str, type[Device]] | None = None,
         keep_history: Kept = None,
         leads: bool = True,
         inbox: Inbox | None = None,
@@ -110,7 +113,9 @@ class Engine:
         self._definitions = definitions
         self.works = work
         self._leads = leads
-        self._queues = queues
+        self.queues = queues
+        self.clock = clock
+        self.devices = Devices(self, drivers or {})
         self._tags = tags
         self._rhythm = rhythm
         self._loop = asyncio.get_running_loop()
@@ -135,6 +140,7 @@ class Engine:
         services = [
             Service("reports", self.worker.flush_reports),
             Service("preconditions", self.worker.recheck_blocked),
+            self.devices.service,
             self._retention_service,
             self._hook_service,
             self._feed_service,
@@ -219,10 +225,10 @@ class Engine:
 
     async def stop(self, grace_seconds: float) -> None:
         """Hand back what runs, have it recorded, and end."""
-        if self.works:
-            self.say(self.introduction(accepting=False))
+        self.say(*self.joined(accepting=False))
         try:
             await self.worker.close(grace_seconds)
+            await self.devices.close()
             deadline = self._loop.time() + _FAREWELL_SECONDS
             if self.sharing is not None:
                 await self._said_everything(deadline)  # what is acknowledged goes with the worker
@@ -236,6 +242,8 @@ class Engine:
     async def _end(self) -> None:
         self.leader.stop()
         await self.led()
+        if not self.still_runs():
+            await self.devices.close()
         if self.sharing is not None and not self.still_runs():
             await self.sharing.end()  # otherwise the lease ends with the process
         for task in self._tasks:
@@ -288,8 +296,14 @@ class Engine:
 
     # what the leader asks of us, on its thread
 
-    def joined(self) -> list[Input]:
-        return [self.introduction(accepting=self.worker.accepting)] if self.works else []
+    def joined(self, *, accepting: bool | None = None) -> list[Input]:
+        if not self.works:
+            return []
+        takes = self.worker.accepting if accepting is None else accepting
+        return [
+            self.introduction(accepting=takes),
+            *self.devices.introductions(accepting=takes),
+        ]
 
     def declared(self, stored: Mapping[tuple[str, str], str]) -> list[Input]:
         return self._declare(stored)
@@ -306,7 +320,7 @@ class Engine:
             name=f"{socket.gethostname()}:{os.getpid()}",
             slots=self.worker.slots,
             tasks=tuple(sorted(self._definitions)),
-            queues=self._queues,
+            queues=self.queues,
             labels=self._tags,
             accepting=accepting,
             host=socket.gethostname(),
@@ -314,7 +328,7 @@ class Engine:
         )
 
     def is_own(self, worker: str) -> bool:
-        return worker == self.worker.id
+        return carrier_of(WorkerId(worker)) == self.worker.id
 
     def clean_up(self, payloads: Mapping[JobId, Payload]) -> None:
         for job, payload in payloads.items():
@@ -371,6 +385,7 @@ class Engine:
             self.sharing.elected(leading=leading)
         self.calls.leading = leading
         self._elected.set()
+        self.devices.service.wake()
         self._wait_service.wake()
         self._hook_service.wake()
         self._retention_service.wake()
@@ -394,6 +409,10 @@ class Engine:
             else:
                 self.sharing.deliver(written, orders, payloads)
         self.calls.answered(decisions.answers)
+        if self.devices.may_carry and any(
+            kind == "device" for kind, _ in decisions.changes.records
+        ):
+            self.devices.service.wake()
         if decisions.changes.ended:
             worker.forget(decisions.changes.ended)
             _log_failures(decisions)

@@ -1,13 +1,14 @@
 """The workers of other processes, as a leader sees them: by their leases alone.
 
-A worker lives for as long as its lease is counted up. It is dead when the count has stood still for
-longer than it can have gone on working, on the leader's own clock and counted anew by every leader.
+A process lives for as long as its lease is counted up, and so do the devices it carries. It is dead
+when the count has stood still for longer than it can have gone on working, on the leader's own
+clock and counted anew by every leader.
 """
 
 from collections.abc import Callable, Iterable, Mapping
 
 from fairlane.core.inputs import Input, WorkerGone, WorkerJoined
-from fairlane.core.job import WorkerId
+from fairlane.core.job import WorkerId, carrier_of
 
 
 class Flock:
@@ -30,16 +31,22 @@ class Flock:
     def look(self, beats: Mapping[WorkerId, int], known: Iterable[WorkerId]) -> list[Input]:
         """Return who has come back to life and who is dead."""
         now = self._now()
-        inputs: list[Input] = [WorkerGone(worker) for worker in known if worker not in beats]
+        inputs: list[Input] = [
+            WorkerGone(worker) for worker in known if carrier_of(worker) not in beats
+        ]
         for worker, count in beats.items():
             before = self._seen.get(worker)
             if before is None or before[0] != count:
                 self._seen[worker] = (count, now)
-                joined = self._silent.pop(worker, None) if before is not None else None
-                if joined is not None:
-                    inputs.append(joined)
+                if before is not None:
+                    inputs += self._woken(worker)
             elif now - before[1] > self._patience:
                 inputs.append(WorkerGone(worker))
         for worker in [worker for worker in self._seen if worker not in beats]:
             del self._seen[worker]
         return inputs
+
+    def _woken(self, carrier: WorkerId) -> list[WorkerJoined]:
+        """Take a process that lives, and what it carries, from those who have not been seen yet."""
+        woken = [worker for worker in self._silent if carrier_of(worker) == carrier]
+        return [self._silent.pop(worker) for worker in sorted(woken)]

@@ -34,7 +34,7 @@ from fairlane.core.inputs import (
     Submit,
     WorkerGone,
 )
-from fairlane.core.job import Job, JobId, WorkerId
+from fairlane.core.job import Job, JobId, WorkerId, carrier_of
 from fairlane.core.lifecycle import State
 from fairlane.core.scheduler import Scheduler, strangers
 from fairlane.engine.clock import Clock
@@ -324,7 +324,10 @@ class Leader:
 
     async def _clean_up(self, dead: set[WorkerId]) -> None:
         jobs = self._scheduler.board.jobs.values()
-        lost = [last_start(j) for j in jobs if j.worker in dead and j.state is State.RUNNING]
+        theirs = [
+            j for j in jobs if j.worker in dead or (j.worker and carrier_of(j.worker) in dead)
+        ]
+        lost = [last_start(job) for job in theirs if job.state is State.RUNNING]
         if lost:
             left = await self._store.payloads(lost)
             self._hall.clean_up(left)

@@ -137,13 +137,11 @@ class Sharing:
 
     def _introduce_here(self) -> None:
         self._has_lease.set()
-        engine = self._engine
-        engine.say(engine.introduction(accepting=engine.worker.accepting))
+        self._engine.say(*self._engine.joined())
 
     def _renewed_here(self) -> None:
-        worker = self._engine.worker
-        worker.resume()
-        self._engine.say(self._engine.introduction(accepting=worker.accepting))
+        self._engine.worker.resume()
+        self._engine.say(*self._engine.joined())
 
     def _died_here(self) -> None:
         worker = self._engine.worker

@@ -16,12 +16,13 @@ import msgspec
 
 from fairlane.core.decisions import Orders, Start, Stop
 from fairlane.core.inputs import FromWorker, Input, Log, Outcome, Report, Unblocked
-from fairlane.core.job import JobId, WorkerId
+from fairlane.core.job import JobId, WorkerId, carrier_of, device_of
 from fairlane.engine.attempt import Attempt, Checking, token_of
 from fairlane.engine.checks import Obstacle, check, check_now
 from fairlane.engine.childwork import ChildWork
 from fairlane.engine.clock import Clock
 from fairlane.engine.definition import Definition
+from fairlane.engine.device import Actor
 from fairlane.engine.groups import Leash
 from fairlane.engine.outputs import OutputRegistry
 from fairlane.engine.publishing import remove
@@ -56,6 +57,7 @@ class Worker:
         self.id = WorkerId(new_id())
         self.outputs = OutputRegistry()
         self.leash = Leash()
+        self.devices: dict[str, Actor] = {}  # that this process carries
         self.slots = slots
         self.accepting = True
         self._closing = False
@@ -127,15 +129,21 @@ class Worker:
             fence, checking = self._ahead.pop(start.job, (None, None))
             attempt.checking = checking if fence == start.fence else None
             self._watched.pop(start.job, None)
-            if definition is None or not self.accepting:
+            if definition is None or not self._takes(start):
                 if attempt.checking is not None:
                     self._give_back(start.job, attempt.checking)
                 self.finished(attempt, refusal(start))
                 continue
             self._attempts[start.job] = attempt
-            attempt.begin()
+            attempt.begin(self.devices.get(device_of(start.worker) or ""))
         if self._attempts:
             self.idle.clear()
+
+    def _takes(self, start: Start) -> bool:
+        device = device_of(start.worker)
+        actor = None if device is None else self.devices.get(device)
+        is_there = device is None or (actor is not None and actor.id == start.worker)
+        return self.accepting and is_there and (actor is None or actor.accepting)
 
     def stop(self, stop: Stop) -> None:
         attempt = self._attempts.get(stop.job)
@@ -216,7 +224,9 @@ class Worker:
 
     def finished(self, attempt: Attempt, outcome: Outcome) -> None:
         self._attempts.pop(attempt.start.job, None)
-        if outcome.worker == self.id:  # otherwise it was begun by whom others count dead
+        if (
+            carrier_of(outcome.worker) == self.id
+        ):  # otherwise it was begun by whom others count dead
             self._flush(attempt)  # so that who follows the events sees the last numbers before it
             self.tell_surely(attempt.token, outcome)
         if not self._attempts:
@@ -290,7 +300,8 @@ class Worker:
 
     def runs_for(self, worker: WorkerId) -> bool:
         """Tell whether anything still runs that it began as this worker; from any thread."""
-        return any(attempt.start.worker == worker for attempt in list(self._attempts.values()))
+        attempts = list(self._attempts.values())
+        return any(carrier_of(attempt.start.worker) == worker for attempt in attempts)
 
     def resume(self) -> None:
         """Take work again after it was handed back, unless this is the end."""

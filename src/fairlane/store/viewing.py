@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from fairlane.core.inputs import Submission, Submit
-from fairlane.core.job import JobId, Reason
+from fairlane.core.job import JobId, Reason, WorkerId, carrier_of, device_of
 from fairlane.core.lifecycle import Priority, State
 from fairlane.errors import BadSetting
 from fairlane.store.views import (
@@ -79,7 +79,6 @@ class WorkerName(Struct):
     """What a reader needs of a worker's record."""
 
     name: str
-    device: bool = False
 
 
 class Hidden(Struct):
@@ -124,7 +123,9 @@ def without_secrets(params: dict[str, Any], options: str) -> dict[str, Any]:
 
 def job_view(facts: Facts, workers: Mapping[str, WorkerName]) -> JobView:
     report = _read(_report, facts.report, ReportBody())
-    worker = workers.get(facts.worker) if facts.worker else None
+    ran_by = WorkerId(facts.worker) if facts.worker else None
+    carrier = None if ran_by is None else carrier_of(ran_by)
+    worker = None if carrier is None else workers.get(carrier)
     return JobView(
         id=facts.id,
         task=facts.task,
@@ -146,8 +147,8 @@ def job_view(facts: Facts, workers: Mapping[str, WorkerName]) -> JobView:
         result=_read(_anything, facts.result, None),
         meta=_read(_object, facts.meta, {}),
         artifacts=report.artifacts,
-        worker=worker.name if worker else facts.worker,
-        device=worker.name if worker and worker.device else None,
+        worker=worker.name if worker else carrier,
+        device=None if ran_by is None else device_of(ran_by),
         due_at=instant(facts.due_at),
         created_at=datetime.fromtimestamp(facts.created_at, UTC),
         started_at=instant(facts.started_at),

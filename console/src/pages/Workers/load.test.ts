@@ -5,7 +5,7 @@ import { loadsOf, matcher } from "./load";
 
 const worker = (id: string, host: string): Worker => ({
   id, name: `worker ${id}`, slots: 2, tasks: ["send"], queues: null, labels: ["gpu"], device: false,
-  accepting: true, host, pid: 7,
+  accepting: true, host, pid: 7, note: "", seen_at: null,
 });
 
 it("gives each worker what it runs, in an order that stays", () => {

@@ -1,0 +1,61 @@
+"""A device is driven by one process and runs one job, and is known to be down when it is."""
+
+from typing import Final
+
+from mutations.mutation import Mutation, suite
+
+_DEVICE: Final = "src/fairlane/engine/device.py"
+_OUTCOMES: Final = "src/fairlane/core/outcomes.py"
+_DECIDED: Final = suite("tests/core/test_devices.py")
+_DRIVEN: Final = suite("tests/engine/test_devices.py")
+
+DEVICES: Final = (
+    Mutation(
+        name="devices that somebody carries",
+        guards="A device belongs to the process that was first to claim it.",
+        file=_OUTCOMES,
+        find="        if carried is not None and carried.id != joined.id:\n",
+        replace="        if False:\n",
+        noticed_by=(_DECIDED,),
+    ),
+    Mutation(
+        name="devices of the dead",
+        guards="A device is gone with the process that carried it.",
+        file=_OUTCOMES,
+        find="return left.get(worker, left.get(carrier_of(worker)))",
+        replace="return left.get(worker)",
+        noticed_by=(_DECIDED,),
+    ),
+    Mutation(
+        name="jobs on a device that went down",
+        guards="What runs on a device that does not answer is interrupted.",
+        file=_DEVICE,
+        find='            self.attempt.stop("down")',
+        replace="            pass",
+        noticed_by=(_DRIVEN,),
+    ),
+    Mutation(
+        name="jobs that are done though cleaning up failed",
+        guards="A job that found out that its device is down says by itself how it ended.",
+        file=_DEVICE,
+        find="if self.attempt is not None and error is not self._trouble:",
+        replace="if self.attempt is not None:",
+        noticed_by=(_DRIVEN,),
+    ),
+    Mutation(
+        name="cleaning up after jobs",
+        guards="A device is cleaned up after each job, whatever happened to it.",
+        file="src/fairlane/engine/attempt.py",
+        find="            await to_its_end(device.cleanup(context, values))",
+        replace="            pass",
+        noticed_by=(_DRIVEN,),
+    ),
+    Mutation(
+        name="labels of a changed device",
+        guards="A device is driven by what is stored of it now.",
+        file="src/fairlane/engine/devices.py",
+        find="                actor.change(stored[name])",
+        replace="                pass",
+        noticed_by=(_DRIVEN,),
+    ),
+)
