@@ -1,9 +1,10 @@
 """A small media studio at work, to be watched and steered in the console: `make run`.
 
 It archives accounts (a lane each), downloads videos, compresses them one at a time, writes
-transcripts on the one gpu there is and checks a flaky service. Nothing is real but the queue: tasks
-sleep, and no network is used. New jobs come for as long as it runs, never more than a few dozen at
-a time, and everything is kept in a temporary folder that goes when it ends.
+transcripts on the one gpu there is, shows films on its screens and checks a flaky service. Nothing
+is real but the queue: tasks sleep, and no network is used. New jobs come for as long as it runs,
+never more than a few dozen at a time, and everything is kept in a temporary folder that goes when
+it ends.
 
 So that there is a past to look at, the studio has been at work for half an hour when you arrive:
 its clock begins back then and catches up with the real one in three seconds.
@@ -30,7 +31,7 @@ import uvicorn
 from catching_up import CatchingUp
 from pydantic import Field, SecretStr
 
-from fairlane import Call, Conflict, Context, Fairlane, Give, Permanent, Priority, Retry
+from fairlane import Call, Conflict, Context, Device, Fairlane, Give, Permanent, Priority, Retry
 
 PORT = 8420
 PAST_SECONDS = 30 * 60
@@ -43,10 +44,20 @@ TITLES = [
     "night trains of Europe", "小城的早晨", "Sagrada Família", "<b>bold & beautiful",
     "glass blowing", "lecture 7: queues", "the last lighthouse", "wind over the dunes",
 ]  # fmt: skip
+SCREENS = {"foyer": ["large"], "studio 1": ["large", "sound"], "studio 2": ["sound"], "attic": []}
 SITES = ["feeds.example", "media.example", "search.example"]
 
 clock = CatchingUp()
 nap = clock.nap
+
+
+class Screen(Device):
+    """Somebody took the cable of the one in the attic."""
+
+    async def connect(self) -> None:
+        if self.name == "attic":
+            raise ConnectionError("no signal: look for its cable")
+
 
 app = Fairlane(
     f"sqlite:///{FOLDER}/demo.db", clock=clock, slots=32, stop_grace_seconds=1, keep_history=500
@@ -57,6 +68,7 @@ app.queue("compress", max_concurrent=1, order="strict")
 app.queue("transcripts", max_concurrent=3)
 app.queue("checks", order="round_robin")
 app.queue("reports", max_concurrent=1)
+app.queue("screens", devices=Screen)
 app.limit("service", starts=6, per_seconds=60)
 app.resource("gpu", 1)
 
@@ -182,6 +194,15 @@ async def check(ctx: Context, site: str) -> dict[str, int]:
     return {"status": answer}
 
 
+@app.task(queue="screens", requires=["{needs}"])
+async def show(ctx: Context, title: str, needs: Literal["large", "sound"] = "sound") -> str:
+    """Show a film on a screen that has what it needs."""
+    for minute in range(1, 31):
+        await nap(0.4, 0.8)
+        ctx.progress(minute / 0.3, f"minute {minute} of 30 in the {ctx.device.name}")
+    return str(ctx.device.name)
+
+
 @app.task(queue="reports")
 async def report(ctx: Context, title: str) -> str:
     """Sum up what was done; it waits for the jobs it is about."""
@@ -244,6 +265,9 @@ async def supply(queue: str) -> None:
             await transcribe.options(depends_on=[first]).submit(random.choice(TITLES))
         case "checks":
             await check.submit(random.choice(SITES))
+        case "screens":
+            needs: Any = random.choice(["large", "sound"])
+            await show.submit(random.choice(TITLES), needs)
         case "reports":
             last = await transcribe.submit(random.choice(TITLES))
             await report.options(depends_on=[last], run_anyway=True).submit("today's transcripts")
@@ -251,6 +275,7 @@ async def supply(queue: str) -> None:
 
 MOST_WAITING = {
     "archive": 2, "downloads": 9, "compress": 7, "transcripts": 4, "checks": 5, "reports": 3,
+    "screens": 3,
 }  # fmt: skip
 
 
@@ -270,6 +295,8 @@ async def set_the_stage() -> None:
     for account in ACCOUNTS + IDLE_ACCOUNTS:
         posts = random.randrange(20, 80, 5)
         await app.save_lane("archive", account, archive.call(account, posts=posts))
+    for screen, labels in SCREENS.items():
+        await app.save_device(screen, queue="screens", labels=labels)
     tomorrow = datetime.now(UTC) + timedelta(days=1)
     await report.options(run_at=tomorrow).submit("tomorrow's plan")
     await backup.submit(gigabytes=400)

@@ -35,6 +35,7 @@ def test_the_demo_is_alive_when_it_says_so_and_ends_cleanly(repository: Path) ->
                 return seen >= {
                     "archive running", "downloads running", "compress running", "compress queued",
                     "transcripts blocked", "reports blocked", "reports scheduled",
+                    "screens running",
                 }  # fmt: skip
 
             eventually_sync(is_lively, what="a lively demo")
