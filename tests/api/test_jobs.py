@@ -80,6 +80,26 @@ async def test_a_taken_dedupe_key_names_its_active_job(app: Fairlane) -> None:
         assert (refused["code"], refused["active_job"]) == ("duplicate", active["id"])
 
 
+async def test_it_can_be_asked_whether_a_job_with_a_dedupe_key_waits(
+    app: Fairlane, doors: Doors
+) -> None:
+    async with talking(app) as client:
+
+        async def is_queued(key: str) -> bool:
+            told = said(await client.get("/api/dedupe", params={"key": key}), 200)
+            assert told["key"] == key
+            return bool(told["queued"])
+
+        first = await submitted(client, "step", params={"name": "a"}, dedupe="one")
+        await submitted(client, "step", params={"name": "b"}, dedupe="two/é")
+        await reaches(client, first["id"], "running")
+        assert not await is_queued("one")  # it runs
+        assert await is_queued("two/é")
+        assert not await is_queued("three")
+        said(await client.get("/api/dedupe"), 422)
+        doors.open("a", "b")
+
+
 async def test_an_equal_job_is_merged_and_answered_with_200(app: Fairlane) -> None:
     async with talking(app) as client:
         first = await submitted(client, "twin", params={"name": "a"})

@@ -1,5 +1,25 @@
-// Made by `npm run schema` from the OpenAPI document cfe8fd57a8939d32b833ced29b30b5c80f047587e74177bfa1beec8ec48ef50e.
+// Made by `npm run schema` from the OpenAPI document c8917c359b2257c0ff05d58a7029dc39d3d2f5eb7f20a04aa4b1efa803ac6686.
 export interface paths {
+    "/api/dedupe": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Ask Dedupe
+         * @description Tell whether a job with this dedupe key waits; one that runs does so no longer.
+         */
+        get: operations["ask_dedupe"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/devices": {
         parameters: {
             query?: never;
@@ -882,6 +902,16 @@ export interface components {
              * @enum {string}
              */
             outputs: "keep" | "delete";
+        };
+        /** DedupeKey */
+        DedupeKey: {
+            /** Key */
+            key: string;
+            /**
+             * Queued
+             * @description A job with this key waits, so another is refused
+             */
+            queued: boolean;
         };
         /** Device */
         Device: {
@@ -1865,6 +1895,64 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    ask_dedupe: {
+        parameters: {
+            query: {
+                key: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DedupeKey"];
+                };
+            };
+            /** @description a token is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description not with this token, from this page or by this name */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description something in the request does not fit; `problems` names it */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description the database or the leader cannot be reached; try again after `Retry-After` */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_devices: {
         parameters: {
             query?: never;

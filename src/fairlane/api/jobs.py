@@ -130,6 +130,13 @@ async def explain_job(app: App, id: JobId) -> Response:
     return answer(await app.explain(id))
 
 
+@router.get("/dedupe", operation_id="ask_dedupe", response_model=models.DedupeKey,
+            responses=documented())  # fmt: skip
+async def ask_dedupe(app: App, key: Key) -> Response:
+    """Tell whether a job with this dedupe key waits; one that runs does so no longer."""
+    return answer({"key": key, "queued": await app.is_queued(key)})
+
+
 _CHANGE: Any = UNDECIDED | documented(404, 409, body=True)
 
 

@@ -278,6 +278,11 @@ class Log(BaseModel):
     items: list[LogLine]
 
 
+class DedupeKey(BaseModel):
+    key: str
+    queued: bool = Field(description="A job with this key waits, so another is refused")
+
+
 class Explanation(BaseModel):
     """Why a job waits: its place, and everything in its way."""
 
