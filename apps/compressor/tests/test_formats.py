@@ -165,6 +165,28 @@ async def test_what_is_transparent_or_moves_stays_so(app: Fairlane, files: Path)
             assert getattr(image, "n_frames", 1) == 3
 
 
+@pytest.mark.parametrize("before", ["gif", "webp", "png", "avif"])
+@pytest.mark.parametrize("after", ["webp", "png", "avif"])
+async def test_what_moves_keeps_its_pace(
+    app: Fairlane, files: Path, before: str, after: str
+) -> None:
+    source = files / f"a.{before}"
+    first, *others = (Image.new("RGB", (32, 32), (level, 0, 0)) for level in (10, 120, 250))
+    first.save(source, save_all=True, append_images=others, duration=[100, 200, 700], loop=3)
+    async with app:
+        made = await result(app, source, format=after)
+    with Image.open(made["output"]) as image:
+        assert [pause(image, number) for number in range(3)] == [100, 200, 700]
+        if "avif" not in (before, after):  # which goes on for ever
+            assert image.info["loop"] == 3
+
+
+def pause(image: Image.Image, number: int) -> float:
+    image.seek(number)
+    image.load()
+    return float(image.info["duration"])
+
+
 async def test_the_colours_of_printers_become_those_of_screens(app: Fairlane, files: Path) -> None:
     Image.new("CMYK", (64, 64), (0, 200, 200, 0)).save(files / "print.tif")
     async with app:

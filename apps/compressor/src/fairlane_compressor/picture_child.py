@@ -14,11 +14,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from PIL import Image, ImageMath, ImageOps, UnidentifiedImageError, features
+from PIL import Image, ImageMath, ImageOps, ImageSequence, UnidentifiedImageError, features
 
 MOST_PIXELS = 500_000_000
 BLOCK = 8
 SEVERAL = ("webp", "png", "avif", "gif")  # formats that hold pictures that move
+USUAL_MILLISECONDS = 100  # of a picture that says nothing, as browsers have it
 DEEP = ("I", "F", "I;16", "I;16B", "I;16L", "I;16N")  # they would become white
 PR_SET_PDEATHSIG = 1
 
@@ -173,7 +174,7 @@ def encoded(
         name: image.info[name] for name in ("exif", "icc_profile") if image.info.get(name)
     }
     if moves:
-        options |= {"save_all": True}
+        options |= {"save_all": True, **timing(image)}
     match wanted["format"]:
         case "jpeg":
             options |= {"quality": quality, "optimize": True, "progressive": True}
@@ -192,6 +193,17 @@ def encoded(
     except (OSError, ValueError, RuntimeError) as error:
         raise Refused(f"no {wanted['format']} can be made of it: {error}") from error
     return buffer.getvalue()
+
+
+def timing(image: Image.Image) -> dict[str, Any]:
+    """Say how long each picture stands, and how often all are shown; Pillow does not ask for it."""
+    durations = []
+    for frame in ImageSequence.Iterator(image):
+        frame.load()  # some formats know it only then
+        durations.append(round(frame.info.get("duration", 0)) or USUAL_MILLISECONDS)
+    image.seek(0)
+    once = int(image.format == "GIF")  # it says nothing then; to others 0 is for ever
+    return {"duration": durations, "loop": image.info.get("loop", once)}
 
 
 def by_size(image: Image.Image, wanted: dict[str, Any], *, moves: bool) -> bytes:
