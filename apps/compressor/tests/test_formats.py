@@ -187,6 +187,22 @@ def pause(image: Image.Image, number: int) -> float:
     return float(image.info["duration"])
 
 
+@pytest.mark.parametrize("mode", ["P", "L", "RGB"])
+@pytest.mark.parametrize(("format", "preset"), [("png", "best"), ("png", "tiny"), ("webp", "best")])
+async def test_a_colour_that_stands_for_nothing_is_still_not_seen(
+    app: Fairlane, files: Path, mode: str, format: str, preset: str
+) -> None:
+    image = Image.new("L", (1600, 40), 200)
+    image.paste(7, (0, 0, 800, 40))
+    clear = (7, 7, 7) if mode == "RGB" else 7
+    image.convert(mode).save(files / "a.png", transparency=clear)
+    async with app:
+        made = await result(app, files / "a.png", format=format, preset=preset)
+    with Image.open(made["output"]) as image:
+        seen = image.convert("RGBA").getchannel("A")
+    assert seen.getextrema() in [(0, 255), (0, 254)]  # fewer colours are not quite exact
+
+
 async def test_the_colours_of_printers_become_those_of_screens(app: Fairlane, files: Path) -> None:
     Image.new("CMYK", (64, 64), (0, 200, 200, 0)).save(files / "print.tif")
     async with app:

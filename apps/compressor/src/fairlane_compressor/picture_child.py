@@ -132,9 +132,11 @@ def fitted(image: Image.Image, wanted: dict[str, Any]) -> Image.Image:
     """Bring a picture into the size and the colours that its new format can hold."""
     info = image.info
     side = wanted["side"]
-    if side is not None and max(image.size) > side:
-        if image.mode == "P":
-            image = image.convert("RGBA" if "transparency" in info else "RGB")
+    is_larger = side is not None and max(image.size) > side
+    if has_clear_colour(image) and (is_larger or wanted["format"] != "png" or image.mode == "RGB"):
+        image = image.convert("RGBA")
+    if is_larger:
+        image = image.convert("RGB") if image.mode == "P" else image
         shape = [max(1, round(edge * side / max(image.size))) for edge in image.size]
         image = image.resize((shape[0], shape[1]), Image.Resampling.LANCZOS, reducing_gap=3.0)
     if image.mode in DEEP and (wanted["format"], image.mode) != ("png", "I;16"):
@@ -145,10 +147,19 @@ def fitted(image: Image.Image, wanted: dict[str, Any]) -> Image.Image:
     elif wanted["format"] == "jpeg":
         image = opaque(image) if image.mode not in ("L", "RGB", "CMYK") else image
     elif image.mode not in ("RGB", "RGBA"):
-        has_alpha = image.mode in ("LA", "PA", "La", "RGBa") or "transparency" in info
-        image = image.convert("RGBA" if has_alpha else "RGB")
-    image.info = {name: info[name] for name in ("exif", "icc_profile") if info.get(name)}
+        image = image.convert("RGBA" if image.mode in ("LA", "PA", "La", "RGBa") else "RGB")
+    kept: dict[str | tuple[int, int], Any] = {
+        name: info[name] for name in ("exif", "icc_profile") if info.get(name)
+    }
+    if has_clear_colour(image):
+        kept["transparency"] = image.info["transparency"]
+    image.info = kept
     return image
+
+
+def has_clear_colour(image: Image.Image) -> bool:
+    """Tell whether one of its colours, or some of a palette, stand for what is transparent."""
+    return image.mode in ("1", "L", "P", "RGB") and "transparency" in image.info
 
 
 def fewer_colours(image: Image.Image, colours: int | None) -> Image.Image:
