@@ -133,6 +133,35 @@ async def test_a_picture_loses_its_pixels_but_not_what_the_camera_wrote(
         assert (image.getexif()[0x0112], image.getexif()[0x010F]) == (6, "a camera")
 
 
+@pytest.mark.parametrize("before", ["jpg", "webp", "avif", "png"])
+@pytest.mark.parametrize("after", ["jpeg", "webp", "avif", "png"])
+async def test_a_picture_that_lies_on_its_side_stays_upright_in_another_format(
+    app: Fairlane, files: Path, before: str, after: str
+) -> None:
+    source, exif = files / f"a.{before}", Image.Exif()
+    exif[0x0112] = 6
+    with Image.open(photo(files / "photo.jpg")) as image:
+        image.save(source, exif=exif)
+    async with app:
+        made = await result(app, source, format=after)
+    with Image.open(made["output"]) as image:
+        assert image.getexif()[0x0112] == 6
+
+
+async def test_the_score_compares_what_is_seen(app: Fairlane, files: Path) -> None:
+    """What is turned by its format, or put on white by it, looks as it did."""
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    with Image.open(photo(files / "photo.jpg")) as image:
+        image.save(files / "turned.jpg", exif=exif, quality=95)
+        image.putalpha(Image.linear_gradient("L").resize(image.size))
+        image.save(files / "clear.png")
+    async with app:
+        for name, format in (("turned.jpg", "heic"), ("clear.png", "jpeg")):
+            made = await result(app, files / name, format=format, quality=90, score=True)
+            assert made["score"] > 0.95, name
+
+
 async def test_the_score_tells_a_good_picture_from_a_bad_one(app: Fairlane, files: Path) -> None:
     source = photo(files / "a.jpg")
     async with app:

@@ -20,6 +20,7 @@ MOST_PIXELS = 500_000_000
 BLOCK = 8
 SEVERAL = ("webp", "png", "avif", "gif")  # formats that hold pictures that move
 USUAL_MILLISECONDS = 100  # of a picture that says nothing, as browsers have it
+EXIF = b"Exif\0\0"
 DEEP = ("I", "F", "I;16", "I;16B", "I;16L", "I;16N")  # they would become white
 PR_SET_PDEATHSIG = 1
 
@@ -184,6 +185,8 @@ def encoded(
     options: dict[str, Any] = {
         name: image.info[name] for name in ("exif", "icc_profile") if image.info.get(name)
     }
+    if "exif" in options:  # a WebP has it without its first letters, which a JPEG needs
+        options["exif"] = EXIF + options["exif"].removeprefix(EXIF)
     if moves:
         options |= {"save_all": True, **timing(image)}
     match wanted["format"]:
@@ -239,8 +242,8 @@ def by_size(image: Image.Image, wanted: dict[str, Any], *, moves: bool) -> bytes
 
 def similarity(before: Image.Image, after: Image.Image) -> float:
     """Return the SSIM of the brightness, over blocks of eight by eight pixels."""
-    x = ImageOps.grayscale(before).convert("F")
-    y = ImageOps.grayscale(after.resize(before.size)).convert("F")
+    shown, made = as_shown(before), as_shown(after)
+    x, y = shown.convert("F"), made.resize(shown.size).convert("F")
 
     def mean(image: Any) -> Any:
         return image.reduce(BLOCK)
@@ -252,6 +255,13 @@ def similarity(before: Image.Image, after: Image.Image) -> float:
     means["xy"] = mean(times(x, y))
     whole = ImageMath.lambda_eval(_ssim, **means).resize((1, 1), Image.Resampling.BOX)
     return round(min(1.0, float(whole.getpixel((0, 0)))), 4)
+
+
+def as_shown(image: Image.Image) -> Image.Image:
+    """Return its brightness, upright and on white, as it is looked at."""
+    image = ImageOps.exif_transpose(image)
+    is_clear = image.has_transparency_data
+    return ImageOps.grayscale(opaque(image.convert("RGBA")) if is_clear else image)
 
 
 def _ssim(a: dict[str, Any]) -> Any:
