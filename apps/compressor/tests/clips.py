@@ -16,6 +16,7 @@ case "$*" in
     moods=$(ls "{folder}")  # as they are before anybody hears of this start and changes them
     echo $$ >>"{folder}/encoding"
     case "$moods" in *broken*) echo "Input/output error" >&2; exit 1 ;; esac
+    case "$moods" in *crashing*) kill -SEGV $$ ;; esac
     case "$moods" in *held*) kill -STOP $$ ;; esac
     case "$moods" in *slow*) exec "{real}" -readrate 1 "$@" ;; esac ;;
 *-encoders*)
@@ -60,11 +61,11 @@ class Moody:
         self.program.chmod(0o755)
 
     def be(self, mood: str) -> None:
-        """Be `broken`, `held`, `slow` or `poor` from the next start on, or `ill` at that one."""
+        """Be `broken`, `crashing`, `held`, `slow` or `poor` from now on, or `ill` once."""
         (self.folder / mood).touch()
 
     def be_well(self) -> None:
-        for mood in ("broken", "held", "slow", "poor"):
+        for mood in ("broken", "crashing", "held", "slow", "poor"):
             (self.folder / mood).unlink(missing_ok=True)
 
     @property

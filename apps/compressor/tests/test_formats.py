@@ -48,6 +48,13 @@ async def test_videos(app: Fairlane, files: Path, format: str, codec: str, suffi
     assert (made["width"], made["height"]) == (64, 48)
 
 
+async def test_a_recording_of_a_broadcast(app: Fairlane, files: Path) -> None:
+    async with app:
+        made = await result(app, clip(files / "a.ts"))
+    assert Path(made["output"]).name == "a-balanced.mp4"
+    assert "Video: h264" in said(made["output"])
+
+
 async def test_a_video_is_made_as_small_as_it_was_asked_for(app: Fairlane, files: Path) -> None:
     source = clip(files / "a.mp4", seconds=3, size="320x240")
     wanted = source.stat().st_size // 6

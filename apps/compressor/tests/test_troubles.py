@@ -163,6 +163,30 @@ async def test_an_ffmpeg_that_could_not_answer_once_is_asked_again(
     assert (view.state, view.attempt) == ("completed", 2)
 
 
+async def test_an_ffmpeg_that_crashes_is_not_asked_again(
+    app: Fairlane, files: Path, moody: Moody
+) -> None:
+    moody.be("crashing")
+    async with app:
+        view = await failed(app, clip(files / "a.mp4"))
+    assert view.error is not None
+    assert (view.error.code, view.attempt) == ("encoder_crashed", 1)
+    assert tidy(files) == ["a.mp4"]
+
+
+async def test_an_ffmpeg_that_cannot_be_started_is_named(
+    app: Fairlane, files: Path, moody: Moody
+) -> None:
+    moody.program.write_text("#!/nowhere/sh\n")
+    source = files / "a.mp4"
+    source.write_text("words")
+    async with app:
+        view = await failed(app, source)
+    assert view.error is not None
+    assert (view.error.code, view.attempt) == ("missing_program", 1)
+    assert f"{moody.program} cannot be started" in view.error.message
+
+
 @pytest.mark.parametrize(
     ("mode", "size", "format", "words"),
     [

@@ -7,6 +7,7 @@ could name other files. Nothing of a file is looked at in our own process.
 import os
 import re
 import shutil
+import signal
 import subprocess
 from functools import lru_cache
 from pathlib import Path
@@ -28,6 +29,7 @@ _PASSING: Final = (
     ("Resource temporarily", "busy"),
     ("Cannot allocate memory", "memory"),
 )
+_CRASHES: Final = (signal.SIGSEGV, signal.SIGABRT, signal.SIGILL, signal.SIGFPE)
 _ENCODER: Final = re.compile(r"^ [VA][.A-Z]{5} (\S+)", re.MULTILINE)
 # From the beginning of a line: titles and comments, which anybody may write, stand further in.
 _DURATION: Final = re.compile(r"^  Duration: (\d+):(\d+):(\d+\.?\d*)", re.MULTILINE)
@@ -36,6 +38,7 @@ _VIDEO: Final = re.compile(_STREAM + r"Video: (\w+).*?[ ,](\d{2,5})x(\d{2,5})", 
 _SOUND: Final = re.compile(_STREAM + r"Audio: (\w+)", re.MULTILINE)
 _SUBTITLES: Final = re.compile(_STREAM + r"Subtitle:", re.MULTILINE)
 _DETAIL: Final = re.compile(r"^ .*$", re.MULTILINE)
+_ANSWER_SECONDS: Final = 30
 _DESCRIPTION_BYTES: Final = 1 << 20  # a film has many chapters, each with a title
 
 
@@ -103,14 +106,7 @@ def known() -> Ffmpeg:
 
 @lru_cache(maxsize=8)
 def _asked(program: str) -> Ffmpeg:
-    listed = subprocess.run(  # noqa: S603 - the program the user has
-        [program, "-hide_banner", "-encoders"],
-        stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=30,
-    )  # fmt: skip
-    told = subprocess.run(  # noqa: S603
-        [program, "-version"],
-        stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=30,
-    )  # fmt: skip
+    listed, told = _answer(program, "-hide_banner", "-encoders"), _answer(program, "-version")
     if listed.returncode or told.returncode:  # not to be remembered
         raise Retryable(
             f"{program} could not say what it can do: it ended with {listed.returncode}; the "
@@ -119,6 +115,36 @@ def _asked(program: str) -> Ffmpeg:
         )
     version = " ".join(told.stdout.split()[:3])
     return Ffmpeg(program, version, frozenset(_ENCODER.findall(listed.stdout)))
+
+
+def _answer(*argv: str) -> subprocess.CompletedProcess[str]:
+    try:
+        return subprocess.run(  # noqa: S603 - the program the user has
+            argv,
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+            timeout=_ANSWER_SECONDS,
+        )  # fmt: skip
+    except OSError as error:
+        raise Permanent(
+            f"{argv[0]} cannot be started: {os.strerror(error.errno or 0).lower()}; install ffmpeg "
+            "anew, or set FFMPEG to one that works",
+            code="missing_program",
+        ) from None
+    except subprocess.TimeoutExpired:
+        raise Retryable(
+            f"{argv[0]} did not say within {_ANSWER_SECONDS} s what it can do",
+            code="encoder_failed",
+        ) from None
+
+
+def surroundings() -> dict[str, str]:
+    """Return the environment for ffmpeg.
+
+    The one that comes along holds its own C library and crashes when that loads the converters of
+    the system's, which every transport stream makes it do. Where this variable is set, it knows of
+    none.
+    """
+    return {"GCONV_PATH": os.devnull, **os.environ}
 
 
 def reading(path: Path) -> list[str]:
@@ -134,6 +160,7 @@ async def look_at(ctx: Context, ffmpeg: Ffmpeg, path: Path) -> Clip:
     """Ask ffmpeg what a file is; whatever is no video fails here."""
     said = await ctx.run(
         [ffmpeg.program, "-hide_banner", *reading(path)],
+        env=surroundings(),
         check=False,
         grace_seconds=0,
         tail_bytes=_DESCRIPTION_BYTES,
@@ -158,6 +185,12 @@ def problem(said: str, *, source: Path, part: Path, returncode: int) -> Permanen
     text = _DETAIL.sub("", named)
     if "No space left on device" in text or "Disk quota exceeded" in text:
         return DiskFull(part.parent)
+    if -returncode in _CRASHES:
+        return Permanent(
+            f"ffmpeg crashed at {source} (signal {-returncode}): it may be damaged, or need "
+            "another ffmpeg (set FFMPEG)",
+            code="encoder_crashed",
+        )
     if returncode < 0:
         return Retryable(
             f"ffmpeg was ended from outside by signal {-returncode}; the memory may have run out",

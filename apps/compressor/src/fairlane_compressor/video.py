@@ -8,7 +8,16 @@ from typing import Final
 from msgspec import Struct
 
 from fairlane import Context, Permanent
-from fairlane_compressor.ffmpeg import Clip, Ffmpeg, known, look_at, problem, reading, url
+from fairlane_compressor.ffmpeg import (
+    Clip,
+    Ffmpeg,
+    known,
+    look_at,
+    problem,
+    reading,
+    surroundings,
+    url,
+)
 from fairlane_compressor.formats import FORMATS, Format
 from fairlane_compressor.made import Made
 from fairlane_compressor.order import Order
@@ -144,6 +153,7 @@ async def _run(ctx: Context, work: Work, amount: list[str], *, prefix: str = "")
     done = await ctx.run(
         [work.ffmpeg.program, *_arguments(work, amount)],
         on_stdout=pace.line,
+        env=surroundings(),
         check=False,
         grace_seconds=0,  # what it has made is thrown away
     )
@@ -228,7 +238,7 @@ async def _score(ctx: Context, work: Work, result: Clip) -> float | None:
         [work.ffmpeg.program, "-hide_banner", "-nostats", "-progress", "pipe:1",
          *reading(work.part), *reading(work.order.path), "-lavfi", graph, "-an", "-f", "null",
          "-"],
-        on_stdout=pace.line, check=False, grace_seconds=0,
+        on_stdout=pace.line, env=surroundings(), check=False, grace_seconds=0,
     )  # fmt: skip
     found = _SSIM.search(compared.stderr_tail)
     return round(float(found[1]), 4) if found else None
