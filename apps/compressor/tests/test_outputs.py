@@ -2,6 +2,7 @@
 
 import fcntl
 import shutil
+import stat
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -212,6 +213,31 @@ async def test_a_source_is_never_written_to_whichever_way_leads_there(
         assert "never overwritten" in view.error.message
     else:
         assert view.result["output"] == str(files / "real" / "a-balanced.jpg")
+
+
+@pytest.mark.parametrize(
+    ("name", "wishes"),
+    [("a.jpg", {}), ("a.jpg", {"format": "zip"}), ("a.mp4", {})],
+)
+@pytest.mark.parametrize(("mode", "becomes"), [(0o600, 0o600), (0o400, 0o600), (0o640, 0o640)])
+async def test_what_others_may_not_read_they_may_not_read_when_it_is_smaller(
+    app: Fairlane, files: Path, name: str, wishes: dict[str, str], mode: int, becomes: int
+) -> None:
+    source = clip(files / name) if name == "a.mp4" else photo(files / name)
+    source.chmod(mode)
+    async with app:
+        view = await done(app, source, **wishes)
+    assert stat.S_IMODE(Path(view.result["output"]).stat().st_mode) == becomes
+
+
+async def test_a_folder_for_one_person_becomes_an_archive_for_one(
+    app: Fairlane, files: Path
+) -> None:
+    (files / "a.txt").write_text("words " * 1000)
+    files.chmod(0o700)
+    async with app:
+        view = await done(app, files)
+    assert stat.S_IMODE(Path(view.result["output"]).stat().st_mode) == 0o600
 
 
 async def test_what_is_not_smaller_leaves_the_file_that_it_would_have_overwritten(

@@ -94,7 +94,7 @@ class Press:
                 # It is encoded while its place is being prepared: pictures are short work.
                 async with (
                     self.painter.painting(order, format) as painting,
-                    _output(ctx, target, kind) as part,
+                    _output(ctx, order, target, kind) as part,
                 ):
                     below = before if order.format == "auto" else None
                     writing = painting.written(part, below=below)
@@ -103,8 +103,7 @@ class Press:
                         raise NotSmaller
                     made, file = written, part.stat()
             else:
-                async with _output(ctx, target, kind) as part:
-                    part.touch()  # where nothing can be written, the system says so best
+                async with _output(ctx, order, target, kind) as part:
                     encoding = (
                         video.encode(ctx, order, format, part)
                         if format.kind is Kind.VIDEO
@@ -118,7 +117,7 @@ class Press:
             file = None
             if target.parent != order.path.parent and target.suffix == order.path.suffix:
                 # Whoever has everything put into another folder expects everything there.
-                async with _output(ctx, target, kind) as part:
+                async with _output(ctx, order, target, kind) as part:
                     await copying.copy(ctx, order.path, part, size=before)
                     file = part.stat()
             return Written(made, "original", file)
@@ -134,14 +133,19 @@ class Press:
 
 
 @asynccontextmanager
-async def _output(ctx: Context, target: Path, kind: Kind) -> AsyncIterator[Path]:
-    """Give a place to write to, where there can be one."""
+async def _output(ctx: Context, order: Order, target: Path, kind: Kind) -> AsyncIterator[Path]:
+    """Give a file to write to, where there can be one; no more people may read it than its source.
+
+    That holds before the first byte is in it. Ours it stays, or nothing could be written.
+    """
     if can_never_be(target.parent):
         raise Permanent(
             f"{target.parent} is no folder and cannot be made one; choose another",
             code="bad_folder",
         )
     async with ctx.output(target, kind=str(kind)) as part:
+        # Where nothing can be written, the system says so best.
+        part.touch(0o666 & (order.path.stat().st_mode | 0o600))
         yield part
 
 
