@@ -71,6 +71,24 @@ async def test_sound_is_kept_encoded_or_removed(app: Fairlane, files: Path) -> N
         assert "Audio: aac" in said(kept["output"])
 
 
+@pytest.mark.parametrize(
+    ("suffix", "codec", "format", "becomes"),
+    [("mp4", "mov_text", "h264", "mov_text"), ("mp4", "mov_text", "vp9", "webvtt"),
+     ("mkv", "subrip", "h264", "subrip"), ("mkv", "subrip", "vp9", "webvtt")],
+)  # fmt: skip
+async def test_what_is_said_can_still_be_read(
+    app: Fairlane, files: Path, suffix: str, codec: str, format: str, becomes: str
+) -> None:
+    words, source = files / "words.srt", files / f"a.{suffix}"
+    words.write_text("1\n00:00:00,000 --> 00:00:01,000\nhello\n")
+    argv = [ffmpeg.find(), "-v", "error", "-i", str(clip(files / "b.mp4")), "-i", str(words)]
+    subprocess.run([*argv, "-c", "copy", "-c:s", codec, str(source)], check=True)
+    async with app:
+        made = await result(app, source, format=format)
+    assert f"Subtitle: {becomes}" in said(made["output"])
+    assert made["note"] == ""
+
+
 async def test_a_preset_with_fewer_lines_keeps_the_shape_and_odd_sizes_become_even(
     app: Fairlane, files: Path
 ) -> None:

@@ -1,5 +1,6 @@
 """What can be wrong with files and places: a clear error each, and the next job runs."""
 
+import io
 import os
 import subprocess
 import tempfile
@@ -10,10 +11,12 @@ from typing import Any
 
 import pytest
 from PIL import Image
+from rich.console import Console
 
 from apps.compressor.tests.clips import Moody, clip, photo, tidy
 from apps.compressor.tests.conftest import SOON
 from fairlane import BadParameters, Fairlane, JobView
+from fairlane_compressor.bars import summary
 from fairlane_compressor.pack_child import inside
 from fairlane_compressor.program import build
 from tests.support.apps import reaches
@@ -83,6 +86,22 @@ async def test_a_recording_that_breaks_off_is_not_taken_for_a_whole_one(
     assert view.error is not None
     assert "s could be read" in view.error.message
     assert tidy(files) == ["a.mkv"]
+
+
+async def test_a_video_with_a_hole_is_made_smaller_and_said_to_have_one(
+    app: Fairlane, files: Path
+) -> None:
+    source = clip(files / "a.mp4", seconds=2)
+    data = bytearray(source.read_bytes())
+    middle = len(data) // 3
+    data[middle : middle + 20_000] = b"\xff" * 20_000
+    source.write_bytes(data)
+    async with app:
+        job = await app.tasks["compress"].submit(source=str(source))
+        assert "the original is damaged" in (await job.wait())["note"]
+        shown = io.StringIO()
+        summary([await job.show()], Console(file=shown, width=200))
+    assert "a-balanced.mp4 (the original is damaged" in shown.getvalue()
 
 
 async def test_a_codec_that_is_missing_is_named_with_those_that_exist(

@@ -111,7 +111,8 @@ def _row(view: JobView) -> tuple[str, str, str, str, str]:
     before, after = result["before_bytes"], result["after_bytes"]
     where = "not smaller: the original is as good"
     if result["kept"] == "result":
-        where = _near(result["output"])
+        note = f" ({result['note']})" if result["note"] else ""
+        where = f"{_near(result['output'])}{note}"
     elif result["output"]:
         where = f"{_near(result['output'])} (a copy: it did not get smaller)"
     return name, shown(before), shown(after), _share(before, after), escape(where)

@@ -36,7 +36,7 @@ _DURATION: Final = re.compile(r"^  Duration: (\d+):(\d+):(\d+\.?\d*)", re.MULTIL
 _STREAM: Final = r"^ {2,4}Stream #0:\S+: "
 _VIDEO: Final = re.compile(_STREAM + r"Video: (\w+).*?[ ,](\d{2,5})x(\d{2,5})", re.MULTILINE)
 _SOUND: Final = re.compile(_STREAM + r"Audio: (\w+)", re.MULTILINE)
-_SUBTITLES: Final = re.compile(_STREAM + r"Subtitle:", re.MULTILINE)
+_SUBTITLES: Final = re.compile(_STREAM + r"Subtitle: (\w+)", re.MULTILINE)
 _DETAIL: Final = re.compile(r"^ .*$", re.MULTILINE)
 _ANSWER_SECONDS: Final = 30
 _DESCRIPTION_BYTES: Final = 1 << 20  # a film has many chapters, each with a title
@@ -73,7 +73,7 @@ class Clip(Struct, frozen=True, kw_only=True):
     width: int
     height: int
     sounds: tuple[str, ...]
-    subtitles: int
+    subtitles: tuple[str, ...]
 
 
 def find() -> str:
@@ -175,7 +175,7 @@ async def look_at(ctx: Context, ffmpeg: Ffmpeg, path: Path) -> Clip:
         seconds = int(length[1]) * 3600 + int(length[2]) * 60 + float(length[3])
     return Clip(
         seconds=seconds or None, codec=video[1], width=int(video[2]), height=int(video[3]),
-        sounds=tuple(_SOUND.findall(text)), subtitles=len(_SUBTITLES.findall(text)),
+        sounds=tuple(_SOUND.findall(text)), subtitles=tuple(_SUBTITLES.findall(text)),
     )  # fmt: skip
 
 

@@ -22,6 +22,7 @@ from fairlane_compressor.formats import FORMATS, Format
 from fairlane_compressor.made import Made
 from fairlane_compressor.order import Order
 from fairlane_compressor.pace import Pace
+from fairlane_compressor.sizes import counted
 from fairlane_compressor.troubles import corrupt
 
 _SSIM: Final = re.compile(r"SSIM .*All:([\d.]+)")
@@ -35,6 +36,9 @@ _HELD: Final = {  # which sounds a file may hold as they are
     ".mp4": {"aac", "mp3", "ac3", "eac3", "opus", "flac", "alac"},
     ".webm": {"opus", "vorbis"},
 }
+_TEXTS: Final = {"mov_text", "subrip", "ass", "ssa", "webvtt", "text"}  # the others are pictures
+_SUBTITLES: Final = {".mp4": "mov_text", ".webm": "webvtt"}  # a .mkv holds any as it is
+_DAMAGED: Final = re.compile(r"error .*decod", re.IGNORECASE)
 _EXTRA: Final = {
     "libx264": ["-preset", "medium"],
     "libx265": ["-preset", "medium", "-tag:v", "hvc1", "-x265-params", "log-level=error"],
@@ -67,17 +71,26 @@ async def encode(ctx: Context, order: Order, format: Format, part: Path) -> Made
     )  # fmt: skip
     _check_sound(work)
     if order.target_bytes is None:
-        await _run(ctx, work, _by_quality(work))
+        said = await _run(ctx, work, _by_quality(work))
     else:
-        await _meet(ctx, work, order.target_bytes)
+        said = await _meet(ctx, work, order.target_bytes)
     result = await look_at(ctx, ffmpeg, part)
     _check_length(work, result)
     score = await _score(ctx, work, result) if order.score else None
-    dropped = clip.subtitles - result.subtitles
-    note = f"{dropped} subtitles were left out: only .mkv holds them" if dropped > 0 else ""
     return Made(
-        format=format.name, width=result.width, height=result.height, score=score, note=note
-    )
+        format=format.name, width=result.width, height=result.height, score=score,
+        note=_note(clip, result, said),
+    )  # fmt: skip
+
+
+def _note(clip: Clip, result: Clip, said: str) -> str:
+    """Say what is not in the result."""
+    notes = []
+    if (dropped := len(clip.subtitles) - len(result.subtitles)) > 0:
+        notes.append(f"without {counted(dropped, 'subtitle')} that only a .mkv can hold")
+    if _DAMAGED.search(said):
+        notes.append("the original is damaged: look at the result before you rely on it")
+    return "; ".join(notes)
 
 
 def _by_quality(work: Work) -> list[str]:
@@ -93,7 +106,7 @@ def _by_quality(work: Work) -> list[str]:
             return ["-crf", f"{63 - 0.4 * quality:.0f}"]
 
 
-async def _meet(ctx: Context, work: Work, wanted: int) -> None:
+async def _meet(ctx: Context, work: Work, wanted: int) -> str:
     """Encode to a size. What came out too large is made again with as much less."""
     seconds = work.clip.seconds
     if seconds is None:
@@ -121,10 +134,10 @@ async def _meet(ctx: Context, work: Work, wanted: int) -> None:
             f"{kilobits:.0f}k",
         ]
         limits = ["-b:v", rate] if work.encoder == "libsvtav1" else limits
-        await _run(ctx, work, limits, prefix="" if number == 1 else f"try {number}, ")
+        said = await _run(ctx, work, limits, prefix="" if number == 1 else f"try {number}, ")
         made = work.part.stat().st_size
         if made <= wanted:
-            return
+            return said
         kilobits = max(1.0, kilobits * 0.97 * wanted / made)
     raise Permanent(
         f"{work.order.path} cannot be made as small as {wanted:,} bytes; {made:,} was the "
@@ -147,7 +160,8 @@ def _sound_kilobits(order: Order, clip: Clip) -> int:
     return min(usual, max(_LEAST_KILOBITS, int(_kilobits(order.target_bytes, clip.seconds) / 4)))
 
 
-async def _run(ctx: Context, work: Work, amount: list[str], *, prefix: str = "") -> None:
+async def _run(ctx: Context, work: Work, amount: list[str], *, prefix: str = "") -> str:
+    """Return what ffmpeg complained of."""
     share = 100 - _SCORE_SHARE if work.order.score else 100.0
     pace = Pace(ctx, seconds=work.clip.seconds, share=share, prefix=prefix)
     done = await ctx.run(
@@ -164,6 +178,7 @@ async def _run(ctx: Context, work: Work, amount: list[str], *, prefix: str = "")
             part=work.part,
             returncode=done.returncode,
         )
+    return done.stderr_tail
 
 
 def _arguments(work: Work, amount: list[str]) -> list[str]:
@@ -211,7 +226,11 @@ def _check_sound(work: Work) -> None:
 
 
 def _subtitles(work: Work) -> list[str]:
-    return ["-map", "0:s?", "-c:s", "copy"] if work.part.suffix == ".mkv" else []
+    if work.part.suffix == ".mkv":
+        return ["-map", "0:s?", "-c:s", "copy"]
+    texts = [number for number, name in enumerate(work.clip.subtitles) if name in _TEXTS]
+    maps = [word for number in texts for word in ("-map", f"0:s:{number}")]
+    return [*maps, "-c:s", _SUBTITLES[work.part.suffix]] if maps else []
 
 
 def _check_length(work: Work, result: Clip) -> None:
