@@ -97,6 +97,18 @@ def test_what_makes_no_sense_is_refused(files: Path) -> None:
         assert (done.exit_code, problem in done.stderr) == (2, True), done.stderr
 
 
+def test_a_home_where_nothing_can_be_made_is_told_where_it_matters(
+    files: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "data").touch()  # where the folder would be
+    photo(files / "a.jpg")
+    assert "balanced" in command(files, "presets").stdout
+    refused = command(files, "a.jpg")
+    assert (refused.returncode, "Traceback" in refused.stderr) == (1, False)
+    assert f"the folder {tmp_path}/data/fairlane-compress of the database" in refused.stderr
+    assert command(files, "a.jpg", "--database", "jobs.db").returncode == 0
+
+
 def test_what_only_tells_can_tell_it_as_json(files: Path) -> None:
     (files / "letters").mkdir()
     (files / "letters" / "one.txt").write_text("Dear Ann")

@@ -1,5 +1,6 @@
 """Where the program keeps its own things: in the user's data folder, unless somebody says else."""
 
+import contextlib
 import os
 from pathlib import Path
 from typing import Final
@@ -17,7 +18,8 @@ def database_address() -> str:
     given = os.environ.get(VARIABLE)
     if given:
         return address_of(given)
-    data_folder().mkdir(parents=True, exist_ok=True)
+    with contextlib.suppress(OSError):  # who opens the database says what is wrong with it
+        data_folder().mkdir(parents=True, exist_ok=True)
     return f"sqlite:///{data_folder() / 'jobs.db'}"
 
 
