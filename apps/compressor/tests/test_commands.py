@@ -146,6 +146,15 @@ def test_a_ctrl_c_while_it_is_loaded_ends_it_quietly(monkeypatch: pytest.MonkeyP
     assert ended.value.code == 130
 
 
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", "<&- >&- 2>&-"])
+def test_a_stream_that_is_closed_is_no_reason_to_fail(files: Path, closed: str) -> None:
+    photo(files / "a.jpg")
+    words = f'exec "{sys.executable}" -m fairlane_compressor a.jpg {closed}'
+    done = subprocess.run(["sh", "-c", words], cwd=files, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert tidy(files) == ["a-balanced.jpg", "a.jpg"]
+
+
 async def test_ctrl_c_stops_everything_and_continue_goes_on(files: Path, moody: Moody) -> None:
     clip(files / "a.mp4", seconds=20)
     photo(files / "b.jpg")
