@@ -247,6 +247,21 @@ async def test_a_name_that_an_archive_cannot_hold_is_told(
     assert "udcff.txt in it is not UTF-8 text" in view.error.message
 
 
+async def test_a_link_that_leads_nowhere_is_told_where_it_cannot_be_held(
+    app: Fairlane, files: Path
+) -> None:
+    (files / "top").mkdir()
+    (files / "top" / "link").symlink_to("nowhere")
+    (files / "top" / "a.txt").write_text("words " * 1000)
+    async with app:
+        view = await failed(app, files / "top", format="7z")
+        assert view.error is not None
+        assert (view.error.code, view.attempt) == ("bad_path", 1)
+        assert "the link top/link leads nowhere" in view.error.message
+        for format in ("zst", "zip"):
+            await (await app.tasks["compress"].submit(source=str(files), format=format)).wait()
+
+
 async def test_what_is_no_file_is_refused(app: Fairlane, files: Path) -> None:
     os.mkfifo(files / "pipe")
     async with app:

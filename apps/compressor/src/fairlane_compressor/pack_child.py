@@ -23,6 +23,10 @@ EARLIEST = (1980, 1, 1, 0, 0, 0)  # a zip knows no time before it,
 LATEST = (2107, 12, 31, 23, 59, 58)  # and none after this
 
 
+class Refused(Exception):
+    """Something is in the folder that this archive cannot hold."""
+
+
 def main() -> None:
     wanted = json.loads(sys.stdin.buffer.readline())
     try:
@@ -33,6 +37,9 @@ def main() -> None:
     except UnicodeEncodeError as error:
         name = error.object.encode(errors="backslashreplace").decode()
         tell({"refused": f"the name {name} in it is not UTF-8 text; rename it, or choose zst"})
+        sys.exit(1)
+    except Refused as error:
+        tell({"refused": str(error)})
         sys.exit(1)
 
 
@@ -164,6 +171,10 @@ def to_7z(source: Path, part: Path, preset: str, counter: Counter) -> None:
     with py7zr.SevenZipFile(part, "w", filters=filters, dereference=False) as archive:
         for path, name in inside(source, part):
             mode = path.lstat().st_mode
+            if stat.S_ISLNK(mode) and not path.exists():
+                raise Refused(
+                    f"the link {name} leads nowhere, which no 7z holds: choose zst or zip"
+                )
             if stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISLNK(mode):
                 counted = CountedPath(path)
                 counted.counter = counter
