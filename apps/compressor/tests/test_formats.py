@@ -63,6 +63,18 @@ async def test_a_video_is_made_as_small_as_it_was_asked_for(app: Fairlane, files
     assert wanted // 2 < made["after_bytes"] <= wanted
 
 
+async def test_every_language_of_a_video_counts_towards_its_size(
+    app: Fairlane, files: Path
+) -> None:
+    one, source = clip(files / "one.mp4", seconds=3, size="320x240"), files / "a.mp4"
+    argv = [ffmpeg.find(), "-v", "error", "-i", str(one), "-map", "0:v", *["-map", "0:a"] * 4]
+    subprocess.run([*argv, "-c", "copy", str(source)], check=True)
+    async with app:
+        made = await result(app, source, target_bytes=100_000)
+    assert made["after_bytes"] <= 100_000
+    assert said(made["output"]).count("Audio: aac") == 4
+
+
 async def test_sound_is_kept_encoded_or_removed(app: Fairlane, files: Path) -> None:
     source = clip(files / "a.mp4")
     async with app:

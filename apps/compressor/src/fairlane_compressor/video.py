@@ -57,7 +57,7 @@ class Work(Struct, frozen=True, kw_only=True):
     format: Format
     encoder: str
     part: Path
-    sound_kilobits: int
+    sound_kilobits: int  # of each of its sounds
 
 
 async def encode(ctx: Context, order: Order, format: Format, part: Path) -> Made:
@@ -115,9 +115,10 @@ async def _meet(ctx: Context, work: Work, wanted: int) -> str:
             "quality or a preset",
             code="bad_target",
         )
-    kilobits = _SHARE * _kilobits(wanted, seconds) - work.sound_kilobits
+    sounds_kilobits = work.sound_kilobits * len(work.clip.sounds)
+    kilobits = _SHARE * _kilobits(wanted, seconds) - sounds_kilobits
     if kilobits < _LEAST_KILOBITS:
-        least = (_LEAST_KILOBITS + work.sound_kilobits) * seconds * 125 / _SHARE
+        least = (_LEAST_KILOBITS + sounds_kilobits) * seconds * 125 / _SHARE
         raise Permanent(
             f"{wanted:,} bytes are too few for {seconds:.0f} s of video: at least {least:,.0f} are "
             "needed",
@@ -151,13 +152,14 @@ def _kilobits(size: int, seconds: float) -> float:
 
 
 def _sound_kilobits(order: Order, clip: Clip) -> int:
-    """Say how much the sound may take: what the preset says, and a quarter of a size at most."""
+    """Say how much each sound may take: what the preset says, all a quarter of a size at most."""
     if not clip.sounds or order.sound == "remove":
         return 0
     usual = order.amounts.sound_kilobits
     if order.target_bytes is None or clip.seconds is None:
         return usual
-    return min(usual, max(_LEAST_KILOBITS, int(_kilobits(order.target_bytes, clip.seconds) / 4)))
+    share = _kilobits(order.target_bytes, clip.seconds) / 4 / len(clip.sounds)
+    return min(usual, max(_LEAST_KILOBITS, int(share)))
 
 
 async def _run(ctx: Context, work: Work, amount: list[str], *, prefix: str = "") -> str:
