@@ -1,14 +1,19 @@
 """Sessions that are stopped, and what `continue` goes on with."""
 
 import asyncio
+import io
 import os
+import re
 import signal
 from pathlib import Path
 
+import msgspec
 import pytest
+from rich.console import Console
 
 from apps.compressor.tests.clips import photo, tidy
 from fairlane import Fairlane, Priority
+from fairlane_compressor.bars import Bars
 from fairlane_compressor.gathering import gather
 from fairlane_compressor.order import Order
 from fairlane_compressor.session import Session
@@ -143,6 +148,23 @@ async def test_a_folder_that_can_never_be_fails_at_once(app: Fairlane, files: Pa
             view = await app.wait_for(job.id)
             assert view.error is not None
             assert (view.error.code, view.attempt) == ("bad_folder", 1)
+
+
+async def test_the_bars_leave_room_for_what_the_terminal_writes_at_a_ctrl_c(
+    app: Fairlane, files: Path
+) -> None:
+    source = photo(files / f"{'a' * 40}.jpg")
+    written = io.StringIO()
+    console = Console(file=written, force_terminal=True, width=80, color_system=None)
+    async with app:
+        job = await app.tasks["compress"].submit(source=str(source))
+        await job.wait()
+        view, (event, *_) = await job.show(), await app.stored_events(after=0) or []
+    told = {"progress": {"percent": 50, "message": "19 s left, 1.3 MB so far, 0.8 × speed"}}
+    with Bars(console, 1) as bars:
+        bars.event(msgspec.structs.replace(event, type="job_progress", data=told), view)
+    lines = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", written.getvalue()).splitlines()
+    assert max(len(line.rpartition("\r")[2]) for line in lines) == 78
 
 
 def test_a_terminal_that_is_gone_is_no_reason_to_fail() -> None:

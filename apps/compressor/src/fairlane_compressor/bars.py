@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any, Final
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.table import Table
@@ -15,11 +15,27 @@ _MOST_ROWS: Final = 30
 _LONGEST_NAME: Final = 30
 
 
+class _Narrow(Progress):
+    """Leaves room for the ^C that a terminal writes: on a line of its own the bars would stay."""
+
+    def get_renderable(self) -> RenderableType:
+        return _Narrowed(super().get_renderable())
+
+
+class _Narrowed:
+    def __init__(self, inner: RenderableType) -> None:
+        self._inner = inner
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        narrow = options.update(max_width=options.max_width - len("^C"))
+        yield from console.render(self._inner, narrow)
+
+
 class Bars:
     """One bar for all, one for what runs now."""
 
     def __init__(self, console: Console, total: int) -> None:
-        self._progress = Progress(
+        self._progress = _Narrow(
             TextColumn("{task.description}"),
             BarColumn(bar_width=24),
             TextColumn("{task.percentage:>3.0f} %"),
