@@ -217,6 +217,30 @@ def test_a_server_that_asks_for_a_pause_gets_it(
     assert any("as 127.0.0.1" in line["message"] for line in log["items"])
 
 
+def test_numbers_beyond_all_bounds_are_the_trouble_of_one_file(
+    archiver: Archiver, server: MastodonServer
+) -> None:
+    [moment] = server.post("beyond", "moment.jpg", body=b"x")
+    [length] = server.post("beyond", "length.jpg")
+    [good] = server.post("beyond", "good.jpg")
+
+    async def comes_back_never(exchange: Exchange) -> None:
+        if exchange.request.number == 1:
+            date = f"Mon, 01 Jan 2024 00:00:00 +{'9' * 20}"
+            await exchange.answer(503, b"", {"Date": date, "Retry-After": date})
+        else:
+            await server.file(exchange, b"x")
+
+    async def has_no_end(exchange: Exchange) -> None:
+        await exchange.answer(206, b"x", {"Content-Range": f"bytes 0-0/{'9' * 5_000}"})
+
+    server.handlers |= {moment: comes_back_never, length: has_no_end}
+    counts = archiver.archived(server.name("beyond"))
+    assert (counts["downloaded"], counts["failed"]) == (2, 1)
+    assert "another part of the file" in counts["trouble"]
+    assert server.files[good] in archiver.files("beyond").values()
+
+
 def test_the_last_allowed_question_is_not_followed_by_another(
     archiver: Archiver, server: MastodonServer
 ) -> None:

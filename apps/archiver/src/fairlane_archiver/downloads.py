@@ -29,7 +29,7 @@ from fairlane_archiver.web import Web
 FLUSH_BYTES: Final = 256 * 1024
 WORTH_RESUMING_BYTES: Final = 64 * 1024
 
-_RANGE: Final = re.compile(r"bytes (\d+)-\d+/(\d+|\*)")
+_RANGE: Final = re.compile(r"bytes ([0-9]{1,18})-[0-9]+/([0-9]{1,18}|\*)")
 _DIGEST: Final = re.compile(r"(sha-256|sha-512|md5)=:?([A-Za-z0-9+/=]+):?", re.IGNORECASE)
 _HASHES: Final = {"sha-256": hashlib.sha256, "sha-512": hashlib.sha512, "md5": hashlib.md5}
 

@@ -62,7 +62,7 @@ def _retry_after(answer: httpx.Response) -> float | None:
         return float(text[:9])
     try:
         return max(0.0, (parsedate_to_datetime(text) - _now(answer)).total_seconds())
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
 
 
@@ -71,12 +71,12 @@ def _until_reset(answer: httpx.Response) -> float | None:
     try:
         reset = datetime.fromisoformat(answer.headers.get("X-RateLimit-Reset", ""))
         return max(0.0, (reset - _now(answer)).total_seconds())
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
 
 
 def _now(answer: httpx.Response) -> datetime:
     try:
         return parsedate_to_datetime(answer.headers["Date"])
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, OverflowError):
         return datetime.now(UTC)
