@@ -215,6 +215,29 @@ def test_a_server_that_speaks_nonsense_fails_its_account_alone(
     assert "does not speak the Mastodon API" in ended["error"]["message"]
 
 
+@pytest.mark.parametrize("how", ["same", "other"])
+def test_pages_that_come_again_are_not_asked_for_for_ever(
+    cautious: Archiver, server: MastodonServer, how: str
+) -> None:
+    """Whether they link to a cursor that was there before, or to a new one each time."""
+    name = f"circles{how}"
+    server.post(name, "a.jpg")
+    path = f"/api/v1/accounts/{server.accounts[name].id}/statuses"
+
+    async def links_on(exchange: Exchange) -> None:
+        cursor = 900_000 + (exchange.request.number if how == "other" else 0)
+        posts = [status.as_json() for status in server.accounts[name].statuses]
+        link = f'<{server.url}{path}?max_id={cursor}>; rel="next"'
+        await exchange.answer(200, json.dumps(posts).encode(), {"Link": link})
+
+    server.handlers[path] = links_on
+    cautious.save(server.name(name))
+    ended = cautious.ended(cautious.start(server.name(name)))
+    assert (ended["state"], ended["error"]["code"]) == ("failed", "source")
+    assert "goes round in circles" in ended["error"]["message"]
+    assert (len(server.asked(path)), len(cautious.files(name))) == (2, 1)
+
+
 @pytest.mark.parametrize(
     "much",
     [{"id": "9" * 1_000}, {"media_attachments": [{"id": str(n)} for n in range(100)]},

@@ -88,7 +88,7 @@ class Mastodon:
         profile = await _profile(base, name, tools)
         statuses = f"{base}/api/v1/accounts/{quote(profile.id, safe='')}/statuses"
         fixed = _query(filters, floor)
-        seen: set[str] = set()
+        seen: set[str] = set()  # the posts, because a server can think of cursors without end
         while True:
             query = fixed if cursor is None else {**fixed, "max_id": cursor}
             answer = await tools.web.read(f"{statuses}?{urlencode(query)}")
@@ -96,12 +96,12 @@ class Mastodon:
             fresh = [s for s in found if floor is None or _age(s.id) > _age(floor)]
             # A page that is empty, or reaches what is known, is the last whatever it links to.
             following = _next(answer) if fresh and len(fresh) == len(found) else None
-            if following in seen:
-                raise Permanent(f"{base} goes round in circles at {following}", code="source")
+            if fresh and seen.issuperset(status.id for status in fresh):
+                raise Permanent(f"{base} goes round in circles at {cursor}", code="source")
             yield Page(posts=[_post(status) for status in fresh], next=following)
             if following is None:
                 return
-            seen.add(following)
+            seen.update(status.id for status in fresh)
             cursor = following
 
 
