@@ -165,6 +165,22 @@ def test_a_page_or_a_redirect_that_never_ends_is_bounded(
     assert len(server.asked(path)) == 6
 
 
+def test_cookies_are_neither_kept_nor_sent(cautious: Archiver, server: MastodonServer) -> None:
+    """A server could give some with each answer, and all of them would go with each request."""
+    [path] = server.post("cookies", "a.jpg")
+
+    async def leads_on(exchange: Exchange) -> None:
+        if exchange.request.number == 1:
+            cookie = {"Set-Cookie": "seen=yes; Path=/"}
+            await exchange.answer(302, b"", {"Location": f"{server.url}{path}", **cookie})
+        else:
+            await server.file(exchange, b"x")
+
+    server.handlers[path] = leads_on
+    assert cautious.archived(server.name("cookies"))["downloaded"] == 1
+    assert ["cookie" in request.headers for request in server.asked(path)] == [False, False]
+
+
 @pytest.mark.parametrize(
     "place",
     ["http://127.0.0.2:{port}/", "http://localhost:{other}/", "http://127.0.0.1:{other}/",

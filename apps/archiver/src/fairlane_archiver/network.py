@@ -13,6 +13,7 @@ import ssl
 import sys
 from collections.abc import Iterable, Sequence
 from functools import cache
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from ipaddress import (
     IPv4Address,
     IPv4Network,
@@ -178,8 +179,11 @@ def guarded_client(allowed: Allowed, *, stall_seconds: float, at_once: int) -> h
         keepalive_expiry=15.0,
         network_backend=GuardedBackend(allowed),
     )
+    # Nothing that is public needs them, and a server could hand out more with every answer.
+    no_cookies = CookieJar(policy=DefaultCookiePolicy(allowed_domains=[]))
     return httpx.AsyncClient(
         transport=transport,
+        cookies=no_cookies,
         timeout=httpx.Timeout(stall_seconds, connect=CONNECT_SECONDS, pool=None),
         headers={"User-Agent": USER_AGENT, "Accept-Encoding": "gzip, deflate"},
         trust_env=False,
