@@ -1,5 +1,7 @@
 """A row per account: what a run is, one at a time for each, locked while it is active."""
 
+import pytest
+
 from apps.archiver.tests.archiver import Archiver, soon
 from apps.archiver.tests.mastodon_server import MastodonServer
 
@@ -90,3 +92,12 @@ def test_an_account_has_one_row_however_it_is_written(
     assert (ended["state"], ended["error"]["code"]) == ("failed", "wrong_account")
     refused = archiver.save("what is this", status=422)
     assert "is no account" in refused["detail"]
+
+
+@pytest.mark.parametrize(
+    "filters", [{"kinds": []}, {"kinds": ["image"] * 1_000}, {"min_bytes": 1 << 63}]
+)
+def test_a_row_that_asks_for_nothing_or_beyond_bounds_is_refused(
+    archiver: Archiver, server: MastodonServer, filters: dict[str, object]
+) -> None:
+    archiver.save(server.name("bounds"), **filters, status=422)

@@ -95,14 +95,16 @@ def build(
     async def archive_account(
         ctx: Context,
         account: Annotated[str, AfterValidator(_account), Field(min_length=1, max_length=500)],
-        kinds: Annotated[Sequence[Kind], Field(description="What to save")] = KINDS,
+        kinds: Annotated[
+            Sequence[Kind], Field(min_length=1, max_length=100, description="What to save")
+        ] = KINDS,
         since: Annotated[date | None, Field(description="Nothing older than this day")] = None,
         until: Annotated[
             date | None,
             AfterValidator(_not_before_since),
             Field(description="Nothing newer than this day"),
         ] = None,
-        min_bytes: Annotated[int, Field(ge=0, description="Nothing smaller")] = 0,
+        min_bytes: Annotated[int, Field(ge=0, lt=1 << 63, description="Nothing smaller")] = 0,
         replies: bool = True,
         boosts: bool = False,
         most: Annotated[int | None, Field(ge=1, description="New files in one run")] = None,
