@@ -14,6 +14,17 @@ _NO_HINT_SECONDS: Final = 30.0  # after a 429 that does not say for how long
 _LONGEST_SECONDS: Final = 7 * 86_400.0
 
 
+class LongPause(Retryable):
+    """A server wants to be left alone for longer than a running account waits."""
+
+    def __init__(self, host: str, seconds: float) -> None:
+        super().__init__(
+            f"{host} asks not to be asked for {seconds:.0f} s",
+            code="rate_limited",
+            after_seconds=seconds,
+        )
+
+
 class Pace:
     """When each host may be asked again; one for all accounts of a process."""
 
@@ -26,11 +37,7 @@ class Pace:
         loop = asyncio.get_running_loop()
         while (left := self._free_at.get(host, 0.0) - loop.time()) > 0:
             if left > self._longest:
-                raise Retryable(
-                    f"{host} asks not to be asked for {left:.0f} s",
-                    code="rate_limited",
-                    after_seconds=left,
-                )
+                raise LongPause(host, left)
             on_wait(host, left)
             await asyncio.sleep(left)
 

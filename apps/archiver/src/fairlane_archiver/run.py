@@ -19,6 +19,7 @@ from fairlane_archiver.downloads import Download, Whole
 from fairlane_archiver.errors import Trouble, Unwanted
 from fairlane_archiver.filters import Filters
 from fairlane_archiver.index import Index, Item
+from fairlane_archiver.pace import LongPause
 from fairlane_archiver.posts import Page, Post
 from fairlane_archiver.putting import Putting
 from fairlane_archiver.settings import Settings
@@ -53,6 +54,7 @@ class Run:
         self._counts = counts
         self._places = asyncio.Semaphore(settings.at_once)
         self._putting = Putting(shelf, self._put)
+        self._pause: LongPause | None = None  # that some file has to wait out, after all others
 
     async def go(self) -> None:
         """Save what is wanted, telling of it all the while."""
@@ -66,6 +68,8 @@ class Run:
             telling.cancel()
             self._counts.tell()
         await in_thread(self._shelf.drop_parts)  # of what is no longer to be had anywhere
+        if self._pause is not None:
+            raise self._pause
 
     async def _tell(self) -> None:
         while True:
@@ -188,9 +192,15 @@ class Run:
         except Unwanted:
             self._counts.filtered += 1
             await in_thread(self._leave, item)
+        except LongPause as pause:
+            self._pause = pause
+            await self._fail(item, str(pause), is_lasting=False)
         except Trouble as trouble:
-            self._counts.failed_with(item.key, item.name, str(trouble))
-            await in_thread(self._leave, item, str(trouble), is_lasting=trouble.is_lasting)
+            await self._fail(item, str(trouble), is_lasting=trouble.is_lasting)
+
+    async def _fail(self, item: Item, reason: str, *, is_lasting: bool) -> None:
+        self._counts.failed_with(item.key, item.name, reason)
+        await in_thread(self._leave, item, reason, is_lasting=is_lasting)
 
     def _put(self, item: Item, whole: Whole) -> None:
         self._counts.saved(item.key, whole.bytes)
