@@ -2,11 +2,13 @@
 
 import os
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from apps.archiver.tests.mastodon_server import Exchange, MastodonServer
+from fairlane import Retryable
 from fairlane_archiver.downloads import Download
 from fairlane_archiver.errors import Passing
 from fairlane_archiver.network import Allowed, guarded_client
@@ -30,9 +32,11 @@ async def download(server: MastodonServer, tmp_path: Path) -> AsyncIterator[Star
             *,
             validator: str | None = None,
             remember: Callable[[str | None], None] = lambda _: None,
+            spare_bytes: int = 0,
         ) -> Download:
             return Download(
-                Media(key="1", url=server.url + path), part, web=web, settings=settings,
+                Media(key="1", url=server.url + path), part, web=web,
+                settings=replace(settings, spare_bytes=spare_bytes),
                 validator=validator, min_bytes=0, remember=remember, arrived=lambda _: None,
             )  # fmt: skip
 
@@ -106,3 +110,14 @@ async def test_a_disk_that_is_full_or_broken_is_a_reason_that_passes(
     monkeypatch.setattr(Download, "_free_bytes", lambda _: 0)
     with pytest.raises(Passing, match="no room on the disk"):
         await download(path, tmp_path / "a.part").run()
+
+
+async def test_a_disk_without_room_is_a_reason_for_the_account_to_wait(
+    download: Start, server: MastodonServer, tmp_path: Path
+) -> None:
+    """Its queue lets it go on when there is room; every file that is left would fail instead."""
+    [path] = server.post("noroom", "a.jpg", body=b"small")
+    with pytest.raises(Retryable) as raised:
+        await download(path, tmp_path / "a.part", spare_bytes=10**18).run()
+    assert raised.value.code == "disk_full"
+    assert len(server.asked(path)) == 1

@@ -20,6 +20,7 @@ from typing import Any, Final
 import httpx
 from msgspec import Struct
 
+from fairlane import Retryable
 from fairlane_archiver.errors import BadRange, Lasting, NoRest, Passing, Unwanted
 from fairlane_archiver.posts import Media
 from fairlane_archiver.settings import Settings
@@ -144,21 +145,25 @@ class Download:
 
     def _check(self, total: int | None) -> None:
         """Refuse by what the server announces, before anything is received."""
+        free = self._free_bytes()
         if total is None:
             return
         if total < self._min_bytes:
             raise Unwanted(f"it has {total} bytes")
         if total > self._settings.largest_bytes:
             raise self._too_large(f"it has {total} bytes")
-        if total > FLUSH_BYTES and total > self._free_bytes():
+        if total > FLUSH_BYTES and total > free:
             raise Passing(f"it has {total} bytes, for which there is no room on the disk")
 
     def _too_large(self, said: str) -> Lasting:
         return Lasting(f"{said}, and {self._settings.largest_bytes} are allowed (LARGEST_BYTES)")
 
     def _free_bytes(self) -> int:
-        free = shutil.disk_usage(self._settings.folder).free
-        return max(0, free - self._settings.spare_bytes)
+        """Return how much there is room for; where there is none, every file has to wait."""
+        free = shutil.disk_usage(self._settings.folder).free - self._settings.spare_bytes
+        if free < 0:
+            raise Retryable("less is free on the disk than is to stay free", code="disk_full")
+        return free
 
     # the part file
 
