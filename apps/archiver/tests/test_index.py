@@ -3,6 +3,8 @@
 import threading
 from pathlib import Path
 
+from apps.archiver.tests.archiver import archiving, typed
+from apps.archiver.tests.mastodon_server import MastodonServer
 from fairlane_archiver.index import Index
 from fairlane_archiver.posts import Media, Post
 from fairlane_archiver.shelf import Shelf
@@ -47,3 +49,31 @@ def test_a_file_that_was_put_in_its_place_and_not_written_down_is_known_again(
     assert [item.post.id for item in index.unfinished(shelf.account)] == ["2"]
     assert index.totals("run") == (1, 6)
     index.close()
+
+
+def test_an_index_that_was_lost_is_made_again_of_the_notes_beside_the_files(
+    tmp_path: Path, server: MastodonServer
+) -> None:
+    """What has none, or another size than it says, is left alone and fetched anew."""
+    account = server.name("lost")
+    paths = server.post("lost", "a.jpg", "b.jpg", "c.jpg")
+    with archiving(tmp_path, server) as archiver:
+        assert archiver.archived(account)["downloaded"] == 3
+    for path in tmp_path.glob("index.db*"):
+        path.unlink()
+    [folder] = tmp_path.glob("files/*lost*")
+    notes = {path.name[-10:]: path for path in folder.glob("*.json")}
+    notes["b.jpg.json"].write_bytes(b"{}")
+    notes["c.jpg.json"].with_suffix("").write_bytes(b"half")
+    with archiving(tmp_path, server) as archiver:
+        counts = archiver.done(archiver.start(account))
+    assert (counts["downloaded"], counts["skipped"]) == (2, 1)
+    assert [len(server.asked(path)) for path in paths] == [1, 2, 2]
+
+
+def test_a_damaged_index_is_one_sentence_and_a_code(tmp_path: Path) -> None:
+    typed(tmp_path, "add", "@ann@social.example")
+    for path in tmp_path.glob("index.db*"):
+        path.unlink()
+    (tmp_path / "index.db").write_bytes(b"no index at all" * 1_000)
+    assert "index.db is damaged" in typed(tmp_path, "status", code=5)

@@ -19,6 +19,7 @@ import apsw
 import msgspec
 from msgspec import Struct
 
+from fairlane import DatabaseCorrupt
 from fairlane_archiver.names import numbered, safe_name
 from fairlane_archiver.posts import Media, Post
 
@@ -89,17 +90,27 @@ class Index:
     def __init__(self, path: Path) -> None:
         self._lock = threading.RLock()
         path.parent.mkdir(parents=True, exist_ok=True)
-        self._connection = apsw.Connection(str(path))
-        self._connection.set_busy_timeout(10_000)
+        try:
+            self._connection = self._opened(path)
+        except (apsw.NotADBError, apsw.CorruptError) as error:
+            raise DatabaseCorrupt(
+                f"{path} is damaged ({error}); move it away, and each account learns from the "
+                "notes beside its files what there is"
+            ) from None
+
+    def _opened(self, path: Path) -> apsw.Connection:
+        connection = apsw.Connection(str(path))
+        connection.set_busy_timeout(10_000)
         # Of two who make the tables at the same time SQLite would send one away.
         with path.with_name(f"{path.name}.lock").open("w") as door:
             fcntl.flock(door, fcntl.LOCK_EX)
-            self._connection.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL")
-            with self._connection:
-                if self._connection.pragma("user_version") == 0:
-                    self._connection.execute(_TABLES)
-                    self._connection.pragma("user_version", SCHEMA)
-                self._connection.execute(_SUMS)
+            connection.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL")
+            with connection:
+                if connection.pragma("user_version") == 0:
+                    connection.execute(_TABLES)
+                    connection.pragma("user_version", SCHEMA)
+                connection.execute(_SUMS)
+        return connection
 
     def close(self) -> None:
         with self._lock:
@@ -158,6 +169,21 @@ class Index:
                     "reason = NULL, validator = NULL WHERE account = ? AND key = ?",
                     (size, sha256, now, item.account, item.key),
                 )
+
+    def knows(self, account: str) -> bool:
+        return bool(self._all("SELECT 1 FROM item WHERE account = ? LIMIT 1", (account,)))
+
+    def restore(self, account: str, files: Iterable[tuple[str, Post, int, str]]) -> None:
+        """Write down files that lie in their place: the name, post, size and SHA-256 of each."""
+        now = datetime.now(UTC).isoformat()
+        with self._lock, self._connection:
+            for name, post, size, sha256 in files:
+                self._connection.execute(
+                    "INSERT OR IGNORE INTO item (account, key, state, name, claim, run, post, "
+                    "bytes, sha256, saved_at) VALUES (?, ?, 'saved', ?, ?, '', ?, ?, ?, ?)",
+                    (account, post.media[0].key, name, name.casefold(), _json(post), size, sha256,
+                     now),
+                )  # fmt: skip
 
     def failed(self, item: Item, reason: str, *, is_lasting: bool) -> None:
         """Keep why an item was not saved; what may pass is tried again by a Continue."""

@@ -2,16 +2,29 @@
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fairlane_archiver.downloads import Whole, write_at
 from fairlane_archiver.errors import Lasting, Passing, Trouble
 from fairlane_archiver.index import Index, Item
 from fairlane_archiver.names import folder_name
+from fairlane_archiver.posts import Media, Post
+
+
+class Note(Struct, frozen=True, kw_only=True):
+    """What is written beside a file; an index that was lost is made of it again."""
+
+    account: str
+    post: Post
+    media: Media
+    bytes: int
+    sha256: str
+    content_type: str
 
 
 class Shelf:
@@ -60,23 +73,26 @@ class Shelf:
         part.rename(final)  # in one step, so that no crash leaves both
 
     def _describe(self, final: Path, item: Item, whole: Whole) -> None:
-        """Write down beside the file where it is from; the index could write it again."""
-        told: dict[str, Any] = {
-            "account": item.account,
-            "post": msgspec.to_builtins(msgspec.structs.replace(item.post, media=(), after=None)),
-            "media": msgspec.to_builtins(msgspec.structs.replace(item.media, headers={})),
-            "bytes": whole.bytes,
-            "sha256": whole.sha256,
-            "content_type": whole.content_type,
-        }
-        text = msgspec.json.format(msgspec.json.encode(told), indent=2)
+        """Write down beside the file where it is from."""
+        note = Note(
+            account=item.account,
+            post=replace(item.post, media=(), after=None),
+            media=replace(item.media, headers={}),
+            bytes=whole.bytes,
+            sha256=whole.sha256,
+            content_type=whole.content_type,
+        )
+        text = msgspec.json.format(msgspec.json.encode(note), indent=2)
         write_at(final.with_name(f"{final.name}.json"), 0, text)
 
     def adopt(self) -> list[tuple[Item, int]]:
         """Write down files that were put in their place just before the program died.
 
-        Return them, each with its size.
+        Return them, each with its size. Where the index knows nothing of the account, it was lost,
+        or there is nothing.
         """
+        if not self._index.knows(self.account):
+            self._index.restore(self.account, self._noted())
         adopted: list[tuple[Item, int]] = []
         for item in self._index.parts(self.account):
             final = self.folder / item.name
@@ -87,6 +103,18 @@ class Shelf:
                 self._index.saved([(item, size, digest)])
                 adopted.append((item, size))
         return adopted
+
+    def _noted(self) -> Iterator[tuple[str, Post, int, str]]:
+        """Give what the notes beside files say, as long as it is true."""
+        for path in self.folder.glob("*.json"):
+            final = path.with_suffix("")
+            try:
+                note = msgspec.json.decode(path.read_bytes(), type=Note)
+                is_true = note.account == self.account and final.stat().st_size == note.bytes
+            except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+                continue  # it is none of ours
+            if is_true:
+                yield final.name, replace(note.post, media=(note.media,)), note.bytes, note.sha256
 
     def drop_part(self, item: Item) -> None:
         self.part(item).unlink(missing_ok=True)
