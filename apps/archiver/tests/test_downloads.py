@@ -80,6 +80,26 @@ async def test_of_a_part_that_is_whole_only_the_last_byte_is_fetched_again(
     assert part.read_bytes()[: whole.kept] + whole.rest == body
 
 
+async def test_a_transfer_that_gets_on_is_not_given_up_however_often_it_breaks(
+    download: Start, server: MastodonServer, tmp_path: Path
+) -> None:
+    """Each try brings a bit more until the last quarter, which never comes; only that counts."""
+    body = os.urandom(2_000_000)
+    [path] = server.post("breaks", "a.bin", body=body)
+
+    async def breaks(exchange: Exchange) -> None:
+        start = exchange.request.range_from or 0
+        await server.file(exchange, body, until=min(start + 300_000, 1_500_000))
+        exchange.writer.close()
+        exchange.keeps = False
+
+    server.handlers[path] = breaks
+    with pytest.raises(Passing, match="the connection broke"):
+        await download(path, tmp_path / "a.part").run()
+    starts = [None, 300_000, 600_000, 900_000, 1_200_000, 1_500_000, 1_500_000]
+    assert [r.range_from for r in server.asked(path)] == starts
+
+
 async def test_bytes_of_another_version_are_gone_before_the_name_of_this_one_is_kept(
     download: Start, server: MastodonServer, tmp_path: Path
 ) -> None:

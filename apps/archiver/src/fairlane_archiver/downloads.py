@@ -81,20 +81,23 @@ class Download:
             raise Lasting(f"it took longer than {seconds:g} s") from None
 
     async def _try_until_whole(self) -> Whole:
-        number = 1
+        number, furthest = 1, 0
         while True:
             try:
                 return await self._once()
             except Passing as trouble:
-                if number >= self._settings.tries:
-                    raise
                 if isinstance(trouble, NoRest) and not self._overlap:
                     self._overlap = 1
                 elif isinstance(trouble, BadRange):
                     self._validator = None
-                if self._validator is not None and self._buffer:
-                    await self._flush()  # the next try goes on behind it
-                pause = self._settings.first_wait_seconds * 2 ** (number - 1)
+                if self._validator is not None:
+                    if self._buffer:
+                        await self._flush()  # the next try goes on behind it
+                    if self._kept >= furthest + FLUSH_BYTES:
+                        number, furthest = 0, self._kept  # what gets on is not given up
+                if number >= self._settings.tries:
+                    raise
+                pause = self._settings.first_wait_seconds * 2 ** max(0, number - 1)
                 # What a server asks for is waited out by the pace, before the next question.
                 await asyncio.sleep(0.0 if trouble.after_seconds else pause)
             number += 1
