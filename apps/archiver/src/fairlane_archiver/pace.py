@@ -23,6 +23,7 @@ class LongPause(Retryable):
             code="rate_limited",
             after_seconds=seconds,
         )
+        self.seconds = seconds
 
 
 class Pace:

@@ -29,6 +29,7 @@ from fairlane_archiver.threads import in_thread
 from fairlane_archiver.web import Web
 
 TELL_SECONDS: Final = 0.25
+WAITED_SECONDS: Final = 6 * 3_600.0  # for a single file; its row is locked for as long
 
 
 class Run:
@@ -193,7 +194,8 @@ class Run:
             self._counts.filtered += 1
             await in_thread(self._leave, item)
         except LongPause as pause:
-            self._pause = pause
+            if pause.seconds <= WAITED_SECONDS:
+                self._pause = pause
             await self._fail(item, str(pause), is_lasting=False)
         except Trouble as trouble:
             await self._fail(item, str(trouble), is_lasting=trouble.is_lasting)
