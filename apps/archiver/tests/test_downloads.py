@@ -132,6 +132,15 @@ async def test_a_disk_that_is_full_or_broken_is_a_reason_that_passes(
         await download(path, tmp_path / "a.part").run()
 
 
+async def test_trouble_with_the_part_file_is_not_said_to_be_the_server_s(
+    download: Start, server: MastodonServer, tmp_path: Path
+) -> None:
+    [path] = server.post("odd_part", "a.bin", body=os.urandom(100_000))
+    (tmp_path / "a.part").mkdir()
+    with pytest.raises(Passing, match=r"it cannot be written: .*a\.part"):
+        await download(path, tmp_path / "a.part").run()
+
+
 async def test_a_disk_without_room_is_a_reason_for_the_account_to_wait(
     download: Start, server: MastodonServer, tmp_path: Path
 ) -> None:

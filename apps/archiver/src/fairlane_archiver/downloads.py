@@ -15,7 +15,7 @@ from base64 import b64decode
 from binascii import Error as BadBase64
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import httpx
 from msgspec import Struct
@@ -26,6 +26,8 @@ from fairlane_archiver.posts import Media
 from fairlane_archiver.settings import Settings
 from fairlane_archiver.threads import in_thread
 from fairlane_archiver.web import Web
+
+T = TypeVar("T")
 
 FLUSH_BYTES: Final = 256 * 1024
 WORTH_RESUMING_BYTES: Final = 64 * 1024
@@ -103,7 +105,7 @@ class Download:
             number += 1
 
     async def _once(self) -> Whole:
-        offset = 0 if self._validator is None else await in_thread(self._resumable)
+        offset = 0 if self._validator is None else await self._on_disk(self._resumable)
         headers = {"Accept-Encoding": "identity", **self._media.headers}
         if offset and self._validator:
             headers |= {"Range": f"bytes={offset}-", "If-Range": self._validator}
@@ -116,7 +118,7 @@ class Download:
             self._received = self._kept = start
             hashes = _hashes(_checksums(answer.headers, whole=start == 0))
             if start:
-                await in_thread(self._feed, hashes)
+                await self._on_disk(self._feed, hashes)
             else:
                 await self._begin_anew(_validator_of(answer), total)
             await self._receive(answer, hashes)
@@ -170,19 +172,23 @@ class Download:
 
     # the part file
 
+    async def _on_disk(self, act: Callable[..., T], *args: Any) -> T:
+        """Do something with the part file; what goes wrong there is not the server's doing."""
+        try:
+            return await in_thread(act, *args)
+        except OSError as error:
+            raise Passing(f"it cannot be written: {error}") from error
+
     async def _flush(self) -> None:
         """Put what has come into the part file."""
         piece = bytes(self._buffer)
         self._buffer.clear()
-        await in_thread(self._append, piece)
+        await self._on_disk(self._append, piece)
 
     def _append(self, piece: bytes) -> None:
         if len(piece) > self._free_bytes():
             raise Passing("there is no room on the disk")
-        try:
-            self._kept = write_at(self._part, self._kept, piece)
-        except OSError as error:
-            raise Passing(f"it cannot be written: {error}") from error
+        self._kept = write_at(self._part, self._kept, piece)
 
     def _resumable(self) -> int:
         """Return how much is there already, as long as it is known what it is a part of."""
@@ -199,7 +205,7 @@ class Download:
         worth = total is None or total >= WORTH_RESUMING_BYTES
         before, self._validator = self._validator, validator if worth else None
         if self._validator != before:
-            await in_thread(self._renew)
+            await self._on_disk(self._renew)
 
     def _renew(self) -> None:
         """Let go of another version's bytes before the name of this one is kept.
