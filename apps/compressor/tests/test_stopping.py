@@ -11,11 +11,12 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from apps.compressor.tests.clips import photo, tidy
+from apps.compressor.tests.clips import Moody, clip, photo, tidy
 from fairlane import Fairlane, Priority
 from fairlane_compressor.bars import Bars
 from fairlane_compressor.gathering import gather
 from fairlane_compressor.order import Order
+from fairlane_compressor.program import build
 from fairlane_compressor.session import Session
 from fairlane_compressor.streams import Lasting
 from tests.support.eventually import eventually
@@ -97,6 +98,26 @@ async def test_a_stopped_continue_leaves_alone_what_others_ordered(
     await resume(paused)
     assert await session(paused).go_on() == 0
     assert len(tidy(files)) == 4
+
+
+async def test_a_ctrl_c_waits_for_no_job_of_others_that_runs_here(
+    tmp_path: Path, files: Path, moody: Moody
+) -> None:
+    moody.be("held")
+    an_hour = build(f"sqlite:///{tmp_path}/jobs.db", stop_grace_seconds=3600.0)
+    source = clip(files / "a.mp4")
+    with pytest.raises(ConnectionAbortedError):
+        async with an_hour:
+            theirs = await an_hour.tasks["compress"].submit(source=str(source))
+            await moody.has_started()
+            raise ConnectionAbortedError  # whoever ordered it is gone
+    running = asyncio.create_task(compress(an_hour, source))
+    await moody.has_started(2)
+    assert await stopped(running, signal.SIGINT) == 130
+    assert not moody.is_running()
+    async with an_hour:
+        assert (await theirs.show()).crashes == 0
+        await theirs.cancel()
 
 
 async def test_what_cannot_be_noted_is_stopped_all_the_same(

@@ -26,6 +26,10 @@ _DONE: Final = ("completed", "skipped", "failed")
 _LIVE: Final = ("created", "scheduled", "queued", "blocked", "running", "retrying", "interrupted")
 
 
+class Interrupted(Exception):
+    """Whoever uses it wants it to end: an app that is left by an error waits for nothing."""
+
+
 class Session:
     """`name` is how the program was called, for advice."""
 
@@ -61,28 +65,34 @@ class Session:
             self._say(f"there is nothing to compress{hint}")
             self._print_json([])
             return FAILED
-        async with self._app:
-            task = self._app.tasks["compress"]
-            configured = task.options(priority=priority, meta={"session": self._id})
-            after = await self._app.newest_event()
-            jobs = await self._app.submit_many(
-                [configured.call(**msgspec.structs.asdict(order)) for order in found.orders]
-            )
-            code = await self._follow(jobs, after)
+        try:
+            async with self._app:
+                task = self._app.tasks["compress"]
+                configured = task.options(priority=priority, meta={"session": self._id})
+                after = await self._app.newest_event()
+                jobs = await self._app.submit_many(
+                    [configured.call(**msgspec.structs.asdict(order)) for order in found.orders]
+                )
+                code = await self._follow(jobs, after)
+        except Interrupted:
+            return INTERRUPTED
         return code or (FAILED if found.problems else 0)
 
     async def go_on(self) -> int:
         """Retry what sessions stopped at their end, and wait for whatever else is there."""
-        async with self._app:
-            after = await self._app.newest_event()
-            jobs = await self._retried()
-            theirs = await self._live() - {job.id for job in jobs}
-            jobs += [self._app.job(id) for id in sorted(theirs)]
-            if not jobs:
-                self._say("nothing is left to do")
-                self._print_json([])
-                return 0
-            return await self._follow(jobs, after, theirs=theirs)
+        try:
+            async with self._app:
+                after = await self._app.newest_event()
+                jobs = await self._retried()
+                theirs = await self._live() - {job.id for job in jobs}
+                jobs += [self._app.job(id) for id in sorted(theirs)]
+                if jobs:
+                    return await self._follow(jobs, after, theirs=theirs)
+        except Interrupted:
+            return INTERRUPTED
+        self._say("nothing is left to do")
+        self._print_json([])
+        return 0
 
     async def _retried(self) -> list[Job[Any]]:
         """Retry what was stopped, unless somebody has ordered the same again since."""
@@ -134,7 +144,7 @@ class Session:
             left = sum(view.state not in _DONE for view in followed.views)
             were, them = ("was", "it") if left == 1 else ("were", "them")
             self._say(f"stopped: {left} {were} not done; {self._name} continue goes on with {them}")
-            return INTERRUPTED
+            raise Interrupted
         done = all(view.state in ("completed", "skipped") for view in followed.views)
         return 0 if done else FAILED
 
