@@ -38,6 +38,33 @@ async def test_rename_finds_a_free_name_when_the_job_is_submitted(
     assert [p.read_text() for p in sorted(tmp_path.glob("clip*"))] == ["a", "b", "old"]
 
 
+@pytest.mark.parametrize("policy", ["rename", "overwrite", "skip"])
+@pytest.mark.parametrize("leads_to", ["a file", "nothing"])
+async def test_a_link_is_a_name_that_is_taken_and_never_followed(
+    app: Fairlane, tmp_path: Path, policy: str, leads_to: str
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    precious = elsewhere / "precious.mp4"
+    if leads_to == "a file":
+        precious.write_text("precious")
+    (tmp_path / "clip.mp4").symlink_to(precious)
+    write = writing(app, policy)
+    async with running(app):
+        job = await write.submit(str(tmp_path / "clip.mp4"), "new")
+        if policy == "skip":
+            with pytest.raises(JobSkipped):
+                await job.wait()
+        else:
+            [name] = await job.wait()
+            assert name == ("clip-1.mp4" if policy == "rename" else "clip.mp4")
+            made = tmp_path / name
+            assert (made.read_text(), made.is_symlink()) == ("new", False)
+    assert [path.read_text() for path in elsewhere.iterdir()] == ["precious"] * (
+        leads_to == "a file"
+    )
+
+
 async def test_rename_finds_another_name_when_the_path_was_taken_before_the_start(
     app: Fairlane, tmp_path: Path
 ) -> None:

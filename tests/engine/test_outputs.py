@@ -263,6 +263,9 @@ def test_a_path_must_lie_under_an_allowed_root(tmp_path: Path) -> None:
 
     assert outputs.resolve(root / "a" / ".." / "clip.mp4", roots=[root]) == root / "clip.mp4"
     assert outputs.resolve("/anywhere") == Path("/anywhere")
+    assert outputs.resolve(root / "way-out" / "..") == tmp_path.parent
+    (root / "link.mp4").symlink_to("/etc/hostname")  # which would be replaced, not followed
+    assert outputs.resolve(root / "link.mp4", roots=[root]) == root / "link.mp4"
     for outside in (root / ".." / "x", root / "way-out" / "x", tmp_path / "videos2" / "x"):
         with pytest.raises(Permanent, match="outside the allowed") as caught:
             outputs.resolve(outside, roots=[tmp_path / "none", root])

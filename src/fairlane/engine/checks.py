@@ -1,5 +1,6 @@
 """What must hold before a job may start on this machine: its preconditions and its output paths."""
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -76,12 +77,12 @@ def _check(
 def _take(job: str, path: Path, policy: Policy, registry: OutputRegistry) -> Path | Obstacle:
     holder = registry.holder(path)
     if policy is Policy.RENAME:
-        if holder == job and not path.exists():
+        if holder == job and not os.path.lexists(path):
             return path  # reserved when the job was submitted
         return registry.take_unused(job, path)
     if holder is not None and holder != job:
         return Obstacle("output_busy", f"{path} is being written by job {holder}")
-    if path.exists():
+    if os.path.lexists(path):
         if policy is Policy.SKIP:
             return Obstacle("output_exists", f"{path} exists already", is_final=True)
         if policy is Policy.WAIT:

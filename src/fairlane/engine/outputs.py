@@ -66,11 +66,19 @@ class OutputRecord(Struct, frozen=True, kw_only=True):
 
 
 def resolve(path: str | os.PathLike[str], *, roots: Sequence[str | os.PathLike[str]] = ()) -> Path:
-    """The real path behind symlinks and `..`; it must lie under one of the roots, if any."""
+    """The real folder behind symlinks and `..`; it must lie under one of the roots, if any.
+
+    A name that is itself a link is a name that is taken: whoever could put it there could otherwise
+    have any file of ours overwritten.
+    """
     text = os.fspath(path)
     if not text or "\0" in text:
         raise Permanent(f"{text!r} is not the path of a file", code="bad_path", path=text)
-    real = Path(os.path.realpath(text))
+    folder, name = os.path.split(text)
+    if name in ("", os.curdir, os.pardir):
+        real = Path(os.path.realpath(text))
+    else:
+        real = Path(os.path.realpath(folder or os.curdir), name)
     allowed = [Path(os.path.realpath(root)) for root in roots]
     if allowed and not any(real.is_relative_to(root) for root in allowed):
         shown = ", ".join(map(str, allowed))

@@ -148,7 +148,7 @@ class Publishing:
             return self._registry.take(self._job, [final])[0]
         if policy is Policy.RENAME:
             return self._registry.take_unused(self._job, path)
-        if policy is Policy.WAIT and final.exists():
+        if policy is Policy.WAIT and os.path.lexists(final):
             raise OutputBusy(f"{final} exists and this job waits for it to be taken away")
         return self._registry.take(self._job, [final])[0]
 
