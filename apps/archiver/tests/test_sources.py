@@ -3,12 +3,17 @@
 import json
 from pathlib import Path
 
+import httpx
 import pytest
 
 from apps.archiver.tests.archiver import Archiver
 from apps.archiver.tests.mastodon_server import Exchange, MastodonServer
 from fairlane import Permanent
-from fairlane_archiver.sources import recognised, without_login
+from fairlane.engine.programs import run_program
+from fairlane_archiver.filters import Filters
+from fairlane_archiver.sources import feed, recognised, without_login
+from fairlane_archiver.sources.protocol import Tools
+from fairlane_archiver.web import Answer
 
 
 @pytest.mark.parametrize(
@@ -184,3 +189,22 @@ def test_gallery_dl_lists_and_its_files_are_saved_like_all_others(
     archiver.save("gallery:http://127.0.0.1:1/x")
     ended = archiver.ended(archiver.start("gallery:http://127.0.0.1:1/x"))
     assert ended["error"]["code"] == "private_address"
+
+
+@pytest.mark.parametrize(("bound", "most"), [("MOST_BYTES", 160 << 20), ("MOST_SECONDS", 1)])
+async def test_a_feed_that_takes_too_much_to_read_is_refused_with_the_reason(
+    monkeypatch: pytest.MonkeyPatch, bound: str, most: int
+) -> None:
+    monkeypatch.setattr(feed, bound, most)
+
+    class Web:
+        async def read(self, url: str) -> Answer:
+            body = b"<rss version='2.0'><channel>" + b"<a>" * 500_000
+            return Answer(url, httpx.Headers(), body)
+
+    tools = Tools(web=Web(), run=run_program)  # type: ignore[arg-type]
+    pages = feed.Feed().pages(
+        "http://pods.example/feed", cursor=None, floor=None, filters=Filters(), tools=tools
+    )
+    with pytest.raises(Permanent, match="it takes more than"):
+        await anext(pages)

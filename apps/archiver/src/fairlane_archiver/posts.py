@@ -49,6 +49,13 @@ class Page(Struct, frozen=True, kw_only=True):
     next: str | None = None
 
 
+class Read(Struct, frozen=True, kw_only=True):
+    """What came of reading something that is to be a page: it, or why there is none."""
+
+    page: Page | None = None
+    trouble: str = ""
+
+
 def key_of(*parts: str) -> str:
     """Join what a server calls a thing into a key; what is too long for one is digested."""
     text = "/".join(parts)
