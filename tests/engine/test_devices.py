@@ -253,6 +253,20 @@ async def test_a_device_that_is_deleted_ends_its_job_first_and_may_come_back(
         assert await (await post.submit(account="ben")).wait() == "one"
 
 
+async def test_a_device_that_is_moved_to_another_queue_is_driven_as_those_of_that_queue(
+    app: Fairlane, rack: Rack, doors: Doors
+) -> None:
+    furnish(app, rack, doors)
+    screens = Rack()
+    app.queue("screens", devices=phones(screens))
+    async with running(app):
+        await app.save_device("one", queue="phones")
+        await is_in(app, "one", "idle")
+        await app.save_device("one", queue="screens")
+        await eventually(lambda: "connect one" in screens.told, what="the screen is connected")
+    assert rack.told == ["connect one", "close one"]
+
+
 @pytest.mark.parametrize("database", ["sqlite", "postgres"], indirect=True)
 async def test_devices_are_there_again_after_a_restart_and_keep_their_pause(
     app: Fairlane, rack: Rack, doors: Doors

@@ -256,4 +256,4 @@ class Actor:
 
 def _is_same(one: DeviceRecord, other: DeviceRecord) -> bool:
     """Tell whether a device need not be connected anew: to be paused changes nothing about it."""
-    return (one.queue, one.labels, one.settings) == (other.queue, other.labels, other.settings)
+    return (one.labels, one.settings) == (other.labels, other.settings)

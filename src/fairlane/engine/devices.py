@@ -73,6 +73,8 @@ class Devices:
         for name, actor in list(self._actors.items()):
             if name not in stored or carrier_of(actor.id) != carrier:
                 actor.retire()
+            elif stored[name].queue != actor.record.queue:
+                actor.retire()  # whoever drives the devices of that queue claims it
             elif stored[name] != actor.record:
                 actor.change(stored[name])
         pause = _LOOK_SECONDS
