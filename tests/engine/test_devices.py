@@ -1,6 +1,7 @@
 """Devices: one job at a time on each, down when they do not answer, and back by themselves."""
 
 import asyncio
+import threading
 import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
@@ -152,6 +153,40 @@ async def test_a_job_that_finds_its_device_down_is_interrupted(app: Fairlane, ra
         assert await job.wait() == 2
         assert (await job.show()).crashes == 1
     assert rack.connected["one"] == 2
+
+
+async def test_a_device_that_a_job_found_down_takes_nothing_while_it_is_still_being_checked(
+    app: Fairlane, rack: Rack
+) -> None:
+    asked, may_answer = threading.Event(), threading.Event()
+
+    class Slow(phones(rack)):  # type: ignore[misc]
+        def check(self) -> None:
+            asked.set()
+            may_answer.wait()
+
+    app.queue("phones", devices=Slow)
+
+    @app.task(queue="phones")
+    async def post(ctx: Context, account: str) -> int:
+        if rack.connected["one"] == 1:
+            raise DeviceDown("the screen stays black")
+        return ctx.attempt
+
+    async with running(app):
+        await app.save_device("one", queue="phones")
+        await eventually(asked.is_set)
+        job = await post.submit(account="ann")
+
+        async def is_back() -> bool:
+            shown = await job.show()
+            return (shown.state, shown.crashes) == ("queued", 1)
+
+        try:
+            await eventually(is_back)
+        finally:
+            may_answer.set()
+        assert await job.wait() == 2
 
 
 async def test_a_device_that_cannot_be_cleaned_up_is_connected_anew_and_the_job_is_done(

@@ -107,7 +107,8 @@ class Actor:
 
     @property
     def accepting(self) -> bool:
-        return self._is_up and not self._retiring and not self.record.paused
+        is_well = self._is_up and self._trouble is None
+        return is_well and not self._retiring and not self.record.paused
 
     @property
     def note(self) -> str:
