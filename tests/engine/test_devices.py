@@ -3,7 +3,8 @@
 import asyncio
 import threading
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
+from concurrent.futures import CancelledError
 from contextlib import AsyncExitStack
 from typing import Any, ClassVar
 
@@ -339,6 +340,66 @@ async def test_a_driver_that_hangs_is_down_and_does_not_hold_up_the_rest(
             return "did not answer within 0.05 s" in (await app.devices())["rock"].note
 
         await eventually(is_noted)
+
+
+class Exiting(Device):
+    def connect(self) -> None:
+        raise SystemExit("no driver for this model")
+
+
+class ExitingOnTheLoop(Device):
+    async def connect(self) -> None:
+        raise SystemExit("no driver for this model")
+
+
+class ExitingAtOnce(Device):
+    def __init__(self, *facts: Any) -> None:
+        super().__init__(*facts)
+        raise SystemExit("no driver for this model")
+
+
+class Cancelled(Device):
+    def connect(self) -> None:
+        raise CancelledError("no driver for this model")  # as a future of its own may do
+
+
+@pytest.mark.parametrize("driver", [Exiting, ExitingOnTheLoop, ExitingAtOnce, Cancelled])
+async def test_a_driver_that_would_end_the_program_has_only_its_device_down(
+    app: Fairlane, driver: type[Device]
+) -> None:
+    app.queue("phones", devices=driver)
+    async with running(app):
+        await app.save_device("one", queue="phones")
+
+        async def is_noted() -> bool:
+            return "no driver for this model" in (await app.devices())["one"].note
+
+        await eventually(is_noted)
+
+
+async def test_a_plain_method_may_return_what_is_to_be_awaited(app: Fairlane) -> None:
+    awaited: list[str] = []
+
+    async def call(what: str) -> None:
+        awaited.append(what)
+
+    class Remote(Device):
+        def connect(self) -> Awaitable[None]:
+            return call("connect")
+
+        def prepare(self, ctx: Any, params: Any) -> Awaitable[None]:
+            return call("prepare")
+
+    app.queue("phones", devices=Remote)
+
+    @app.task(queue="phones")
+    async def post() -> None:
+        awaited.append("post")
+
+    async with running(app):
+        await app.save_device("one", queue="phones")
+        await (await post.submit()).wait()
+    assert awaited == ["connect", "prepare", "post"]
 
 
 async def test_what_cannot_be_a_device_is_refused(app: Fairlane, rack: Rack, doors: Doors) -> None:

@@ -1,12 +1,16 @@
 """Work in threads is awaited to its end, whatever happens to who awaits it."""
 
 import asyncio
+import subprocess
+import sys
 from concurrent.futures import Future
+from functools import partial
 from threading import Event
 
 import pytest
 
-from fairlane.engine.threads import in_thread, returned
+from fairlane.engine.threads import Aside, in_thread, returned
+from tests.support.process_control import environment
 
 
 async def test_what_a_thread_returns_or_raises_comes_back() -> None:
@@ -61,3 +65,31 @@ def test_a_thread_may_return_when_the_loop_has_closed(caplog: pytest.LogCaptureF
     work.set_result(7)
     assert not caplog.records  # as of a callback that failed
     left._log_destroy_pending = False  # type: ignore[attr-defined]
+
+
+async def test_calls_aside_are_made_one_after_the_other_and_say_what_they_raised() -> None:
+    aside = Aside("aside")
+    gate, made = Event(), list[int]()
+    waiting, late = aside.submit(gate.wait), aside.submit(partial(made.append, 1))
+    assert late.cancel()  # it has not begun
+    gate.set()
+    assert await asyncio.wrap_future(waiting)
+    with pytest.raises(RuntimeError, match="StopIteration"):
+        await asyncio.wrap_future(aside.submit(partial(next, iter(()))))
+    aside.close()
+    assert made == []
+
+
+_HANGING = """
+from threading import Event
+from fairlane.engine.threads import Aside
+
+begun = Event()
+Aside("aside").submit(lambda: begun.set() or Event().wait())
+begun.wait()
+"""
+
+
+def test_a_program_ends_although_a_call_aside_never_returns() -> None:
+    command = [sys.executable, "-c", _HANGING]
+    assert subprocess.run(command, timeout=30, check=False, env=environment()).returncode == 0

@@ -10,7 +10,6 @@ import asyncio
 import inspect
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final
@@ -19,7 +18,7 @@ from msgspec import Struct, field
 
 from fairlane.core.job import WorkerId, device_id
 from fairlane.engine.texts import storable
-from fairlane.engine.threads import in_thread
+from fairlane.engine.threads import Aside, in_thread
 from fairlane.errors import DeviceDown
 
 if TYPE_CHECKING:
@@ -103,7 +102,7 @@ class Actor:
         self._changed = asyncio.Event()  # what is stored of it, or what is known of it
         self._idle = asyncio.Event()
         self._idle.set()
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix=f"fairlane-device-{name}")
+        self._thread = Aside(f"fairlane-device-{name}")
 
     @property
     def accepting(self) -> bool:
@@ -155,7 +154,7 @@ class Actor:
         assert self.driver is not None
         try:
             await self._for_job(self.driver.cleanup, ctx, params)
-        except Exception as error:  # noqa: BLE001 - the user's driver; people are told
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - the user's driver; people are told
             log.warning("device %s could not be cleaned up: %r", self.name, error)
             self.trouble(error)
 
@@ -163,7 +162,9 @@ class Actor:
         if inspect.iscoroutinefunction(method):
             await method(*args)
         else:
-            await in_thread(partial(method, *args), threads=self._worker.threads)
+            made = await in_thread(partial(method, *args), threads=self._worker.threads)
+            if inspect.isawaitable(made):
+                await made
 
     # its life
 
@@ -177,7 +178,7 @@ class Actor:
                     await self._connect(using)
                     failures = 0
                     await self._serve(using)
-                except Exception as error:  # noqa: BLE001 - the user's driver; people are told
+                except (Exception, SystemExit) as error:  # noqa: BLE001 - the user's driver; people are told
                     failures += 1
                     await self._down(error)
                     await self._pause(min(2.0 ** min(failures - 1, 10), _LONGEST_PAUSE_SECONDS))
@@ -185,7 +186,7 @@ class Actor:
                     await self._rest("reconnecting")
         finally:
             self._is_up = False
-            self._thread.shutdown(wait=False, cancel_futures=True)
+            self._thread.close()
 
     async def _connect(self, record: DeviceRecord) -> None:
         self.driver = self._kind(self.name, record.labels, dict(record.settings))
@@ -233,18 +234,31 @@ class Actor:
     async def _answered(self, method: Callable[[], Any]) -> None:
         """Call the driver; one that hangs is left alone, and whoever calls next waits behind it."""
         seconds = self._kind.answer_seconds
-        if inspect.iscoroutinefunction(method):
-            work: asyncio.Future[Any] = asyncio.ensure_future(method())
-        else:
-            work = asyncio.wrap_future(self._thread.submit(method))
+        work = asyncio.ensure_future(self._raised_by(method))
         try:
-            await asyncio.wait([work], timeout=seconds)
+            done, _ = await asyncio.wait([work], timeout=seconds)
         finally:
-            if not work.done():
-                work.cancel()
-        if work.cancelled() or not work.done():
+            work.cancel()
+        if not done:
             raise DeviceDown(f"{method.__name__} did not answer within {seconds:g} s")
-        work.result()
+        error = work.result()
+        if isinstance(error, Exception):
+            raise error
+        if error is not None:
+            raise DeviceDown(f"{method.__name__} raised {error!r}") from error
+
+    async def _raised_by(self, method: Callable[[], Any]) -> BaseException | None:
+        """Return what the driver raises, so that nothing of it can end this actor or the loop."""
+        try:
+            if inspect.iscoroutinefunction(method):
+                await method()
+            else:
+                made = await asyncio.wrap_future(self._thread.submit(method))
+                if inspect.isawaitable(made):
+                    await made
+        except BaseException as error:  # noqa: BLE001 - who cancels this does not look at it
+            return error
+        return None
 
     async def _pause(self, seconds: float) -> None:
         """Wait for a while, or until something about it changes."""

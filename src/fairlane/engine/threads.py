@@ -7,11 +7,13 @@ known to nobody.
 
 import asyncio
 import os
+import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
-from typing import Final, TypeVar
+from queue import SimpleQueue
+from typing import Any, Final, TypeVar
 
 T = TypeVar("T")
 
@@ -88,6 +90,37 @@ def _call(function: Callable[..., T], *args: object) -> T:
     except StopIteration as error:
         # A future does not take it, and whoever awaits it would wait for ever.
         raise RuntimeError(f"StopIteration: {error}") from error
+
+
+class Aside:
+    """One thread for calls that may never return; a program ends without waiting for it."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._calls: SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = SimpleQueue()
+        self._thread: threading.Thread | None = None
+
+    def submit(self, function: Callable[[], T]) -> "Future[T]":
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
+            self._thread.start()
+        work: Future[T] = Future()
+        self._calls.put((work, function))
+        return work
+
+    def close(self) -> None:
+        """Let the thread end once it has returned."""
+        self._calls.put(None)
+
+    def _run(self) -> None:
+        while (call := self._calls.get()) is not None:
+            work, function = call
+            if work.set_running_or_notify_cancel():
+                try:
+                    work.set_result(_call(function))
+                except BaseException as error:  # noqa: BLE001 - whoever waits for it hears of it
+                    work.set_exception(error)
+            del call, work, function  # or what it was called for would stay until the next call
 
 
 async def to_its_end(work: Awaitable[T], *, hurry: Callable[[], None] | None = None) -> T:
