@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from fairlane.core.inputs import WorkerGone, WorkerJoined
+from fairlane.core.inputs import Record, WorkerGone, WorkerJoined
 from fairlane.core.job import WorkerId, carrier_of, device_id, device_of
 from fairlane.core.lifecycle import State
 from tests.support.core import World
@@ -101,3 +101,22 @@ def test_devices_of_a_loaded_board_wait_until_their_carrier_shows_that_it_lives(
     assert world.job("a").state is State.QUEUED
     carry(world)
     assert world.running == {"a"}
+
+
+def test_a_device_that_is_paused_or_taken_out_gets_nothing_before_its_carrier_has_heard_of_it() -> (
+    None
+):
+    world = World(slots=0, devices=True)
+    carry(world)
+    world.ask(Record("", "device", "phone", '{"queue":"q","paused":true}'))
+    world.submit("a")
+    world.apply(phone())  # said before it heard
+    assert world.job("a").state is State.QUEUED
+    [reason] = world.explain("a")["reasons"]
+    assert reason["message"] == "every device that could run it is down, paused or stopping"
+    world.ask(Record("", "device", "phone", '{"queue":"q"}'))
+    assert world.running == {"a"}
+    world.ask(Record("", "device", "phone", None))
+    world.finish("a")
+    world.submit("b")
+    assert world.job("b").state is State.QUEUED

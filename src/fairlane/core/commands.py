@@ -300,6 +300,10 @@ def record(board: Board, command: Record) -> dict[str, Any]:
     if command.kind in DOCUMENTS:
         board.documents[key] = command.body
         board.event(f"{command.kind}_changed", None, None, {"name": command.name})
+    device = board.workers.carrying(command.name) if command.kind == "device" else None
+    if device is not None:
+        device.stored(command.body)
+        board.worker_has_room(device)
     return {}
 
 

@@ -159,6 +159,8 @@ def worker_joined(board: Board, joined: WorkerJoined) -> None:
         joined.note,
     )
     worker = board.workers.join(joined)
+    if joined.device:
+        worker.stored(board.documents.get(("device", joined.name), "{}"))
     board.changes.records["worker", joined.id] = msgspec.json.encode(joined).decode()
     if is_news or not joined.device:
         board.event("worker_changed", None, None, {

@@ -1,7 +1,16 @@
 """The places where jobs run, and which of them may run what."""
 
+import msgspec
+from msgspec import Struct
+
 from fairlane.core.inputs import WorkerJoined
 from fairlane.core.job import JobId, Reason, WorkerId, carrier_of
+
+
+class _Stored(Struct):
+    """What the scheduler goes by of what is stored of a device."""
+
+    paused: bool = False
 
 
 class Worker:
@@ -10,6 +19,7 @@ class Worker:
     def __init__(self, joined: WorkerJoined) -> None:
         self.running: dict[JobId, None] = {}
         self.watching: set[JobId] = set()  # blocked jobs whose precondition it observes
+        self.withheld = False  # a device that is paused or taken out, whatever its carrier knows
         self.update(joined)
 
     def update(self, joined: WorkerJoined) -> None:
@@ -21,7 +31,15 @@ class Worker:
 
     @property
     def is_free(self) -> bool:
-        return self.accepting and len(self.running) < self.joined.slots
+        return self.takes_work and len(self.running) < self.joined.slots
+
+    @property
+    def takes_work(self) -> bool:
+        return self.accepting and not self.withheld
+
+    def stored(self, body: str | None) -> None:
+        """Go by what is stored of a device from now on; None if that is nothing any more."""
+        self.withheld = body is None or msgspec.json.decode(body, type=_Stored).paused
 
     def may_run(self, queue: str, task: str, requires: tuple[str, ...], *, device: bool) -> bool:
         joined = self.joined
@@ -80,8 +98,9 @@ class Workers:
             return Reason(
                 place, f'no {place}{labels} that knows task "{task}" serves queue "{queue}" now'
             )
-        if not any(w.accepting for w in able):
-            return Reason(place, f"every {place} that could run it is down or stopping")
+        if not any(w.takes_work for w in able):
+            how = "down, paused or stopping" if device else "down or stopping"
+            return Reason(place, f"every {place} that could run it is {how}")
         busy = sum(len(w.running) for w in able)
-        slots = sum(w.joined.slots for w in able if w.accepting)
+        slots = sum(w.joined.slots for w in able if w.takes_work)
         return Reason(place, f"every suitable {place} is busy: {busy} of {slots} slots in use")
