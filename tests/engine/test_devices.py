@@ -250,6 +250,101 @@ async def test_a_device_that_cannot_be_prepared_for_a_job_fails_the_job_only(
         assert (await app.devices())["one"].state == "idle"
 
 
+async def test_a_job_that_ended_stays_as_it_ended_when_its_device_goes_down_during_cleanup(
+    app: Fairlane, rack: Rack, doors: Doors
+) -> None:
+    class Slow(phones(rack)):  # type: ignore[misc]
+        async def cleanup(self, ctx: Any, params: Any) -> None:
+            ctx.report(cleaned=1)
+            await doors.wait("cleanup")
+
+    app.queue("phones", devices=Slow)
+    runs: list[str] = []
+
+    @app.task(queue="phones")
+    async def post(account: str) -> None:
+        runs.append(account)
+
+    async with running(app):
+        await app.save_device("one", queue="phones")
+        job = await post.submit(account="ann")
+        await doors.reached("cleanup")
+        rack.dead.add("one")
+
+        async def is_noted() -> bool:
+            return (await app.devices())["one"].note == "one does not answer"
+
+        await eventually(is_noted)
+        doors.open("cleanup")
+        await job.wait()
+        assert (await job.show()).statistics == {"cleaned": 1}
+    assert runs == ["ann"]
+
+
+async def test_preparing_for_a_plain_task_can_be_cancelled_where_it_awaits(
+    app: Fairlane, rack: Rack, doors: Doors
+) -> None:
+    class Slow(phones(rack)):  # type: ignore[misc]
+        async def prepare(self, ctx: Any, params: Any) -> None:
+            await doors.wait("prepare")
+
+    app.queue("phones", devices=Slow)
+
+    @app.task(queue="phones")
+    def post(account: str) -> None:
+        raise AssertionError("it was not prepared")
+
+    async with running(app):
+        await app.save_device("one", queue="phones")
+        job = await post.submit(account="ann")
+        await doors.reached("prepare")
+        await job.cancel()
+        await reaches(job, "cancelled")
+    assert "cleanup ann on one" in rack.told
+
+
+async def test_a_plain_method_runs_programs_as_a_plain_task_does_and_an_async_one_awaits_them(
+    app: Fairlane, doors: Doors
+) -> None:
+    ended: list[tuple[str, int]] = []
+
+    class Plain(Device):
+        def prepare(self, ctx: SyncContext, params: Any) -> None:
+            ended.append(("prepare", ctx.run(["true"]).returncode))
+
+        def cleanup(self, ctx: SyncContext, params: Any) -> None:
+            ended.append(("cleanup", ctx.run(["true"]).returncode))
+
+    class Awaiting(Device):
+        async def prepare(self, ctx: Context, params: Any) -> None:
+            ended.append(("prepare", (await ctx.run(["true"])).returncode))
+
+        async def cleanup(self, ctx: Context, params: Any) -> None:
+            ended.append(("cleanup", (await ctx.run(["true"])).returncode))
+
+    app.queue("plain", devices=Plain)
+    app.queue("awaiting", devices=Awaiting)
+
+    @app.task(queue="plain")
+    async def wait(ctx: Context) -> None:
+        await doors.wait("cancel")
+
+    @app.task(queue="awaiting")
+    def work(ctx: SyncContext) -> None:
+        ended.append(("work", ctx.run(["true"]).returncode))
+
+    async with running(app):
+        await app.save_device("one", queue="plain")
+        await app.save_device("two", queue="awaiting")
+        await (await work.submit()).wait()
+        job = await wait.submit()
+        await doors.reached("cancel")
+        await job.cancel()
+        await reaches(job, "cancelled")
+    around = [("prepare", 0), ("cleanup", 0)]
+    assert ended == [("prepare", 0), ("work", 0), ("cleanup", 0), *around]
+
+
 async def test_a_paused_device_takes_nothing_new_and_what_it_runs_goes_on(
     app: Fairlane, rack: Rack, doors: Doors
 ) -> None:

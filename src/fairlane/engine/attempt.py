@@ -61,14 +61,16 @@ class Attempt:
         self.kept = dict(payload.kept)
         self.checking: Checking | None = None  # if that has begun already
         self.stop_reason: str | None = None  # "cancel", "return", "timeout", "stall", "down"
+        self._is_asked = False  # to end, though perhaps too late to matter
         self.delete_outputs = False
         self._time = asyncio.get_running_loop().time
         self.reported_at = self._time()
         self.report_sent: str | None = None
         self.span: AttemptSpan | None = None
         self._mask: Mask | None = None
-        self._began = False
-        self._ending = False  # the outcome stands; what is left to do is ours and is not cancelled
+        self._on_loop = False  # what runs now can be cancelled
+        self._has_returned = False  # the outcome stands; a device may still be tidied up
+        self._ending = False  # what is left to do is ours and is not cancelled
         self._overdue_told = False
         self._task: asyncio.Task[None] | None = None
         self._context: Context | SyncContext | None = None
@@ -142,8 +144,8 @@ class Attempt:
     async def _attempt(self) -> Outcome:
         if self.stop_reason is not None:
             return self._stopped()
-        self._began = True
         definition = self.definition
+        self._on_loop = definition.is_async
         values = definition.parameters.decode(self.payload.params)
         declared = []
         if definition.has_checks:
@@ -153,7 +155,7 @@ class Attempt:
             declared = found
         self._set_timers()
         if self._device is not None:
-            return await self._settle(self._call_on(self._device, values, declared))
+            return await self._run_on(self._device, values, declared)
         if definition.isolation == "process":
             return await self._settle(self.worker.run_child(self, [str(path) for path in declared]))
         return await self._settle(self._call(values, declared))
@@ -189,7 +191,9 @@ class Attempt:
         knows = self.definition.is_async or self.definition.takes_context
         return self.stop_reason == "return" and not knows
 
-    async def _call_on(self, device: Actor, values: Mapping[str, Any], declared: list[Any]) -> str:
+    async def _run_on(
+        self, device: Actor, values: Mapping[str, Any], declared: list[Any]
+    ) -> Outcome:
         """Run the function on a device that is prepared for it, and tidied up after it."""
         if self.definition.isolation == "process":
             raise Permanent(
@@ -200,12 +204,28 @@ class Attempt:
         context = self._make_context(values, declared, asyncio.get_running_loop())
         context.device = device.driver
         try:
-            await device.prepare(context, values)
-            if self.stop_reason is not None:
-                raise asyncio.CancelledError
-            return await self._call(values, declared)
+            outcome = await self._settle(self._prepare_and_call(device, context, values, declared))
         finally:
+            self._has_returned = True
             await to_its_end(device.cleanup(context, values))
+        outcome.report = self._final_report()
+        return outcome
+
+    async def _prepare_and_call(
+        self,
+        device: Actor,
+        context: Context | SyncContext,
+        values: Mapping[str, Any],
+        declared: list[Any],
+    ) -> str:
+        self._on_loop = device.prepares_on_loop
+        self._context = context.for_driver(is_async=self._on_loop)
+        if self.stop_reason is None:
+            await device.prepare(self._context, values)
+        if self.stop_reason is not None:
+            raise asyncio.CancelledError
+        self._on_loop, self._context = self.definition.is_async, context
+        return await self._call(values, declared)
 
     async def _call(self, values: Mapping[str, Any], declared: list[Any]) -> str:
         """Run the function on the loop or in a thread and return its result as JSON."""
@@ -281,6 +301,17 @@ class Attempt:
         """Ask the attempt to end; a second, forced asking kills a child process."""
         if self._ending:
             return
+        first = not self._is_asked
+        self._is_asked = True
+        if not self._has_returned:
+            self._ask(reason, delete_outputs=delete_outputs, force=force)
+        if first:
+            loop = asyncio.get_running_loop()
+            self._timers.append(loop.call_later(self.definition.grace_seconds, self._overdue))
+        elif self._overdue_told and reason == "cancel":
+            self._overdue()  # whoever cancels it only now has to hear of it as well
+
+    def _ask(self, reason: str, *, delete_outputs: bool, force: bool) -> None:
         self.delete_outputs = self.delete_outputs or delete_outputs
         first = self.stop_reason is None
         if first or reason == "cancel":
@@ -292,13 +323,8 @@ class Attempt:
                 self._kill()
             elif first and self._ask_child is not None:
                 self._ask_child()
-        elif self._began and self.definition.is_async and (first or force) and self._task:
+        elif self._on_loop and (first or force) and self._task:
             self._task.cancel()
-        if first:
-            loop = asyncio.get_running_loop()
-            self._timers.append(loop.call_later(self.definition.grace_seconds, self._overdue))
-        elif self._overdue_told and reason == "cancel":
-            self._overdue()  # whoever cancels it only now has to hear of it as well
 
     def _overdue(self) -> None:
         """The grace is over. A time-out may kill; a person decides about anything else."""

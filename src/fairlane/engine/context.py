@@ -184,6 +184,16 @@ class _ContextBase:
         self._stop = threading.Event()
         self._begun: set[str] = set()
 
+    def for_driver(self, *, is_async: bool) -> "Context | SyncContext":
+        """Return a context of the same attempt for a method of its device, which is of a kind of
+        its own and is asked to stop apart from the task."""
+        other = (Context if is_async else SyncContext)(
+            self.job, self._link, self._body, self._publishing, self._kept, self._loop,
+            self._leash, self._threads,
+        )  # fmt: skip
+        other.device, other._begun = self.device, self._begun
+        return other
+
     @property
     def stopping(self) -> bool:
         """True once somebody wants this job to end: finish soon, start nothing new."""

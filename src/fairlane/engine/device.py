@@ -149,11 +149,16 @@ class Actor:
         assert self.driver is not None
         await self._for_job(self.driver.prepare, ctx, params)
 
+    @property
+    def prepares_on_loop(self) -> bool:
+        return self.driver is not None and inspect.iscoroutinefunction(self.driver.prepare)
+
     async def cleanup(self, ctx: Any, params: Mapping[str, Any]) -> None:
         """Tidy up after a job; if that fails, nobody knows how the device is, so it is down."""
         assert self.driver is not None
+        context = ctx.for_driver(is_async=inspect.iscoroutinefunction(self.driver.cleanup))
         try:
-            await self._for_job(self.driver.cleanup, ctx, params)
+            await self._for_job(self.driver.cleanup, context, params)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - the user's driver; people are told
             log.warning("device %s could not be cleaned up: %r", self.name, error)
             self.trouble(error)
