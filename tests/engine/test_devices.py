@@ -81,6 +81,24 @@ async def test_each_device_runs_one_job_at_a_time_prepared_and_cleaned_up(
     assert doors.most_inside == 2
 
 
+async def test_plain_tasks_on_devices_run_side_by_side_whatever_slots_their_process_has(
+    database: str, rack: Rack
+) -> None:
+    app = Fairlane(database, slots=1, stop_grace_seconds=0)
+    app.queue("phones", devices=phones(rack))
+    together = threading.Barrier(3)
+
+    @app.task(queue="phones")
+    def post(account: str) -> None:
+        together.wait(10)
+
+    async with running(app):
+        for name in ("one", "two", "three"):
+            await app.save_device(name, queue="phones")
+        for job in [await post.submit(account=account) for account in ("ann", "ben", "cat")]:
+            await job.wait()
+
+
 async def test_a_job_goes_only_to_a_device_with_the_labels_it_requires(
     app: Fairlane, rack: Rack, doors: Doors
 ) -> None:

@@ -12,7 +12,7 @@ The rules that are easy to get wrong:
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future
+from concurrent.futures import Executor, Future
 from contextlib import suppress
 from contextvars import copy_context
 from functools import partial
@@ -237,7 +237,7 @@ class Attempt:
             value = await definition.call(context, values)
         else:
             call = partial(copy_context().run, definition.call, context, values)
-            value = await in_thread(call, threads=self.worker.threads)
+            value = await in_thread(call, threads=self._threads)
         return definition.results.encode(value)
 
     def _make_context(
@@ -246,9 +246,13 @@ class Attempt:
         self._context, self._body = build_context(
             self.definition, values, self.facts(), self.payload, self.kept, self,
             outputs=self.worker.outputs, declared=declared, loop=loop, leash=self.worker.leash,
-            threads=self.worker.threads,
+            threads=self._threads,
         )  # fmt: skip
         return self._context
+
+    @property
+    def _threads(self) -> Executor:
+        return self.worker.threads if self._device is None else self._device.threads
 
     def facts(self) -> JobFacts:
         start = self.start

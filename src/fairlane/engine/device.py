@@ -10,6 +10,7 @@ import asyncio
 import inspect
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final
@@ -92,7 +93,6 @@ class Actor:
         self._note = "connecting"
         self.seen_at: float | None = None
         self.attempt: Attempt | None = None
-        self._worker = worker
         self._kind = kind
         self._tell = tell
         self._now = now
@@ -103,6 +103,8 @@ class Actor:
         self._idle = asyncio.Event()
         self._idle.set()
         self._thread = Aside(f"fairlane-device-{name}")
+        # Its jobs take none of the slots of its carrier, so they must not wait for their threads.
+        self.threads = ThreadPoolExecutor(worker.slots, thread_name_prefix=f"fairlane-task-{name}")
 
     @property
     def accepting(self) -> bool:
@@ -167,7 +169,7 @@ class Actor:
         if inspect.iscoroutinefunction(method):
             await method(*args)
         else:
-            made = await in_thread(partial(method, *args), threads=self._worker.threads)
+            made = await in_thread(partial(method, *args), threads=self.threads)
             if inspect.isawaitable(made):
                 await made
 
@@ -192,6 +194,7 @@ class Actor:
         finally:
             self._is_up = False
             self._thread.close()
+            self.threads.shutdown(wait=False)
 
     async def _connect(self, record: DeviceRecord) -> None:
         self.driver = self._kind(self.name, record.labels, dict(record.settings))
