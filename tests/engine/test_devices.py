@@ -99,6 +99,28 @@ async def test_plain_tasks_on_devices_run_side_by_side_whatever_slots_their_proc
             await job.wait()
 
 
+async def test_nothing_is_foreseen_on_a_device_that_is_down_or_paused(
+    app: Fairlane, rack: Rack
+) -> None:
+    app.queue("phones", devices=phones(rack))
+
+    @app.task(queue="phones")
+    async def post(account: str) -> None: ...
+
+    async with running(app):
+        await app.save_device("one", queue="phones")
+        await (await post.submit(account="ann")).wait()
+        await app.change_device("one", paused=True)
+        job = await post.submit(account="ben")
+        assert (await app.forecast("phones")).starts_at == {job.id: None}
+        rack.dead.add("one")
+        await is_in(app, "one", "down")
+        await app.change_device("one", paused=False)
+        assert (await app.forecast("phones")).starts_at == {job.id: None}
+        rack.dead.clear()
+        await job.wait()
+
+
 async def test_a_job_goes_only_to_a_device_with_the_labels_it_requires(
     app: Fairlane, rack: Rack, doors: Doors
 ) -> None:

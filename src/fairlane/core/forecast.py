@@ -82,10 +82,15 @@ def _completed(ends: list[tuple[float, JobId, WorkerId, int]], at: float) -> lis
 
 
 def _hands(scheduler: Scheduler) -> list[Input]:
-    """Take every known worker as present; a freshly loaded board trusts none until it is seen."""
+    """Take every known worker as present; a freshly loaded board trusts none until it is seen.
+
+    Nobody knows when a device that is down or paused will serve again.
+    """
     joined = [worker.joined for worker in scheduler.board.workers.all.values()]
     return [
-        WorkerJoined(w.id, w.name, w.slots, w.tasks, w.queues, w.labels, w.device) for w in joined
+        WorkerJoined(w.id, w.name, w.slots, w.tasks, w.queues, w.labels, w.device)
+        for w in joined
+        if not w.note
     ]
 
 
