@@ -635,3 +635,25 @@ async def test_a_worker_that_counts_as_dead_carries_its_devices_anew(carriers: C
     carriers.doors.open("ann")
     job = await app.submit(app.tasks["post"].call(account="ann"))
     assert await asyncio.wait_for(job.wait(), 20) == "one"
+
+
+async def test_a_worker_that_counts_as_dead_claims_nothing_before_it_has_a_lease_again() -> None:
+    app, rack = SharedApp(SharedDatabase(), "first"), Rack()
+    furnish(app, rack, Doors())
+    begun, gate = threading.Event(), threading.Event()
+
+    @app.task
+    def stone() -> None:
+        begun.set()
+        gate.wait()
+
+    async with running(app):
+        await stone.submit()
+        await eventually(begun.is_set)
+        app._engine.sharing._died_here()  # type: ignore[union-attr]
+        await app.save_device("one", queue="phones")
+        pause, carried = await app._engine.devices.run_once(), {**app._engine.worker.devices}
+        gate.set()
+        assert (pause, carried) == (1.0, {})  # it has claimed nothing
+        await is_in(app, "one", "idle")
+    assert rack.connected == {"one": 1}

@@ -68,7 +68,8 @@ class Devices:
             return _LOOK_SECONDS  # only the process that leads works on a file
         store, carrier = self._engine.store, self._engine.worker.id
         stored = self._wanted(await store.records("device"))
-        held = {device_of(WorkerId(id)): WorkerId(id) for id in await store.records("worker")}
+        workers = await store.records("worker")
+        held = {device_of(WorkerId(id)): WorkerId(id) for id in workers}
         self._leaving &= set(held.values())
         for name, actor in list(self._actors.items()):
             if name not in stored or carrier_of(actor.id) != carrier:
@@ -78,6 +79,8 @@ class Devices:
             elif stored[name] != actor.record:
                 actor.change(stored[name])
         pause = _LOOK_SECONDS
+        if carrier not in workers:
+            return pause  # without a lease of its own, what it claims counts as dead at once
         for name, record in stored.items():
             holder, ours = held.get(name), device_id(carrier, name)
             if name in self._actors or ours in self._leaving:
