@@ -10,7 +10,7 @@ import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as open_metrics
 from prometheus_client.parser import text_string_to_metric_families as metric_families
 
-from fairlane import Fairlane, Retry
+from fairlane import Device, Fairlane, Retry
 from fairlane.api import metrics
 from fairlane.engine.tally import Counts, Spread, Spreads
 from fairlane.errors import StoreUnavailable
@@ -18,7 +18,7 @@ from fairlane.testing import FakeClock, World, running
 from tests.support.apps import Doors
 from tests.support.eventually import eventually
 from tests.support.served import serving
-from tests.support.talking import Client, reaches, submitted, talking_to
+from tests.support.talking import Client, reaches, submitted, talking, talking_to
 
 
 class Scrape:
@@ -60,6 +60,20 @@ def app(tmp_path: Path) -> Fairlane:
 @pytest.fixture
 def doors() -> Doors:
     return Doors()
+
+
+async def test_a_device_is_no_worker_with_slots_of_its_own(app: Fairlane) -> None:
+    app.queue("phones", devices=Device)
+    async with talking(app) as client:
+        await app.save_device("one", queue="phones")
+
+        async def is_idle() -> bool:
+            return (await app.devices())["one"].state == "idle"
+
+        await eventually(is_idle)
+        scrape = await scraped(client)
+    assert scrape("fairlane_workers") == 1
+    assert scrape("fairlane_workers_slots") == scrape("fairlane_slots")
 
 
 async def test_a_real_server_tells_what_its_jobs_came_to(tmp_path: Path) -> None:

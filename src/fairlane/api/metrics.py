@@ -71,7 +71,8 @@ class Depths:
         """Read it; where that cannot be done, what this process knows is still worth telling."""
         up = GaugeMetricFamily("fairlane_database_up", "Whether the database answers.")
         try:
-            counts, workers = await self._app.counts(), await self._app.workers()
+            counts = await self._app.counts()
+            workers = [worker for worker in await self._app.workers() if not worker.device]
             queues = await self._app.queues()
         except StoreError:
             up.add_metric([], 0)
