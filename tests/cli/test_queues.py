@@ -3,6 +3,7 @@
 from uuid import uuid4
 
 from tests.cli.commands import CommandLine, Server
+from tests.support.eventually import eventually_sync
 
 
 def test_queues_are_listed_paused_and_resumed(fairlane: CommandLine) -> None:
@@ -55,15 +56,19 @@ def test_devices_are_added_used_paused_changed_and_taken_out(fairlane: CommandLi
     added = fairlane.json("devices", name, "--queue", "phones", "--label", "eu", "port=5555")
     assert (added["labels"], added["settings"]) == (["eu"], {"port": 5555})
     fairlane("submit", "tap", "--wait")
+    tapped = fairlane.json("jobs", "--queue", "phones")["items"][0]["id"]
+    assert name in fairlane("show", tapped).out
     changed = fairlane.json("devices", name, "address=10.0.0.1", "--label", "us")
     assert changed["settings"] == {"port": 5555, "address": "10.0.0.1"}
     assert changed["labels"] == ["us"]
     assert fairlane.json("devices", name, "--pause")["paused"]
     assert "paused" in fairlane("devices", name).out
+    eventually_sync(lambda: "paused" in fairlane("workers").out)
     assert name in fairlane("devices").out
     assert not fairlane.json("devices", name, "--resume")["paused"]
     assert "one thing" in fairlane("devices", name, "--pause", "--delete", code=2).err
     assert "name=value" in fairlane("devices", name, "port", code=2).err
+    assert "port has the number NaN" in fairlane("devices", name, "port=NaN", code=2).err
     assert "taken out" in fairlane("devices", name, "--delete").out
     assert "is not known" in fairlane("devices", name, code=3).err
 

@@ -512,6 +512,21 @@ async def test_a_driver_that_would_end_the_program_has_only_its_device_down(
         await eventually(is_noted)
 
 
+async def test_a_device_whose_settings_lack_something_says_what(app: Fairlane) -> None:
+    class Wired(Device):
+        def connect(self) -> None:
+            assert self.settings["port"]
+
+    app.queue("phones", devices=Wired)
+    async with running(app):
+        await app.save_device("one", queue="phones")
+
+        async def is_noted() -> bool:
+            return (await app.devices())["one"].note == "KeyError: 'port'"
+
+        await eventually(is_noted)
+
+
 async def test_a_plain_method_may_return_what_is_to_be_awaited(app: Fairlane) -> None:
     awaited: list[str] = []
 

@@ -1,12 +1,12 @@
 """`fairlane devices`: named things that jobs run on."""
 
-import json
 from typing import Annotated, Any
 
 import typer
 from rich.text import Text
 
 from fairlane.cli.endings import Misused
+from fairlane.cli.given import loaded
 from fairlane.cli.paths import device_path
 from fairlane.cli.steering import Steering
 from fairlane.cli.terminal import Terminal, named
@@ -70,7 +70,7 @@ def _values(given: list[str]) -> dict[str, Any]:
         if not parted or not name:
             raise Misused(f'"{word}" is no setting; write it as name=value')
         try:
-            values[name] = json.loads(value)
+            values[name] = loaded(value, name)
         except ValueError:
             values[name] = value
     return values

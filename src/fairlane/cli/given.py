@@ -24,7 +24,7 @@ class Shape:
         if name in self._properties and self._takes_text(self._properties[name]):
             return text
         try:
-            return _loaded(text, name)
+            return loaded(text, name)
         except ValueError:
             return text
 
@@ -83,7 +83,7 @@ def _piped() -> str:
         raise Misused(f"standard input cannot be read: {error}") from None
 
 
-def _loaded(text: str, where: str) -> Any:
+def loaded(text: str, where: str) -> Any:
     """Read JSON, without what Python takes for it and nobody else does."""
 
     def refuse(number: str) -> NoReturn:
@@ -101,7 +101,7 @@ def _loaded(text: str, where: str) -> Any:
 
 def _object(text: str, where: str) -> dict[str, Any]:
     try:
-        found = _loaded(text, where)
+        found = loaded(text, where)
     except ValueError as error:
         raise Misused(f"{where} is not JSON: {error}") from None
     if not isinstance(found, dict):

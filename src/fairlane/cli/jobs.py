@@ -107,6 +107,7 @@ def _facts(view: dict[str, Any]) -> list[tuple[str, str | Text]]:
         ("attempt", str(view["attempt"]) if view["attempt"] else ""),
         ("crashes", str(view["crashes"]) if view["crashes"] else ""),
         ("worker", view["worker"] or ""),
+        ("device", view["device"] or ""),
         *times,
         ("took", between(view["started_at"], view["ended_at"]) if view["ended_at"] else ""),
         ("error", Text(f"{error['code']}: {error['message']}", style="red") if error else ""),

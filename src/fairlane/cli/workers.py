@@ -15,7 +15,8 @@ async def workers(steering: Steering, terminal: Terminal) -> None:
         rows = [
             (
                 worker["name"], str(worker["slots"]), ", ".join(worker["queues"] or ["all"]),
-                ", ".join(worker["labels"]), "" if worker["accepting"] else "stopping",
+                ", ".join(worker["labels"]),
+                "" if worker["accepting"] else worker["note"] or "stopping",
             )
             for worker in answer["items"]
         ]  # fmt: skip

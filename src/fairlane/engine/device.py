@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from msgspec import Struct, field
 
 from fairlane.core.job import WorkerId, device_id
-from fairlane.engine.texts import storable
+from fairlane.engine.classify import classify
 from fairlane.engine.threads import Aside, in_thread
 from fairlane.errors import DeviceDown
 
@@ -217,7 +217,7 @@ class Actor:
 
     async def _down(self, error: BaseException) -> None:
         self._is_up = False
-        self._note = storable(str(error)[:_LONGEST_NOTE]) or type(error).__name__
+        self._note = classify(error).message[:_LONGEST_NOTE]
         log.warning("device %s is down: %r", self.name, error)
         self._tell(self)
         if self.attempt is not None and error is not self._trouble:
