@@ -220,8 +220,8 @@ class Actor:
         self._note = classify(error).message[:_LONGEST_NOTE]
         log.warning("device %s is down: %r", self.name, error)
         self._tell(self)
-        if self.attempt is not None and error is not self._trouble:
-            self.attempt.stop("down")  # a job that found it out says by itself how it ended
+        if self.attempt is not None:
+            self.attempt.stop("down")
         await self._let_go()
 
     async def _rest(self, note: str) -> None:
