@@ -155,9 +155,11 @@ def device_view(
     name: str, record: DeviceRecord, carried: WorkerView | None, job: str | None
 ) -> DeviceView:
     """Show a device as it is stored, and as whoever carries it last said it is."""
-    is_up = carried is not None and (carried.accepting or carried.note == PAUSED)
+    is_up = carried is not None and (
+        carried.accepting or (record.paused and carried.note == PAUSED)
+    )
     if carried is None:
-        note = f'no program that drives devices of queue "{record.queue}" is running'
+        note = f'not driven yet, by any program that has a class for queue "{record.queue}"'
     else:
         note = carried.note or "the program that drives it is ending"
     return DeviceView(

@@ -95,7 +95,7 @@ async def test_a_device_that_nobody_drives_says_so(app: Fairlane) -> None:
     async with talking(app) as client:
         made = said(await client.post("/api/devices", json=NEW), 201)
         assert made["state"] == "down"
-        assert "no program that drives" in made["note"]
+        assert "not driven yet" in made["note"]
 
 
 @pytest.mark.parametrize(
