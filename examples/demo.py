@@ -354,6 +354,7 @@ Try this there:
   - pause a queue, or let it run more at a time with the control at its head
   - open Lanes and start "tate"; copy its parameters to "loc"; see why "nasa" is locked
   - cancel a compression and delete what it wrote; retry a download that failed
+  - open Workers, pause a screen, and see why the one in the attic is down
   - press ? for what the keyboard can do
 """
 
