@@ -59,8 +59,8 @@ ATTEMPTS: Final = (
         name="refusals of a worker that stops",
         guards="A worker that is stopping begins nothing new.",
         file=_WORKER,
-        find="return self.accepting and is_there",
-        replace="return is_there",
+        find="return self.accepting and is_well",
+        replace="return is_well",
         noticed_by=(suite("tests/engine/test_guards.py"),),
     ),
     Mutation(

@@ -61,6 +61,22 @@ SHARING: Final = (
         noticed_by=(_SHARED,),
     ),
     Mutation(
+        name="starts of who was frozen",
+        guards="Who was frozen past its lease begins nothing while the leader may count it dead.",
+        file="src/fairlane/engine/heartbeat.py",
+        find="self._is_over(self._terms.yield_seconds) or self._is_doubtful()",
+        replace="False",
+        noticed_by=(_BEATS,),
+    ),
+    Mutation(
+        name="starts without a lease",
+        guards="A worker that does not hold its lease gives back what it is told to begin.",
+        file="src/fairlane/engine/worker.py",
+        find="is_well and self.holds_lease()",
+        replace="is_well",
+        noticed_by=(suite("tests/engine/test_sharing.py"),),
+    ),
+    Mutation(
         name="workers without a lease",
         guards="Who is known and has no lease is dead, and gets no work.",
         file=_FLOCK,

@@ -144,7 +144,7 @@ def test_without_a_renewal_everything_is_handed_back_before_the_lease_ends(
     since = bench.server.renewals[-1]
     assert USUAL.yield_seconds <= bench.worker.told[-1][1] - since < USUAL.end_seconds
     bench.server.reachable, bench.server.hangs = True, False
-    bench.live(2)
+    bench.live(2 + USUAL.yield_seconds + USUAL.beat_seconds)
     assert bench.told == ["introduce", "hand back", "renewed"]
     bench.close()
 
@@ -186,6 +186,35 @@ def test_who_slept_past_its_lease_goes_on_if_nobody_noticed(bench: Bench) -> Non
     bench.live(1)
     assert bench.told == ["introduce"]
     assert bench.worker.running == 1
+    bench.close()
+
+
+def test_who_slept_past_its_lease_begins_nothing_until_the_leader_must_have_seen_it(
+    bench: Bench,
+) -> None:
+    bench.live(1)
+    assert bench.heartbeat.is_held()
+    bench.loop._passed += USUAL.lease_seconds + USUAL.margin_seconds
+    assert not bench.heartbeat.is_held()  # nothing has been renewed yet
+    bench.live(1)
+    renewed_at = bench.server.renewals[-1]
+    assert bench.heartbeat.renewed_at == renewed_at
+    assert not bench.heartbeat.is_held()  # the leader may be counting it dead right now
+    bench.live(USUAL.yield_seconds - 1.5)
+    assert bench.told == ["introduce"]
+    bench.live(USUAL.beat_seconds + 1)
+    assert bench.heartbeat.is_held()
+    assert bench.told == ["introduce", "renewed"]  # who refused work says that it takes some again
+    bench.close()
+
+
+def test_who_could_not_renew_for_a_moment_begins_again_at_once(bench: Bench) -> None:
+    bench.live(1)
+    bench.loop._passed += USUAL.yield_seconds
+    assert not bench.heartbeat.is_held()
+    bench.live(1)
+    assert bench.heartbeat.is_held()
+    assert bench.told == ["introduce", "renewed"]
     bench.close()
 
 

@@ -142,6 +142,27 @@ async def test_what_a_silent_worker_ran_is_run_again_and_its_word_counts_no_more
     assert (await leader.show(lost.id)).crashes == 1
 
 
+async def test_who_does_not_hold_its_lease_gives_back_what_it_is_told_to_begin(
+    open_app: Open,
+) -> None:
+    leader, other = await open_app("leader", work=False), await open_app("other")
+    engine = other._engine
+    asked: list[bool] = []
+
+    def is_doubtful() -> bool:
+        asked.append(True)
+        return False
+
+    engine.worker.holds_lease = is_doubtful
+    job = await leader.run("quick")
+    await eventually(lambda: asked)
+    await reaches(job, "queued")
+    assert (await leader.show(job.id)).attempt == 0
+    engine.worker.holds_lease = lambda: True
+    engine.say(*engine.joined())  # as the heartbeat has it do
+    assert await job.wait() == "other"
+
+
 async def test_who_counts_as_dead_begins_as_another_worker(open_app: Open) -> None:
     leader, other = await open_app("leader", work=False), await open_app("other")
     beats, dead = leader.shared_database.beats, other.worker_id

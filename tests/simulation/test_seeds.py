@@ -19,6 +19,8 @@ KEPT = {
     112: "A standby did not sleep while something lay in its inbox for a leader.",
     1567: "A worker that was ending took work again when its lease was renewed after all, and let "
     "go of it a moment later: another one ran it beside.",
+    2743: "A worker that was frozen past its lease renewed it while the leader counted it dead, "
+    "and began what it had been given before: another one ran it beside.",
 }
 
 

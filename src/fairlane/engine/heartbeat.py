@@ -53,7 +53,7 @@ class Holder(Protocol):
         """Give back everything that runs: the lease may not be renewed in time."""
 
     def renewed(self) -> None:
-        """All is well again after a `hand_back`."""
+        """All is well again after a `hand_back`, or after work was refused."""
 
     def died(self) -> None:
         """The leader counts this worker dead: stop everything, and begin as a new one."""
@@ -81,9 +81,23 @@ class Heartbeat:
         self._now = now
         self.renewed_at: float | None = None
         self._gave_back = False
+        self._refused = False  # work that it was given while its lease was in doubt
+        self._doubtful_until: float | None = None
         self._stopping = False
         self._loop: asyncio.AbstractEventLoop | None = None
         self._pause: asyncio.Event | None = None
+
+    def is_held(self) -> bool:
+        """Tell whether something new may begin; from any thread.
+
+        Who was frozen past its lease may renew it in the very moment in which the leader counts it
+        dead, and go on with what it was given before. So it begins nothing until the leader must
+        have seen that it lives.
+        """
+        if self._is_over(self._terms.yield_seconds) or self._is_doubtful():
+            self._refused = True
+            return False
+        return True
 
     def stop(self) -> None:
         """End soon; from any thread."""
@@ -125,6 +139,8 @@ class Heartbeat:
         if standing is _UNKNOWN:
             return None
         if standing != "dead":
+            if self._is_over(self._terms.lease_seconds):
+                self._doubtful_until = sent_at + self._terms.yield_seconds
             self._hold(sent_at)
         if standing == "unknown":
             self._holder.introduce()
@@ -153,10 +169,13 @@ class Heartbeat:
             self._gave_back = True
             log.warning("the lease cannot be renewed: what runs is handed back")
             self._holder.hand_back()
-        elif renewed and self._gave_back:
-            self._gave_back = False
+        elif renewed and (self._gave_back or self._refused) and not self._is_doubtful():
+            self._gave_back = self._refused = False
             self._holder.renewed()
         return True
+
+    def _is_doubtful(self) -> bool:
+        return self._doubtful_until is not None and self._now() < self._doubtful_until
 
     def _is_over(self, seconds: float) -> bool:
         return self.renewed_at is not None and self._now() - self.renewed_at >= seconds

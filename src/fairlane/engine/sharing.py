@@ -40,6 +40,7 @@ class Sharing:
             store, engine.worker, clock, engine.worker.obey, look_seconds=rhythm.others_seconds
         )
         self._heartbeat: Heartbeat | None = None
+        engine.worker.holds_lease = lambda: self._heartbeat is None or self._heartbeat.is_held()
         self._has_lease = asyncio.Event()
         self._is_over = False
         self._rising: asyncio.Task[None] | None = None  # kept, or nobody would keep it alive

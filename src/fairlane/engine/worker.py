@@ -60,6 +60,7 @@ class Worker:
         self.devices: dict[str, Actor] = {}  # that this process carries
         self.slots = slots
         self.accepting = True
+        self.holds_lease: Callable[[], bool] = lambda: True
         self._closing = False
         self._put = put
         self._definitions = definitions
@@ -143,7 +144,8 @@ class Worker:
         device = device_of(start.worker)
         actor = None if device is None else self.devices.get(device)
         is_there = device is None or (actor is not None and actor.id == start.worker)
-        return self.accepting and is_there and (actor is None or actor.accepting)
+        is_well = is_there and (actor is None or actor.accepting)
+        return self.accepting and is_well and self.holds_lease()
 
     def stop(self, stop: Stop) -> None:
         attempt = self._attempts.get(stop.job)
