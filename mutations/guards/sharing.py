@@ -77,6 +77,14 @@ SHARING: Final = (
         noticed_by=(suite("tests/engine/test_sharing.py"),),
     ),
     Mutation(
+        name="declarations that come late",
+        guards="What a standby declares does not undo what somebody has changed meanwhile.",
+        file="src/fairlane/core/commands.py",
+        find="if command.if_absent and board.documents.get(key) is not None:",
+        replace="if False:",
+        noticed_by=(suite("tests/core/test_documents.py"),),
+    ),
+    Mutation(
         name="workers without a lease",
         guards="Who is known and has no lease is dead, and gets no work.",
         file=_FLOCK,

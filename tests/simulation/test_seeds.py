@@ -21,6 +21,8 @@ KEPT = {
     "go of it a moment later: another one ran it beside.",
     2743: "A worker that was frozen past its lease renewed it while the leader counted it dead, "
     "and began what it had been given before: another one ran it beside.",
+    4493: "A standby that had read what is declared before anything was declared it seconds later, "
+    "and undid the pause of a schedule.",
 }
 
 

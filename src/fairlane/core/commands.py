@@ -296,6 +296,8 @@ def record(board: Board, command: Record) -> dict[str, Any]:
             f"{command.kind} {command.name!r} was changed by somebody else meanwhile; "
             "look at it again"
         )
+    if command.if_absent and board.documents.get(key) is not None:
+        return {}
     board.changes.records[key] = command.body
     if command.kind in DOCUMENTS:
         board.documents[key] = command.body

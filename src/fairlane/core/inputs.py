@@ -120,7 +120,8 @@ class Record(Struct, tag="record"):
     """Keep a document that the core does not decide by (a schedule, a task's schema).
 
     With `instead_of` it is kept only if that is what is there now: whoever changes a document has
-    read it first, and somebody else may have been faster.
+    read it first, and somebody else may have been faster. With `if_absent` it gives way to what is
+    there, such as a declaration that comes late to what somebody has changed since.
     """
 
     key: str
@@ -128,6 +129,7 @@ class Record(Struct, tag="record"):
     name: str
     body: Text | None
     instead_of: Text | None = None
+    if_absent: bool = False
 
 
 class EditLane(Struct, tag="edit_lane"):

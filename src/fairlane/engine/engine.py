@@ -174,6 +174,8 @@ class Engine:
             }
             for said in self._declare(stored):
                 if isinstance(said, Setting | Record) and (said.kind, said.name) not in stored:
+                    if isinstance(said, Record):
+                        said.if_absent = True  # somebody may have declared and changed it since
                     await self.calls.call(msgspec.structs.replace(said, key=new_id()))
         except FairlaneError as error:
             log.warning("what this program declares is not known to the leader yet: %s", error)
