@@ -226,9 +226,8 @@ class Worker:
 
     def finished(self, attempt: Attempt, outcome: Outcome) -> None:
         self._attempts.pop(attempt.start.job, None)
-        if (
-            carrier_of(outcome.worker) == self.id
-        ):  # otherwise it was begun by whom others count dead
+        # Otherwise it was begun by whom others count dead.
+        if carrier_of(outcome.worker) == self.id:
             self._flush(attempt)  # so that who follows the events sees the last numbers before it
             self.tell_surely(attempt.token, outcome)
         if not self._attempts:
