@@ -10,7 +10,7 @@ from pathlib import Path
 
 import asyncpg
 
-from fairlane.store.sqlite.filesystem import kind_of_mount
+from fairlane.store.sqlite.network_file_system import kind_of_mount
 
 _MOUNTS = Path("/proc/self/mountinfo")
 IN_MEMORY = ("tmpfs", "ramfs")

@@ -13,11 +13,11 @@ from chaos import program
 from chaos.program import DATABASE, journal
 from fairlane import FairlaneError
 from fairlane.core.inputs import Cancel, Submit
-from fairlane.core.job import JobId
-from fairlane.engine.calls import Calls
-from fairlane.engine.clock import SystemClock
-from fairlane.engine.inbox import Inbox
+from fairlane.core.live_job import JobId
 from fairlane.ids import new_id
+from fairlane.leader.command_calls import Calls
+from fairlane.leader.inbox import Inbox
+from fairlane.runtime.clock import SystemClock
 from fairlane.store.sqlite import SQLiteStore
 from fairlane.tasks import Call
 

@@ -19,11 +19,11 @@ from chaos.journal import Journal
 from chaos.platter import Loss, Platter, PlatterDisk
 from fairlane import Context, Fairlane, FairlaneError
 from fairlane.core.inputs import Submit
-from fairlane.engine.calls import Calls
-from fairlane.engine.clock import SystemClock
-from fairlane.engine.inbox import Inbox
 from fairlane.ids import new_id
-from fairlane.store.sqlite import SQLiteStore, connecting, store
+from fairlane.leader.command_calls import Calls
+from fairlane.leader.inbox import Inbox
+from fairlane.runtime.clock import SystemClock
+from fairlane.store.sqlite import SQLiteStore, connection, store
 from fairlane.tasks import Call
 
 DATABASE: Final = "work.db"
@@ -119,7 +119,7 @@ class World:
 
         Fairlane's own choice to sync is what is on trial, so it is left alone otherwise.
         """
-        plan, connect = self._plan, connecting.connect
+        plan, connect = self._plan, connection.connect
 
         def tuned(*args: Any, **named: Any) -> apsw.Connection:
             connection = connect(*args, **named)

@@ -4,9 +4,9 @@ import tempfile
 from pathlib import Path
 from typing import Literal, Protocol
 
-from fairlane.store.memory import MemoryStore
-from fairlane.store.memory_database import MemoryDatabase
-from fairlane.store.memory_shared import SharedDatabase, SharedMemoryStore
+from fairlane.store.memory.shared import SharedDatabase, SharedMemoryStore
+from fairlane.store.memory.store import MemoryStore
+from fairlane.store.memory.tables import MemoryDatabase
 from fairlane.store.protocol import Store
 from fairlane.store.sqlite.store import SQLiteStore
 

@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Callable
 from random import Random
 
+from fairlane.cluster.lease_renewal import Heartbeat
 from fairlane.engine.engine import Engine
-from fairlane.engine.heartbeat import Heartbeat
-from fairlane.engine.inbox import Inbox
+from fairlane.leader.inbox import Inbox
 
 
 class SimulatedEngine(Engine):

@@ -10,9 +10,9 @@ from typing import Any
 from fairlane import Fairlane
 from fairlane.core.inputs import Outcome
 from fairlane.engine.engine import Engine
-from fairlane.engine.inbox import Inbox
-from fairlane.engine.rhythm import Rhythm
 from fairlane.errors import FairlaneError
+from fairlane.leader.inbox import Inbox
+from fairlane.runtime.poll_intervals import Rhythm
 from fairlane.store.protocol import Store
 from simulation.clock import ProcessClock, WallClock
 from simulation.disks import Disk

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from fairlane.engine.rhythm import Rhythm
+from fairlane.runtime.poll_intervals import Rhythm
 
 SLOW: Final = Rhythm(
     others_seconds=0.5, standby_seconds=1.0, answer_seconds=0.2, retry_seconds=0.5, lag_seconds=60

@@ -15,8 +15,8 @@ from typing import Any, Final
 from msgspec import Struct
 
 from fairlane import ids
-from fairlane.engine.rhythm import Rhythm
 from fairlane.errors import FairlaneError
+from fairlane.runtime.poll_intervals import Rhythm
 from simulation.clock import WallClock
 from simulation.disks import Kind, disk_of
 from simulation.faults import Faults, RandomFaults

@@ -14,7 +14,7 @@ from benchmarks.callers import CALLERS
 from benchmarks.entry import Figures, Request, Scenario, Settings, answer
 from benchmarks.memory import peak_megabytes
 from fairlane import Fairlane
-from fairlane.store.sqlite.connecting import connect
+from fairlane.store.sqlite.connection import connect
 
 SLOTS = 256
 BACKLOG_LANES = 1_000

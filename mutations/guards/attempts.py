@@ -4,8 +4,8 @@ from typing import Final
 
 from mutations.mutation import Mutation, suite, worlds
 
-_WORKER: Final = "src/fairlane/engine/worker.py"
-_OUTCOMES: Final = "src/fairlane/core/outcomes.py"
+_WORKER: Final = "src/fairlane/worker/worker.py"
+_OUTCOMES: Final = "src/fairlane/core/worker_reports.py"
 _PICKING: Final = "src/fairlane/core/picking.py"
 
 ATTEMPTS: Final = (
@@ -50,7 +50,7 @@ ATTEMPTS: Final = (
     Mutation(
         name="stage results taken from what was kept",
         guards="A stage that has completed is not run again by the next attempt.",
-        file="src/fairlane/engine/stages.py",
+        file="src/fairlane/task/stages.py",
         find="if key in self._kept:",
         replace="if False:",
         noticed_by=(worlds(),),
@@ -90,9 +90,9 @@ ATTEMPTS: Final = (
     Mutation(
         name="results of whoever was asked to stop",
         guards="Who was asked to stop counts as stopped, whatever it returned.",
-        file="src/fairlane/engine/attempt.py",
+        file="src/fairlane/worker/attempt.py",
         find="if self.stop_reason is None or self._is_whole_anyway():",
         replace="if True:",
-        noticed_by=(suite("tests/engine/test_cancelling.py", "tests/engine/test_timeouts.py"),),
+        noticed_by=(suite("tests/worker/test_cancelling.py", "tests/worker/test_timeouts.py"),),
     ),
 )

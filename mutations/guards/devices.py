@@ -4,10 +4,10 @@ from typing import Final
 
 from mutations.mutation import Mutation, suite
 
-_DEVICE: Final = "src/fairlane/engine/device.py"
-_OUTCOMES: Final = "src/fairlane/core/outcomes.py"
+_DEVICE: Final = "src/fairlane/worker/device.py"
+_OUTCOMES: Final = "src/fairlane/core/worker_reports.py"
 _DECIDED: Final = suite("tests/core/test_devices.py")
-_DRIVEN: Final = suite("tests/engine/test_devices.py")
+_DRIVEN: Final = suite("tests/worker/test_devices.py")
 
 DEVICES: Final = (
     Mutation(
@@ -37,7 +37,7 @@ DEVICES: Final = (
     Mutation(
         name="jobs that are done though cleaning up failed",
         guards="How a job ended stands before its device is cleaned up.",
-        file="src/fairlane/engine/attempt.py",
+        file="src/fairlane/worker/attempt.py",
         find="        if not self._has_returned:\n",
         replace="        if True:\n",
         noticed_by=(_DRIVEN,),
@@ -61,7 +61,7 @@ DEVICES: Final = (
     Mutation(
         name="claims of those who have no lease",
         guards="A process that counts as dead claims no device.",
-        file="src/fairlane/engine/devices.py",
+        file="src/fairlane/worker/device_claims.py",
         find="        if carrier not in workers:\n",
         replace="        if False:\n",
         noticed_by=(_DRIVEN,),
@@ -69,7 +69,7 @@ DEVICES: Final = (
     Mutation(
         name="cleaning up after jobs",
         guards="A device is cleaned up after each job, whatever happened to it.",
-        file="src/fairlane/engine/attempt.py",
+        file="src/fairlane/worker/attempt.py",
         find="            await to_its_end(device.cleanup(context, values))",
         replace="            pass",
         noticed_by=(_DRIVEN,),
@@ -77,7 +77,7 @@ DEVICES: Final = (
     Mutation(
         name="labels of a changed device",
         guards="A device is driven by what is stored of it now.",
-        file="src/fairlane/engine/devices.py",
+        file="src/fairlane/worker/device_claims.py",
         find="                actor.change(stored[name])",
         replace="                pass",
         noticed_by=(_DRIVEN,),

@@ -4,7 +4,7 @@ from typing import Final
 
 from mutations.mutation import Mutation, suite
 
-_OUTCOMES: Final = "src/fairlane/core/outcomes.py"
+_OUTCOMES: Final = "src/fairlane/core/worker_reports.py"
 
 FENCES: Final = (
     Mutation(
@@ -76,7 +76,7 @@ FENCES: Final = (
     Mutation(
         name="fence of a stop",
         guards="A stop that is meant for one assignment must not reach the next one.",
-        file="src/fairlane/engine/worker.py",
+        file="src/fairlane/worker/worker.py",
         find="attempt is not None and attempt.start.fence == stop.fence",
         replace="attempt is not None",
         noticed_by=(suite("tests/engine/test_guards.py"),),

@@ -4,8 +4,8 @@ from typing import Final
 
 from mutations.mutation import Mutation, suite, worlds
 
-_LEADER: Final = "src/fairlane/engine/leader.py"
-_FLIGHT: Final = "src/fairlane/engine/flight.py"
+_LEADER: Final = "src/fairlane/leader/leader.py"
+_FLIGHT: Final = "src/fairlane/leader/commit_pipeline.py"
 
 LEADING: Final = (
     Mutation(
@@ -33,7 +33,7 @@ LEADING: Final = (
         file=_FLIGHT,
         find="        await self.land()\n        self._carrying =",
         replace="        self._carrying =",
-        noticed_by=(suite("tests/engine/test_flight.py"),),
+        noticed_by=(suite("tests/leader/test_commit_pipeline.py"),),
     ),
     Mutation(
         name="what was decided on top of a failed commit",
@@ -41,7 +41,7 @@ LEADING: Final = (
         file=_FLIGHT,
         find="for batch in batches for said in batch.happened",
         replace="for batch in batches[:1] for said in batch.happened",
-        noticed_by=(suite("tests/engine/test_flight.py"),),
+        noticed_by=(suite("tests/leader/test_commit_pipeline.py"),),
     ),
     Mutation(
         name="rows that are being decided",
@@ -49,7 +49,7 @@ LEADING: Final = (
         file=_LEADER,
         find="if row.id not in self._taken]",
         replace="if row.id]",
-        noticed_by=(suite("tests/engine/test_flight.py"),),
+        noticed_by=(suite("tests/leader/test_commit_pipeline.py"),),
     ),
     Mutation(
         name="questions between commits",
@@ -57,7 +57,7 @@ LEADING: Final = (
         file=_LEADER,
         find="            await self._flight.land()  # they may be in it\n",
         replace="",
-        noticed_by=(suite("tests/engine/test_flight.py"),),
+        noticed_by=(suite("tests/leader/test_commit_pipeline.py"),),
     ),
     Mutation(
         name="loading again after a commit that failed",

@@ -51,7 +51,7 @@ LIMITS: Final = (
     Mutation(
         name="rates kept across restarts",
         guards="A start that counts is stored with it, so a restart does not forget the window.",
-        file="src/fairlane/core/shortages.py",
+        file="src/fairlane/core/capacity.py",
         find="self.changes.takes.append((key, self.now, job.id))",
         replace="pass",
         noticed_by=(worlds(),),
@@ -59,7 +59,7 @@ LIMITS: Final = (
     Mutation(
         name="rates given back by refusals",
         guards="A start that came to nothing gives its place in the window back.",
-        file="src/fairlane/core/outcomes.py",
+        file="src/fairlane/core/worker_reports.py",
         find="board.untake_rates(job, job.terms.limits)",
         replace="pass",
         noticed_by=(suite("tests/core/test_rates.py"),),
@@ -91,7 +91,7 @@ LIMITS: Final = (
     Mutation(
         name="jumps from before a load",
         guards="A jump that the loaded picture has in it already must not be applied again.",
-        file="src/fairlane/engine/leader.py",
+        file="src/fairlane/leader/leader.py",
         find="        self._clock.jumped()  # loading",
         replace="        # loading",
         noticed_by=(suite("tests/simulation/test_guards_worlds.py"),),

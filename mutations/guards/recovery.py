@@ -4,7 +4,7 @@ from typing import Final
 
 from mutations.mutation import Mutation, suite, worlds
 
-_OUTCOMES: Final = "src/fairlane/core/outcomes.py"
+_OUTCOMES: Final = "src/fairlane/core/worker_reports.py"
 
 RECOVERY: Final = (
     Mutation(
@@ -61,7 +61,7 @@ RECOVERY: Final = (
     Mutation(
         name="workers that are dead",
         guards="A leader that loads again must not take its own worker for dead.",
-        file="src/fairlane/engine/leader.py",
+        file="src/fairlane/leader/leader.py",
         find="if not self._hall.is_own(worker)}",
         replace="if worker}",
         noticed_by=(worlds(),),
@@ -69,7 +69,7 @@ RECOVERY: Final = (
     Mutation(
         name="assignments nobody heard of",
         guards="What was assigned by a commit that seemed to fail is taken back, or it never ends.",
-        file="src/fairlane/engine/leader.py",
+        file="src/fairlane/leader/leader.py",
         find="if self._handed.get(job.id) != job.fence",
         replace="if False",
         noticed_by=(suite("tests/processes/test_commit_troubles.py"),),
@@ -77,7 +77,7 @@ RECOVERY: Final = (
     Mutation(
         name="assignments that are being carried out",
         guards="What our worker really runs is not taken back when the leader loads again.",
-        file="src/fairlane/engine/leader.py",
+        file="src/fairlane/leader/leader.py",
         find="            self._handed[start.job] = start.fence\n",
         replace="            pass\n",
         noticed_by=(worlds(),),

@@ -4,10 +4,10 @@ from typing import Final
 
 from mutations.mutation import Mutation, suite, worlds
 
-_HEARTBEAT: Final = "src/fairlane/engine/heartbeat.py"
-_COURIER: Final = "src/fairlane/engine/courier.py"
-_FLOCK: Final = "src/fairlane/engine/flock.py"
-_BEATS: Final = suite("tests/engine/test_heartbeat.py")
+_HEARTBEAT: Final = "src/fairlane/cluster/lease_renewal.py"
+_COURIER: Final = "src/fairlane/cluster/mailbox.py"
+_FLOCK: Final = "src/fairlane/cluster/lease_watch.py"
+_BEATS: Final = suite("tests/cluster/test_lease_renewal.py")
 _SHARED: Final = worlds(seeds=60, store="shared")
 
 SHARING: Final = (
@@ -63,7 +63,7 @@ SHARING: Final = (
     Mutation(
         name="starts of who was frozen",
         guards="Who was frozen past its lease begins nothing while the leader may count it dead.",
-        file="src/fairlane/engine/heartbeat.py",
+        file="src/fairlane/cluster/lease_renewal.py",
         find="self._is_over(self._terms.yield_seconds) or self._is_doubtful()",
         replace="False",
         noticed_by=(_BEATS,),
@@ -71,10 +71,10 @@ SHARING: Final = (
     Mutation(
         name="starts without a lease",
         guards="A worker that does not hold its lease gives back what it is told to begin.",
-        file="src/fairlane/engine/worker.py",
+        file="src/fairlane/worker/worker.py",
         find="is_well and self.holds_lease()",
         replace="is_well",
-        noticed_by=(suite("tests/engine/test_sharing.py"),),
+        noticed_by=(suite("tests/cluster/test_membership.py"),),
     ),
     Mutation(
         name="declarations that come late",
@@ -90,7 +90,7 @@ SHARING: Final = (
         file=_FLOCK,
         find="WorkerGone(worker) for worker in known if carrier_of(worker) not in beats",
         replace="WorkerGone(worker) for worker in ()",
-        noticed_by=(suite("tests/engine/test_flock.py"),),
+        noticed_by=(suite("tests/cluster/test_lease_watch.py"),),
     ),
     Mutation(
         name="silence of whom a former leader knew",
@@ -98,7 +98,7 @@ SHARING: Final = (
         file=_FLOCK,
         find="                if before is not None:\n",
         replace="                if True:\n",
-        noticed_by=(suite("tests/engine/test_flock.py"),),
+        noticed_by=(suite("tests/cluster/test_lease_watch.py"),),
     ),
     Mutation(
         name="messages before those at hand",
@@ -106,7 +106,7 @@ SHARING: Final = (
         file=_COURIER,
         find="        if at.after > self._number:\n",
         replace="        if False:\n",
-        noticed_by=(suite("tests/engine/test_courier.py"),),
+        noticed_by=(suite("tests/cluster/test_mailbox.py"),),
     ),
     Mutation(
         name="messages obeyed once",
@@ -114,7 +114,7 @@ SHARING: Final = (
         file=_COURIER,
         find="        elif at.number > self._number:\n",
         replace="        else:\n",
-        noticed_by=(suite("tests/engine/test_courier.py"),),
+        noticed_by=(suite("tests/cluster/test_mailbox.py"),),
     ),
     Mutation(
         name="words that nobody acknowledged, said again",
@@ -122,7 +122,7 @@ SHARING: Final = (
         file=_COURIER,
         find="                self._outgoing.append(said)\n",
         replace="                pass\n",
-        noticed_by=(suite("tests/engine/test_courier.py"),),
+        noticed_by=(suite("tests/cluster/test_mailbox.py"),),
     ),
     Mutation(
         name="words that could not be sent, kept",
@@ -130,12 +130,12 @@ SHARING: Final = (
         file=_COURIER,
         find="                self._outgoing.extendleft(reversed(batch))\n",
         replace="                pass\n",
-        noticed_by=(suite("tests/engine/test_courier.py"),),
+        noticed_by=(suite("tests/cluster/test_mailbox.py"),),
     ),
     Mutation(
         name="living workers at a takeover",
         guards="A new leader does not take the workers of others for dead.",
-        file="src/fairlane/engine/company.py",
+        file="src/fairlane/cluster/fleet.py",
         find="        return sorted(dead)\n",
         replace="        return sorted(others)\n",
         noticed_by=(_SHARED,),

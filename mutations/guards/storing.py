@@ -5,8 +5,8 @@ from typing import Final
 from mutations.mutation import Mutation, power_cuts, suite
 
 _TABLES: Final = "src/fairlane/store/sqlite/migrations/0001_tables.sql"
-_COMMITTING: Final = "src/fairlane/store/sqlite/committing.py"
-_MEMORY: Final = "src/fairlane/store/memory_database.py"
+_COMMITTING: Final = "src/fairlane/store/sqlite/commit.py"
+_MEMORY: Final = "src/fairlane/store/memory/tables.py"
 _COMMITS: Final = "tests/conformance/test_commits.py"
 
 STORING: Final = (
@@ -64,7 +64,7 @@ STORING: Final = (
         file=_COMMITTING,
         find="WHERE NEW.epoch <> (SELECT",
         replace="WHERE 0 AND NEW.epoch <> (SELECT",
-        noticed_by=(suite("tests/conformance/test_sqlite_troubles.py"),),
+        noticed_by=(suite("tests/conformance/test_sqlite_errors.py"),),
     ),
     Mutation(
         name="epoch raised by a takeover",
@@ -197,7 +197,7 @@ STORING: Final = (
     Mutation(
         name="commits synced to the disk",
         guards="What was acknowledged is on the disk, and survives the power going.",
-        file="src/fairlane/store/sqlite/connecting.py",
+        file="src/fairlane/store/sqlite/connection.py",
         find="PRAGMA synchronous = FULL;",
         replace="PRAGMA synchronous = NORMAL;",
         noticed_by=(power_cuts(50),),
@@ -205,7 +205,7 @@ STORING: Final = (
     Mutation(
         name="lock of the leader",
         guards="One process at a time leads a database.",
-        file="src/fairlane/store/sqlite/leading.py",
+        file="src/fairlane/store/sqlite/leader_lock.py",
         find="fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)",
         replace="fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)",
         noticed_by=(suite("tests/conformance/test_leading.py"),),

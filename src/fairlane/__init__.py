@@ -7,11 +7,6 @@ from fairlane.app import Fairlane
 from fairlane.core.forecast import Forecast
 from fairlane.core.lifecycle import Priority, State
 from fairlane.core.retry import Retry
-from fairlane.engine.context import Context, SyncContext
-from fairlane.engine.device import Device
-from fairlane.engine.disk import free_space
-from fairlane.engine.hooks import webhook
-from fairlane.engine.stages import Give
 from fairlane.errors import (
     BadParameters,
     BadSetting,
@@ -42,11 +37,16 @@ from fairlane.errors import (
     UnknownName,
     UsageError,
 )
-from fairlane.files import File
-from fairlane.jobs import Job
-from fairlane.snapshots import DeviceView, Snapshot
+from fairlane.job import Job
+from fairlane.leader.end_hooks import webhook
+from fairlane.snapshot import DeviceView, Snapshot
 from fairlane.store.views import EventView, JobView, LaneView
+from fairlane.task.context import Context, SyncContext
+from fairlane.task.disk_space import free_space
+from fairlane.task.stages import Give
 from fairlane.tasks import Call, Task
+from fairlane.uploads import File
+from fairlane.worker.device import Device
 
 __version__ = "0.1.0"
 

@@ -23,26 +23,26 @@ from fairlane.client import Client
 from fairlane.core.inputs import Input, Record, Setting
 from fairlane.core.queues import QueueOptions, settings_from
 from fairlane.core.retry import Retry
-from fairlane.core.settings import check_amounts, check_name, check_path_name
-from fairlane.descriptions import describe
-from fairlane.engine.clock import Clock, SystemClock
-from fairlane.engine.context import Context, SyncContext
-from fairlane.engine.declared import check_known
-from fairlane.engine.definition import GRACE_SECONDS, Definition, Isolation, Precondition, Template
-from fairlane.engine.device import Device
+from fairlane.core.validation import check_amounts, check_name, check_path_name
 from fairlane.engine.engine import Engine
-from fairlane.engine.hooks import Hook
-from fairlane.engine.retention import Kept, check_kept
-from fairlane.engine.schedules import Rules, Schedule, ruled, schedule_from
-from fairlane.engine.worker import RECHECK_SECONDS
+from fairlane.engine.lifetime import Lifetime
 from fairlane.errors import BadSetting, UnknownName, UsageError
-from fairlane.files import LARGEST_UPLOAD, Uploads
-from fairlane.jobs import Job
-from fairlane.lifetime import Lifetime
-from fairlane.store.opening import store_at
+from fairlane.job import Job
+from fairlane.leader.end_hooks import Hook
+from fairlane.leader.history_retention import Kept, check_kept
+from fairlane.leader.schedule import Rules, Schedule, ruled, schedule_from
+from fairlane.runtime.clock import Clock, SystemClock
+from fairlane.store.open_store import store_at
 from fairlane.store.protocol import Store
 from fairlane.sync import Sync
+from fairlane.task.context import Context, SyncContext
+from fairlane.task.definition import GRACE_SECONDS, Definition, Isolation, Precondition, Template
+from fairlane.task.option_checks import check_known
+from fairlane.task_schema import describe
 from fairlane.tasks import Call, Policies, Task, as_call
+from fairlane.uploads import LARGEST_UPLOAD, Uploads
+from fairlane.worker.device import Device
+from fairlane.worker.worker import RECHECK_SECONDS
 
 if TYPE_CHECKING:
     from fastapi import FastAPI

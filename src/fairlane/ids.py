@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from fairlane.core.job import JobId
+from fairlane.core.live_job import JobId
 
 # A simulation puts its own clock and its own chance here, so that it can be repeated.
 time_ns: Callable[[], int] = time.time_ns

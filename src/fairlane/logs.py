@@ -15,7 +15,7 @@ from typing import Any, Final, TextIO
 from msgspec import Struct
 
 from fairlane.core.decisions import Start
-from fairlane.masks import Mask
+from fairlane.redaction import Mask
 
 FIELDS: Final = ("job", "task", "queue", "lane", "attempt")
 _TRACE: Final = ("trace_id", "span_id")

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
 from typing import Any
 
 from fairlane.errors import UsageError
-from fairlane.jobs import Job
+from fairlane.job import Job
 
 
 class Sync:

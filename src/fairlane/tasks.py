@@ -22,21 +22,21 @@ import msgspec
 from msgspec import Struct
 
 from fairlane.core.inputs import Submission
-from fairlane.core.job import JobId, Terms
 from fairlane.core.lifecycle import Priority
+from fairlane.core.live_job import JobId, Terms
 from fairlane.core.retry import Retry
-from fairlane.core.settings import check_text, is_count, settings_as
-from fairlane.engine.declared import Declared
-from fairlane.engine.definition import Definition, Template, fill
-from fairlane.engine.outputs import Policy, resolve
-from fairlane.engine.parameters import digest
-from fairlane.engine.triggers import LAST_INSTANT
+from fairlane.core.validation import check_text, is_count, settings_as
 from fairlane.errors import BadSetting, TooLarge, UsageError
 from fairlane.ids import new_id
+from fairlane.leader.schedule_trigger import LAST_INSTANT
+from fairlane.task.definition import Definition, Template, fill
+from fairlane.task.option_checks import Declared
+from fairlane.task.output_files import Policy, resolve
+from fairlane.task.parameters import digest
 
 if TYPE_CHECKING:
     from fairlane.app import Fairlane
-    from fairlane.jobs import Job
+    from fairlane.job import Job
 
 P = ParamSpec("P")
 R = TypeVar("R")

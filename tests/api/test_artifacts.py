@@ -111,7 +111,7 @@ async def test_what_was_made_on_another_machine_is_said_to_be_there(
     app: Fairlane, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     job = await done(app, "make", ["a.bin", "b.bin"])
-    monkeypatch.setattr("fairlane.api.downloads.socket.gethostname", lambda: "another")
+    monkeypatch.setattr("fairlane.api.range_download.socket.gethostname", lambda: "another")
     assert (await fetched(client, job, 0)).content == CONTENT  # both have the folder
     (tmp_path / "a.bin").write_bytes(b"another file by that name")
     (tmp_path / "b.bin").unlink()

@@ -12,8 +12,8 @@ import pytest
 from pydantic import SecretStr
 
 from fairlane import Context, Fairlane
-from fairlane.api import follower, stream
-from fairlane.store.viewing import MASK
+from fairlane.api import event_follower, event_stream
+from fairlane.store.view_building import MASK
 from tests.support.eventually import eventually
 from tests.support.followers import OPERATE, READ, WITHOUT_TLS, EventSource, served
 
@@ -158,8 +158,8 @@ async def test_only_who_may_read_is_told_anything(app: Fairlane) -> None:
 
 
 async def test_a_quiet_stream_has_comments(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(follower, "HEARTBEAT_SECONDS", 0.02)
-    monkeypatch.setattr(stream, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(event_follower, "HEARTBEAT_SECONDS", 0.02)
+    monkeypatch.setattr(event_stream, "LOOK_SECONDS", 0.01)
     source = EventSource()
     async with aclosing(source.told(url)) as events:
         coming = asyncio.ensure_future(anext(events))

@@ -14,7 +14,7 @@ from pydantic import Field
 from fairlane import BadParameters, BadSetting, Fairlane, File
 from fairlane.api import files
 from fairlane.api.guard import LARGEST_BODY
-from fairlane.files import safe_name
+from fairlane.uploads import safe_name
 from tests.support.disks import small_disk
 from tests.support.eventually import eventually, eventually_sync
 from tests.support.followers import served

@@ -12,8 +12,8 @@ from prometheus_client.parser import text_string_to_metric_families as metric_fa
 
 from fairlane import Device, Fairlane, Retry
 from fairlane.api import metrics
-from fairlane.engine.tally import Counts, Spread, Spreads
 from fairlane.errors import StoreUnavailable
+from fairlane.runtime.counters import Counts, Spread, Spreads
 from fairlane.testing import FakeClock, World, running
 from tests.support.apps import Doors
 from tests.support.eventually import eventually

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from fairlane import Fairlane
-from fairlane.engine.clock import SystemClock
+from fairlane.runtime.clock import SystemClock
 from fairlane.testing import FakeClock, running
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from fairlane.cli.endings import Misused
+from fairlane.cli.exit_codes import Misused
 from fairlane.cli.forecast import compared
-from fairlane.cli.given import Shape, lines_from, params_from
+from fairlane.cli.parameters import Shape, lines_from, params_from
 from fairlane.cli.times import (
     ago,
     ahead,

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from fairlane.store.protocol import Store
-from fairlane.store.shared import SharedStore
+from fairlane.store.shared_protocol import SharedStore
 from tests.support.postgres import available, given_dsn
 from tests.support.stores import MemoryPlace, Place, PostgresPlace, SharedMemoryPlace, SQLitePlace
 

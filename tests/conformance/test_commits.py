@@ -3,8 +3,8 @@
 import pytest
 
 from fairlane.core.decisions import Changes, Event, Firing
-from fairlane.core.job import Job, JobId, Reason, Terms
 from fairlane.core.lifecycle import Priority, State
+from fairlane.core.live_job import Job, JobId, Reason, Terms
 from fairlane.core.retry import Retry
 from fairlane.errors import FairlaneError, NotLeading
 from fairlane.store.protocol import Store

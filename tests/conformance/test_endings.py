@@ -3,8 +3,8 @@
 import pytest
 
 from fairlane.core.decisions import Changes, LaneChange, Start
-from fairlane.core.job import Job, JobId, Reason, Terms, WorkerId
 from fairlane.core.lifecycle import Priority, State
+from fairlane.core.live_job import Job, JobId, Reason, Terms, WorkerId
 from fairlane.store.protocol import Store
 from fairlane.store.views import Payload
 from tests.support.stores import NOW, a_job, admitted, ended, started

@@ -1,7 +1,7 @@
 """Stored events can be resumed from, or the reader is told that it cannot be done."""
 
 from fairlane.core.decisions import Changes, Event
-from fairlane.core.job import JobId
+from fairlane.core.live_job import JobId
 from fairlane.store.protocol import Store
 from tests.conformance.conftest import OpenStore
 from tests.support.stores import NOW, events

@@ -1,7 +1,7 @@
 """What other processes send waits in the inbox until a commit consumes it."""
 
 from fairlane.core.decisions import Changes
-from fairlane.core.job import JobId
+from fairlane.core.live_job import JobId
 from fairlane.store.protocol import Store
 from tests.conformance.conftest import OpenStore
 from tests.support.stores import NOW, a_job, submission_of, submit_body

@@ -3,7 +3,7 @@
 import asyncio
 
 from fairlane.errors import NotLeading
-from fairlane.store.memory_shared import SESSION_SECONDS, SharedDatabase, SharedMemoryStore
+from fairlane.store.memory.shared import SESSION_SECONDS, SharedDatabase, SharedMemoryStore
 from simulation.loop import SimulatedLoop
 
 

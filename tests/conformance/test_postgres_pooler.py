@@ -13,7 +13,7 @@ from urllib.parse import quote
 import pytest
 
 from fairlane.core.decisions import Changes
-from fairlane.core.job import WorkerId
+from fairlane.core.live_job import WorkerId
 from fairlane.errors import StoreUnavailable
 from fairlane.store.postgres import PostgresStore
 from tests.support.eventually import eventually, eventually_sync

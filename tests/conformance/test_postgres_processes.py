@@ -13,7 +13,7 @@ import pytest
 
 import fairlane
 from fairlane.store.postgres import PostgresStore
-from fairlane.store.postgres.migrating import migrations
+from fairlane.store.postgres.migrate import migrations
 from tests.support.eventually import eventually
 from tests.support.stores import PostgresPlace
 

@@ -13,12 +13,12 @@ import asyncpg
 import pytest
 
 from fairlane.core.decisions import Changes
-from fairlane.core.job import Job
 from fairlane.core.lifecycle import FINAL, LIVE
-from fairlane.store.expiring import Expiry
-from fairlane.store.flattening import pieces
+from fairlane.core.live_job import Job
+from fairlane.store.commit_rows import pieces
+from fairlane.store.expiry import Expiry
 from fairlane.store.postgres import PostgresStore, statements
-from fairlane.store.postgres.committing import (
+from fairlane.store.postgres.commit import (
     COLUMNS,
     FIXED,
     STATEMENTS,
@@ -26,9 +26,9 @@ from fairlane.store.postgres.committing import (
     commit,
     postgres_rows,
 )
-from fairlane.store.postgres.leading import SETTINGS
-from fairlane.store.postgres.migrating import migrations
-from fairlane.store.postgres.reading import history_numbers
+from fairlane.store.postgres.leader_session import SETTINGS
+from fairlane.store.postgres.migrate import migrations
+from fairlane.store.postgres.reads import history_numbers
 from fairlane.store.views import Query
 from tests.support.stores import NOW, PostgresPlace, a_job, admitted, ended, events
 

@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from fairlane.core.decisions import Changes, Start
-from fairlane.core.job import JobId, WorkerId
+from fairlane.core.live_job import JobId, WorkerId
 from fairlane.errors import NotLeading
-from fairlane.store.shared import INBOX, NEWS, SharedStore
+from fairlane.store.shared_protocol import INBOX, NEWS, SharedStore
 from tests.conformance.conftest import OpenShared
 from tests.support.eventually import eventually
 from tests.support.stores import NOW, a_job, admitted

@@ -13,7 +13,7 @@ import pytest
 import fairlane
 from fairlane.core.decisions import Changes
 from fairlane.store.sqlite import SQLiteStore
-from fairlane.store.sqlite.courtesy import Courtesy
+from fairlane.store.sqlite.write_turns import Courtesy
 from tests.support.stores import NOW, a_job, admitted
 
 Run = Callable[..., Awaitable[Process]]

@@ -8,14 +8,14 @@ import apsw
 import pytest
 
 from fairlane.core.decisions import Changes
-from fairlane.core.job import Job
 from fairlane.core.lifecycle import FINAL, LIVE
-from fairlane.store.expiring import Expiry
-from fairlane.store.flattening import pieces
+from fairlane.core.live_job import Job
+from fairlane.store.commit_rows import pieces
+from fairlane.store.expiry import Expiry
 from fairlane.store.sqlite import statements
-from fairlane.store.sqlite.committing import COLUMNS, STATEMENTS, Commits, sqlite_rows
-from fairlane.store.sqlite.migrating import APPLICATION_ID, migrate, migrations
-from fairlane.store.sqlite.reading import history_numbers, live_ids
+from fairlane.store.sqlite.commit import COLUMNS, STATEMENTS, Commits, sqlite_rows
+from fairlane.store.sqlite.migrate import APPLICATION_ID, migrate, migrations
+from fairlane.store.sqlite.reads import history_numbers, live_ids
 from fairlane.store.views import Query
 from tests.support.stores import NOW, a_job, admitted, ended, events
 

@@ -7,8 +7,8 @@ import pytest
 
 from fairlane.core.decisions import Changes, LaneChange
 from fairlane.core.inputs import WorkerJoined
-from fairlane.core.job import JobId, Reason, WorkerId
 from fairlane.core.lifecycle import Priority, State
+from fairlane.core.live_job import JobId, Reason, WorkerId
 from fairlane.store.protocol import Store
 from fairlane.store.views import FRONT, Place
 from tests.conformance.conftest import OpenStore

@@ -264,7 +264,7 @@ async def test_nothing_is_sent_with_options_that_the_program_no_longer_takes(
     page: Page, site: Site
 ) -> None:
     kept = '{"measure": {"times": 10, "gone": 1}}'
-    await page.evaluate("kept => localStorage.setItem('fairlane.files /', kept)", kept)
+    await page.evaluate("kept => localStorage.setItem('fairlane.uploads /', kept)", kept)
     await page.reload()
     await page.get_by_role("button", name="Options: times: 10", exact=True).wait_for()
     await drag(page, *written(site.folder / "mine", "1", "2"))

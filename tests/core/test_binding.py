@@ -6,8 +6,8 @@ import pytest
 
 from fairlane.core.decisions import Ended
 from fairlane.core.inputs import Submission, Submit
-from fairlane.core.job import JobId
 from fairlane.core.lifecycle import State
+from fairlane.core.live_job import JobId
 from fairlane.errors import LaneBusy
 from tests.support.core import World, job
 

@@ -1,7 +1,7 @@
 """A precondition that does not hold blocks a job, with the reason, until it holds again."""
 
 from fairlane.core.inputs import Unblocked
-from fairlane.core.job import JobId
+from fairlane.core.live_job import JobId
 from tests.support.core import World, orders
 
 FULL = ("disk_space", "2 GB are missing")

@@ -7,7 +7,7 @@ from types import FrameType
 from typing import Any
 
 from fairlane.core.inputs import Input, Outcome, Setting, Submission, Submit, WorkerJoined
-from fairlane.core.job import JobId, Terms, WorkerId
+from fairlane.core.live_job import JobId, Terms, WorkerId
 from fairlane.core.scheduler import Scheduler
 from tests.support.core import job
 

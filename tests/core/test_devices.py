@@ -3,8 +3,8 @@
 from typing import Any
 
 from fairlane.core.inputs import Record, WorkerGone, WorkerJoined
-from fairlane.core.job import WorkerId, carrier_of, device_id, device_of
 from fairlane.core.lifecycle import State
+from fairlane.core.live_job import WorkerId, carrier_of, device_id, device_of
 from tests.support.core import World
 
 CARRIER, OTHER = WorkerId("carrier"), WorkerId("other")

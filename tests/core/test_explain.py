@@ -1,7 +1,7 @@
 """Why is this job waiting? Its place, and every limit, lane, pause, worker or precondition."""
 
 from fairlane.core.inputs import Explain, Pause, RetryJob, Submit
-from fairlane.core.job import JobId
+from fairlane.core.live_job import JobId
 from fairlane.core.retry import Retry
 from tests.support.core import World, job
 

@@ -3,8 +3,8 @@
 import pytest
 
 from fairlane.core.inputs import Prioritize, Skip
-from fairlane.core.job import JobId
 from fairlane.core.lifecycle import FINAL, LIVE, TRANSITIONS, State, check
+from fairlane.core.live_job import JobId
 from fairlane.errors import IllegalTransition, NotFound
 from tests.support.core import HIGH, World, shown
 

@@ -5,8 +5,8 @@ import random
 import pytest
 
 from fairlane.core import line as line_module
-from fairlane.core.job import Job
 from fairlane.core.line import Line
+from fairlane.core.live_job import Job
 from tests.support.stores import a_job
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from fairlane.core.inputs import Move, Prioritize
-from fairlane.core.job import JobId
+from fairlane.core.live_job import JobId
 from fairlane.errors import BadSetting, Conflict
 from tests.support.core import HIGH, LOW, World, shown
 

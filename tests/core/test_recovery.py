@@ -1,8 +1,8 @@
 """After a crash: what was running goes back to the front once, otherwise it is failed."""
 
 from fairlane.core.inputs import Failure, Jumped, WorkerGone
-from fairlane.core.job import WorkerId
 from fairlane.core.lifecycle import State
+from fairlane.core.live_job import WorkerId
 from fairlane.core.retry import Retry
 from tests.support.core import HIGH, LOW, World
 

@@ -3,7 +3,7 @@
 import pytest
 
 from fairlane.core.inputs import Move, Pause, Resume, Setting
-from fairlane.core.job import JobId
+from fairlane.core.live_job import JobId
 from fairlane.errors import BadSetting, UnknownName
 from tests.support.core import World
 

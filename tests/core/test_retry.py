@@ -3,7 +3,7 @@
 import pytest
 
 from fairlane.core.inputs import Outcome, RetryJob
-from fairlane.core.job import JobId
+from fairlane.core.live_job import JobId
 from fairlane.core.retry import Retry
 from fairlane.errors import BadSetting, Duplicate, IllegalTransition, LaneBusy, NotFound
 from tests.support.core import World, orders, shown

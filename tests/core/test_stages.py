@@ -3,7 +3,7 @@
 import pytest
 
 from fairlane.core.inputs import EnterStage
-from fairlane.core.job import JobId, WorkerId
+from fairlane.core.live_job import JobId, WorkerId
 from tests.support.core import World, orders
 
 

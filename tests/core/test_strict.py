@@ -3,7 +3,7 @@
 import pytest
 
 from fairlane.core.inputs import Move, Unblocked
-from fairlane.core.job import JobId
+from fairlane.core.live_job import JobId
 from fairlane.core.retry import Retry
 from tests.support.core import HIGH, World
 

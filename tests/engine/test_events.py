@@ -6,7 +6,7 @@ from typing import Any
 
 from fairlane import Context, EventView, Fairlane, Snapshot
 from fairlane.core.decisions import Changes, Event
-from fairlane.engine.feed import Feed
+from fairlane.engine.event_feed import Feed
 from fairlane.testing import running
 from tests.support.apps import Doors
 from tests.support.eventually import eventually

@@ -7,7 +7,7 @@ import pytest
 
 from fairlane import Fairlane
 from fairlane.core.decisions import Stop
-from fairlane.core.job import JobId
+from fairlane.core.live_job import JobId
 from fairlane.testing import running
 from tests.support.apps import Doors
 from tests.support.eventually import eventually

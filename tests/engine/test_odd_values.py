@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fairlane import BadSetting, Context, Fairlane, JobFailed, NotStarted, SyncContext, TooLarge
-from fairlane.engine.outputs import OutputRecord, remove_leftovers
+from fairlane.task.output_files import OutputRecord, remove_leftovers
 from fairlane.testing import FakeClock, running
 from tests.support.eventually import eventually, eventually_sync
 

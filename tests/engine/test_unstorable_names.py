@@ -8,8 +8,8 @@ import pytest
 
 from fairlane import BadSetting, Context, Fairlane, JobFailed, TooLarge
 from fairlane.core.inputs import Record
-from fairlane.engine.schedules import ruled
 from fairlane.ids import new_id
+from fairlane.leader.schedule import ruled
 from fairlane.testing import running
 from tests.support.eventually import eventually
 

@@ -13,7 +13,7 @@ import pytest
 import fairlane.app
 from fairlane import Context, Fairlane, InternalError, JobFailed, StoreUnavailable
 from fairlane.core.decisions import Changes
-from fairlane.engine.letters import from_text
+from fairlane.leader.inbox_codec import from_text
 from fairlane.store.sqlite import SQLiteStore
 from tests.support.eventually import eventually
 from tests.support.process_faults import Fault, FaultyStore, When, broken, unavailable

@@ -3,7 +3,7 @@
 import pytest
 
 from fairlane.core.inputs import EnterStage, Input, Keep, LeaveStage, Log, Outcome, Report, Stuck
-from fairlane.core.job import JobId, WorkerId
+from fairlane.core.live_job import JobId, WorkerId
 from fairlane.core.retry import Retry
 from tests.support.core import World, orders, shown
 

@@ -109,6 +109,7 @@ def test_tests_share_one_run_where_nothing_is_changed() -> None:
 
 def changed(*, find: str, replace: str, noticed_by: tuple[Command, ...] | None = None) -> Mutation:
     return Mutation(
-        name="of this test", guards="Nothing.", file="src/fairlane/core/outcomes.py", find=find,
-        replace=replace, noticed_by=noticed_by or (suite("tests/core/test_recovery.py"),),
+        name="of this test", guards="Nothing.", file="src/fairlane/core/worker_reports.py",
+        find=find, replace=replace,
+        noticed_by=noticed_by or (suite("tests/core/test_recovery.py"),),
     )  # fmt: skip

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from fairlane.core.job import JobId
+from fairlane.core.live_job import JobId
 from fairlane.ids import firing_id
 from fairlane.store.views import ErrorView, JobView, Progress
 from simulation.journal import Journal, Run, Sent, Told

@@ -26,8 +26,8 @@ from fairlane.core.inputs import (
     WorkerGone,
     WorkerJoined,
 )
-from fairlane.core.job import Job, JobId, Terms, WorkerId
 from fairlane.core.lifecycle import Priority, State
+from fairlane.core.live_job import Job, JobId, Terms, WorkerId
 from fairlane.core.retry import Retry
 from fairlane.core.scheduler import Scheduler, strangers
 from fairlane.errors import FairlaneError

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 import msgspec
 
 from fairlane.core.inputs import Setting
-from fairlane.core.job import Job
 from fairlane.core.lifecycle import State
+from fairlane.core.live_job import Job
 from fairlane.core.queues import Queue
 from tests.support.core import World
 

@@ -21,8 +21,8 @@ from fairlane.core.inputs import (
     WorkerGone,
     WorkerJoined,
 )
-from fairlane.core.job import WorkerId
 from fairlane.core.lifecycle import Priority, State
+from fairlane.core.live_job import WorkerId
 from fairlane.core.retry import Retry
 from tests.support.core import World, job
 

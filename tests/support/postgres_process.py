@@ -9,7 +9,7 @@ import sys
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from fairlane.core.job import WorkerId
+from fairlane.core.live_job import WorkerId
 from fairlane.store.postgres import PostgresStore
 from tests.support.stores import NOW, a_job, admitted
 

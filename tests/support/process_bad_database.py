@@ -9,7 +9,7 @@ import os
 import sys
 
 from fairlane import Fairlane
-from fairlane.store.sqlite.migrating import migrations
+from fairlane.store.sqlite.migrate import migrations
 
 app = Fairlane(sys.argv[1])
 

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any, Literal
 
 from fairlane.core.decisions import Changes
-from fairlane.core.job import JobId
+from fairlane.core.live_job import JobId
 from fairlane.errors import StoreUnavailable
 from fairlane.store.protocol import Store, Writing
 from fairlane.store.views import JobView

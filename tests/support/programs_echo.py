@@ -10,8 +10,8 @@ import sys
 import time
 from typing import Any
 
-from fairlane.engine.children import FD_VARIABLE, Connection, connect
-from fairlane.engine.programs import run_program
+from fairlane.process.child_pool import FD_VARIABLE, Connection, connect
+from fairlane.process.program import run_program
 
 
 async def main() -> None:

@@ -10,9 +10,10 @@ import signal
 import sys
 from pathlib import Path
 
-from fairlane.engine.children import Child
-from fairlane.engine.groups import Leash, boot_seconds
-from fairlane.engine.programs import Program
+from fairlane.process.child_pool import Child
+from fairlane.process.process_group import Leash
+from fairlane.process.program import Program
+from fairlane.runtime.clock import boot_seconds
 from tests.support.programs_processes import script
 
 LEASE_SECONDS = 1.0

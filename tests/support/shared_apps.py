@@ -4,11 +4,11 @@ import asyncio
 from typing import Any, Final
 
 from fairlane import Context, Fairlane
+from fairlane.cluster.lease_renewal import Terms
 from fairlane.engine.engine import Engine
-from fairlane.engine.heartbeat import Terms
-from fairlane.engine.rhythm import Rhythm
-from fairlane.jobs import Job
-from fairlane.store.memory_shared import SharedDatabase, SharedMemoryStore
+from fairlane.job import Job
+from fairlane.runtime.poll_intervals import Rhythm
+from fairlane.store.memory.shared import SharedDatabase, SharedMemoryStore
 from fairlane.store.protocol import Store
 
 QUICK: Final = Terms(

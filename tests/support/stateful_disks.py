@@ -6,8 +6,8 @@ from typing import Final, Protocol
 
 import apsw
 
-from fairlane.store.memory import MemoryStore
-from fairlane.store.memory_database import MemoryDatabase
+from fairlane.store.memory.store import MemoryStore
+from fairlane.store.memory.tables import MemoryDatabase
 from fairlane.store.protocol import Store
 from fairlane.store.sqlite import SQLiteStore
 

@@ -8,15 +8,15 @@ import msgspec
 
 from fairlane.core.decisions import Changes, Ended, Event
 from fairlane.core.inputs import Submission, Submit
-from fairlane.core.job import Job, JobId, Terms, WorkerId
 from fairlane.core.lifecycle import Priority, State
+from fairlane.core.live_job import Job, JobId, Terms, WorkerId
 from fairlane.core.position import MIDDLE, numbered
-from fairlane.store.memory import MemoryStore
-from fairlane.store.memory_database import MemoryDatabase
-from fairlane.store.memory_shared import SharedDatabase, SharedMemoryStore
+from fairlane.store.memory.shared import SharedDatabase, SharedMemoryStore
+from fairlane.store.memory.store import MemoryStore
+from fairlane.store.memory.tables import MemoryDatabase
 from fairlane.store.postgres import PostgresStore
 from fairlane.store.protocol import Store
-from fairlane.store.shared import SharedStore
+from fairlane.store.shared_protocol import SharedStore
 from fairlane.store.sqlite import SQLiteStore
 from tests.support.postgres import run_at
 

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Awaitable, Callable
 
 from fairlane.core.decisions import Changes
-from fairlane.core.job import JobId
+from fairlane.core.live_job import JobId
 from fairlane.store.sqlite import SQLiteStore
 from tests.support.stores import NOW, a_job, admitted, events
 

@@ -9,7 +9,7 @@ import pytest
 from apps.archiver.tests.archiver import Archiver
 from apps.archiver.tests.mastodon_server import Exchange, MastodonServer
 from fairlane import Permanent
-from fairlane.engine.programs import run_program
+from fairlane.process.program import run_program
 from fairlane_archiver.filters import Filters
 from fairlane_archiver.sources import feed, recognised, without_login
 from fairlane_archiver.sources.protocol import Tools

@@ -14,7 +14,6 @@ from starlette.responses import Response
 from fairlane.api import (
     console,
     devices,
-    events,
     files,
     forecasts,
     health,
@@ -27,23 +26,24 @@ from fairlane.api import (
     queues,
     schedules,
     sessions,
-    socket,
-    state,
+    snapshot,
+    sse,
     tasks,
+    websocket,
     workers,
 )
-from fairlane.api.answers import answer, prefix_of
-from fairlane.api.asked import the_app
+from fairlane.api.auth import Keys
+from fairlane.api.dependencies import the_app
 from fairlane.api.guard import LARGEST_BODY, Guard
-from fairlane.api.keys import Keys
+from fairlane.api.responses import answer, prefix_of
 from fairlane.app import Fairlane
 
 __all__ = ["ROUTERS", "asgi", "the_app"]
 
 ROUTERS: Final[tuple[APIRouter, ...]] = (
-    state.router,
-    events.router,
-    socket.router,
+    snapshot.router,
+    sse.router,
+    websocket.router,
     jobs.router,
     files.router,
     queues.router,

@@ -5,16 +5,16 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Path, Request
 from starlette.responses import Response
 
-from fairlane.api import links, models
-from fairlane.api.answers import address_of, answer
-from fairlane.api.asked import App
-from fairlane.api.bodies import StrictRoute
+from fairlane.api import models, openapi_links
+from fairlane.api.dependencies import App
 from fairlane.api.jobs import UNDECIDED
 from fairlane.api.models import Name
 from fairlane.api.problems import documented
+from fairlane.api.responses import address_of, answer
+from fairlane.api.strict_json import StrictRoute
 from fairlane.app import Fairlane
 from fairlane.errors import UnknownName
-from fairlane.snapshots import DeviceView
+from fairlane.snapshot import DeviceView
 
 router = APIRouter(tags=["devices"], route_class=StrictRoute)
 
@@ -38,7 +38,8 @@ async def list_devices(app: App) -> Response:
 
 @router.post("/devices", operation_id="save_device", status_code=201,
              response_model=models.Device,
-             responses={201: {"description": "saved", **links.TO_DEVICE}} | _CHANGE)  # fmt: skip
+             responses=_CHANGE
+             | {201: {"description": "saved", **openapi_links.TO_DEVICE}})  # fmt: skip
 async def save_device(
     app: App, request: Request, given: Annotated[models.NewDevice, Body()]
 ) -> Response:

@@ -12,16 +12,16 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
 from fairlane.api import models
-from fairlane.api.answers import answer
-from fairlane.api.asked import App
-from fairlane.api.downloads import Download, Missing, opened
+from fairlane.api.dependencies import App
 from fairlane.api.jobs import JobId
 from fairlane.api.models import LARGEST
 from fairlane.api.problems import documented, problem
-from fairlane.engine.disk import shortage
-from fairlane.engine.threads import to_its_end
+from fairlane.api.range_download import Download, Missing, opened
+from fairlane.api.responses import answer
 from fairlane.errors import Permanent
-from fairlane.files import Arrival, Uploads
+from fairlane.runtime.threads import to_its_end
+from fairlane.task.disk_space import shortage
+from fairlane.uploads import Arrival, Uploads
 
 log = logging.getLogger("fairlane.files")
 router = APIRouter(tags=["files"])

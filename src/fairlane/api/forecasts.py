@@ -6,10 +6,10 @@ from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from fairlane.api import models
-from fairlane.api.answers import answer
-from fairlane.api.asked import App
+from fairlane.api.dependencies import App
 from fairlane.api.models import LARGEST, Name
 from fairlane.api.problems import documented
+from fairlane.api.responses import answer
 from fairlane.store.views import instant
 
 router = APIRouter(tags=["forecasts"])

@@ -20,7 +20,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from fairlane.api import console
-from fairlane.api.keys import Keys, Role
+from fairlane.api.auth import Keys, Role
 from fairlane.api.problems import problem
 from fairlane.errors import BadSetting
 

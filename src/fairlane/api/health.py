@@ -3,10 +3,10 @@
 from fastapi import APIRouter
 from starlette.responses import Response
 
-from fairlane.api.answers import answer
-from fairlane.api.asked import App
+from fairlane.api.dependencies import App
 from fairlane.api.models import Health
 from fairlane.api.problems import documented
+from fairlane.api.responses import answer
 
 router = APIRouter(tags=["health"])
 

@@ -8,15 +8,15 @@ from fastapi import APIRouter, Body, Header, Path, Query, Request
 from pydantic import StringConstraints
 from starlette.responses import Response
 
-from fairlane.api import links, models
-from fairlane.api.answers import answer, made
-from fairlane.api.asked import App
-from fairlane.api.bodies import StrictRoute
+from fairlane.api import models, openapi_links
+from fairlane.api.dependencies import App
 from fairlane.api.models import Id, Instant, Key, Limit, Name, State
 from fairlane.api.problems import documented
+from fairlane.api.responses import answer, made
+from fairlane.api.strict_json import StrictRoute
 from fairlane.app import Fairlane
 from fairlane.core.lifecycle import Priority
-from fairlane.jobs import Job
+from fairlane.job import Job
 from fairlane.tasks import Call
 
 router = APIRouter(tags=["jobs"], route_class=StrictRoute)
@@ -35,7 +35,7 @@ JobCursor = Annotated[
     Query(description="`next` of the page before; without it, the first page"),
 ]
 UNDECIDED: Any = {202: {"model": models.Undecided, "description": "recorded, not yet decided"}}
-MADE: Any = {201: {"description": "it is on disk", **links.TO_JOB}}
+MADE: Any = {201: {"description": "it is on disk", **openapi_links.TO_JOB}}
 MERGED: Any = MADE | {200: {"model": models.Job, "description": "an equal job was already there"}}
 
 

@@ -7,13 +7,13 @@ from fastapi import APIRouter, Body, Path, Query, Request
 from pydantic import StringConstraints
 from starlette.responses import Response
 
-from fairlane.api import links, models
-from fairlane.api.answers import answer, made
-from fairlane.api.asked import App
-from fairlane.api.bodies import StrictRoute
+from fairlane.api import models, openapi_links
+from fairlane.api.dependencies import App
 from fairlane.api.jobs import MERGED, UNDECIDED
 from fairlane.api.models import Key, Limit, Name
 from fairlane.api.problems import documented
+from fairlane.api.responses import answer, made
+from fairlane.api.strict_json import StrictRoute
 
 router = APIRouter(tags=["lanes"], route_class=StrictRoute)
 
@@ -59,7 +59,8 @@ _CHANGE: Any = UNDECIDED | documented(404, 409, body=True)
 
 
 @router.put("/lanes/{queue}", operation_id="save_lane", response_model=models.Lane,
-            responses={200: {"description": "saved", **links.TO_LANE}} | _CHANGE)  # fmt: skip
+            responses=_CHANGE
+            | {200: {"description": "saved", **openapi_links.TO_LANE}})  # fmt: skip
 async def save_lane(
     app: App, queue: QueueName, lane: LaneName, call: Annotated[models.Call, Body()]
 ) -> Response:

@@ -6,12 +6,12 @@ from fastapi import APIRouter, Body, Query
 from starlette.responses import Response
 
 from fairlane.api import models
-from fairlane.api.answers import answer
-from fairlane.api.asked import App
-from fairlane.api.bodies import StrictRoute
+from fairlane.api.dependencies import App
 from fairlane.api.jobs import UNDECIDED
 from fairlane.api.models import Name
 from fairlane.api.problems import documented
+from fairlane.api.responses import answer
+from fairlane.api.strict_json import StrictRoute
 
 router = APIRouter(tags=["limits"], route_class=StrictRoute)
 

@@ -26,8 +26,8 @@ from starlette.responses import PlainTextResponse, Response
 
 from fairlane.api.problems import documented
 from fairlane.core.lifecycle import LIVE
-from fairlane.engine.tally import Spread, Tally
 from fairlane.errors import StoreError
+from fairlane.runtime.counters import Spread, Tally
 
 if TYPE_CHECKING:
     from fairlane.app import Fairlane

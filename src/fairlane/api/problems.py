@@ -15,7 +15,7 @@ from starlette.responses import Response
 from starlette.routing import compile_path
 
 from fairlane import errors
-from fairlane.api.answers import undecided
+from fairlane.api.responses import undecided
 from fairlane.core.lifecycle import VERBS, State
 from fairlane.errors import FairlaneError, Undecided
 

@@ -8,15 +8,15 @@ from pydantic import StringConstraints
 from starlette.responses import Response
 
 from fairlane.api import models
-from fairlane.api.answers import answer
-from fairlane.api.asked import App
-from fairlane.api.bodies import StrictRoute
+from fairlane.api.dependencies import App
 from fairlane.api.jobs import UNDECIDED
 from fairlane.api.models import Limit, Name
 from fairlane.api.problems import documented
+from fairlane.api.responses import answer
+from fairlane.api.strict_json import StrictRoute
 from fairlane.app import Fairlane
 from fairlane.errors import UnknownName
-from fairlane.snapshots import QueueView
+from fairlane.snapshot import QueueView
 
 router = APIRouter(tags=["queues"], route_class=StrictRoute)
 

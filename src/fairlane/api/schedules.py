@@ -5,16 +5,16 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Path, Request
 from starlette.responses import Response
 
-from fairlane.api import links, models
-from fairlane.api.answers import address_of, answer, made
-from fairlane.api.asked import App
-from fairlane.api.bodies import StrictRoute
+from fairlane.api import models, openapi_links
+from fairlane.api.dependencies import App
 from fairlane.api.jobs import MADE, UNDECIDED
 from fairlane.api.models import Limit, Name
 from fairlane.api.problems import documented
+from fairlane.api.responses import address_of, answer, made
+from fairlane.api.strict_json import StrictRoute
 from fairlane.app import Fairlane
 from fairlane.errors import Conflict, UnknownName
-from fairlane.snapshots import ScheduleView
+from fairlane.snapshot import ScheduleView
 from fairlane.tasks import Call
 
 router = APIRouter(tags=["schedules"], route_class=StrictRoute)
@@ -41,7 +41,8 @@ async def list_schedules(app: App) -> Response:
 
 @router.post("/schedules", operation_id="save_schedule", status_code=201,
              response_model=models.Schedule,
-             responses={201: {"description": "saved", **links.TO_SCHEDULE}} | _CHANGE)  # fmt: skip
+             responses=_CHANGE
+             | {201: {"description": "saved", **openapi_links.TO_SCHEDULE}})  # fmt: skip
 async def save_schedule(
     app: App, request: Request, given: Annotated[models.NewSchedule, Body()]
 ) -> Response:

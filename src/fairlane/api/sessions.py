@@ -5,11 +5,11 @@ from typing import Annotated
 from fastapi import APIRouter, Body, Request
 from starlette.responses import Response
 
-from fairlane.api.answers import answer, prefix_of
-from fairlane.api.bodies import StrictRoute
 from fairlane.api.guard import Guard
 from fairlane.api.models import Login, Session
 from fairlane.api.problems import documented, problem
+from fairlane.api.responses import answer, prefix_of
+from fairlane.api.strict_json import StrictRoute
 
 router = APIRouter(tags=["sessions"], route_class=StrictRoute)
 

@@ -4,9 +4,9 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from fairlane.api import models
-from fairlane.api.answers import answer
-from fairlane.api.asked import App
+from fairlane.api.dependencies import App
 from fairlane.api.problems import documented
+from fairlane.api.responses import answer
 
 router = APIRouter(tags=["workers"])
 

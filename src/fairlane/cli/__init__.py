@@ -7,23 +7,23 @@ from typing import Any, Final
 import typer
 
 from fairlane.app import Fairlane
+from fairlane.cli.command import Verb, bound, upkeep, verb
 from fairlane.cli.devices import devices
 from fairlane.cli.doctor import doctor
-from fairlane.cli.endings import USAGE
+from fairlane.cli.exit_codes import USAGE
 from fairlane.cli.explain import explain
 from fairlane.cli.forecast import forecast
+from fairlane.cli.job_actions import cancel, move, priority, rerun, retry, skip
 from fairlane.cli.jobs import jobs, show
-from fairlane.cli.keeping import backup, migrate, prune
 from fairlane.cli.lanes import lanes
 from fairlane.cli.limits import limit
 from fairlane.cli.log import log
-from fairlane.cli.naming import call_ourselves, our_name
+from fairlane.cli.maintenance import backup, migrate, prune
+from fairlane.cli.program_name import call_ourselves, our_name
 from fairlane.cli.queues import pause, queues, resume, stop_after_current
 from fairlane.cli.schedules import schedules
 from fairlane.cli.serve import serve
-from fairlane.cli.steps import cancel, move, priority, rerun, retry, skip
 from fairlane.cli.submit import submit
-from fairlane.cli.verbs import Verb, bound, upkeep, verb
 from fairlane.cli.watch import watch
 from fairlane.cli.work import work
 from fairlane.cli.workers import workers

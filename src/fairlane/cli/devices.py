@@ -5,10 +5,10 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from fairlane.cli.endings import Misused
-from fairlane.cli.given import loaded
+from fairlane.cli.exit_codes import Misused
+from fairlane.cli.parameters import loaded
 from fairlane.cli.paths import device_path
-from fairlane.cli.steering import Steering
+from fairlane.cli.target import Steering
 from fairlane.cli.terminal import Terminal, named
 from fairlane.cli.times import relative
 

@@ -8,13 +8,13 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from fairlane.cli.endings import JOB_FAILED, Refused, Unreachable
-from fairlane.cli.naming import command
-from fairlane.cli.steering import Place, place_from, steering
+from fairlane.cli.command import carried_out
+from fairlane.cli.exit_codes import JOB_FAILED, Refused, Unreachable
+from fairlane.cli.program_name import command
+from fairlane.cli.target import Place, place_from, steering
 from fairlane.cli.terminal import STYLES, Terminal
-from fairlane.cli.verbs import carried_out
-from fairlane.store.findings import Finding
-from fairlane.upkeep import diagnose
+from fairlane.doctor import diagnose
+from fairlane.store.diagnosis import Finding
 
 
 def doctor(

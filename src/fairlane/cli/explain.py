@@ -2,7 +2,7 @@
 
 from fairlane.cli.jobs import Job
 from fairlane.cli.paths import job_path
-from fairlane.cli.steering import Steering
+from fairlane.cli.target import Steering
 from fairlane.cli.terminal import Terminal, state
 from fairlane.cli.times import clock, relative
 

@@ -4,8 +4,8 @@ from typing import Annotated, Any
 
 import typer
 
-from fairlane.cli.endings import Misused
-from fairlane.cli.steering import Steering
+from fairlane.cli.exit_codes import Misused
+from fairlane.cli.target import Steering
 from fairlane.cli.terminal import Terminal
 from fairlane.cli.times import clock, parsed, relative, span
 

@@ -5,10 +5,10 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from fairlane.cli.endings import Misused
-from fairlane.cli.following import FINAL
+from fairlane.cli.exit_codes import Misused
+from fairlane.cli.follow import FINAL
 from fairlane.cli.paths import job_path
-from fairlane.cli.steering import Steering
+from fairlane.cli.target import Steering
 from fairlane.cli.terminal import Terminal, compact, named, state
 from fairlane.cli.times import ago, between, clock, relative
 

@@ -5,10 +5,10 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from fairlane.cli.endings import Misused, Refused
-from fairlane.cli.naming import command
+from fairlane.cli.exit_codes import Misused, Refused
 from fairlane.cli.paths import queue_path
-from fairlane.cli.steering import Steering
+from fairlane.cli.program_name import command
+from fairlane.cli.target import Steering
 from fairlane.cli.terminal import Terminal
 from fairlane.cli.times import span, span_from
 

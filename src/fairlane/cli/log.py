@@ -6,10 +6,10 @@ from typing import Annotated, Any, Final
 import typer
 from rich.text import Text
 
-from fairlane.cli.following import FINAL, events_after, newest_event
+from fairlane.cli.follow import FINAL, events_after, newest_event
 from fairlane.cli.jobs import Job
 from fairlane.cli.paths import job_path
-from fairlane.cli.steering import Steering
+from fairlane.cli.target import Steering
 from fairlane.cli.terminal import Terminal
 from fairlane.cli.times import clock, parsed
 

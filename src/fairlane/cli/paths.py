@@ -4,8 +4,8 @@ import re
 from typing import Final
 from urllib.parse import quote
 
-from fairlane.cli.endings import Refused
-from fairlane.cli.naming import command
+from fairlane.cli.exit_codes import Refused
+from fairlane.cli.program_name import command
 
 _ID: Final = re.compile(r"[A-Za-z0-9_.:-]{1,100}")
 _STEPS: Final = ("", ".", "..")  # which a path is walked by, however they are quoted

@@ -6,7 +6,7 @@ import typer
 from rich.text import Text
 
 from fairlane.cli.paths import queue_path
-from fairlane.cli.steering import Steering
+from fairlane.cli.target import Steering
 from fairlane.cli.terminal import Terminal, state
 
 Queue = Annotated[str, typer.Argument(help="The name of a queue")]

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import httpx
 
-from fairlane.cli.endings import Misused, Refused
+from fairlane.cli.exit_codes import Misused, Refused
 
 UNDECIDED: Final = 202  # it is kept, and nobody has said yet what becomes of it
 

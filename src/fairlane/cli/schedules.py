@@ -6,11 +6,11 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from fairlane.cli.endings import Misused
-from fairlane.cli.given import params_from
+from fairlane.cli.exit_codes import Misused
+from fairlane.cli.parameters import params_from
 from fairlane.cli.paths import schedule_path
-from fairlane.cli.steering import Steering
 from fairlane.cli.submit import shape_of
+from fairlane.cli.target import Steering
 from fairlane.cli.terminal import Terminal, named
 from fairlane.cli.times import clock, instant_from, relative, span, span_from
 

@@ -11,8 +11,8 @@ import typer
 
 from fairlane import logs
 from fairlane.app import Fairlane
-from fairlane.cli.finding import UNAVAILABLE, fail, find_app
-from fairlane.cli.stopping import Stopping, farewell, say
+from fairlane.cli.app_import import UNAVAILABLE, fail, find_app
+from fairlane.cli.signals import Stopping, farewell, say
 from fairlane.errors import FairlaneError, StoreError
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def _run(
 def _server(application: "FastAPI") -> "uvicorn.Server":
     import uvicorn  # a part of the extra, which asgi() has told about if it is missing
 
-    from fairlane.cli.connection import Connection
+    from fairlane.cli.http_protocol import Connection
 
     class Server(uvicorn.Server):
         """A server that leaves signals to us: the engine has to end after it, in peace."""

@@ -6,10 +6,10 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from fairlane.cli.endings import JOB_FAILED, Misused, Refused, Unanswered, Unreachable
-from fairlane.cli.given import Shape, lines_from, params_from
-from fairlane.cli.naming import command
-from fairlane.cli.steering import Steering
+from fairlane.cli.exit_codes import JOB_FAILED, Misused, Refused, Unanswered, Unreachable
+from fairlane.cli.parameters import Shape, lines_from, params_from
+from fairlane.cli.program_name import command
+from fairlane.cli.target import Steering
 from fairlane.cli.terminal import Terminal
 from fairlane.cli.times import ahead, instant_from
 from fairlane.cli.watch import watched

@@ -12,8 +12,8 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from fairlane.cli.endings import Unwritable
-from fairlane.cli.naming import our_name
+from fairlane.cli.exit_codes import Unwritable
+from fairlane.cli.program_name import our_name
 from fairlane.logs import VISIBLE
 
 _VISIBLE_LINES: Final = {code: shown for code, shown in VISIBLE.items() if chr(code) != "\n"}

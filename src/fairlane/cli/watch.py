@@ -11,9 +11,9 @@ from rich.progress_bar import ProgressBar
 from rich.table import Column, Table
 from rich.text import Text
 
-from fairlane.cli.endings import JOB_FAILED
-from fairlane.cli.following import FINAL, events_after, job_views, looks, newest_event
-from fairlane.cli.steering import Steering
+from fairlane.cli.exit_codes import JOB_FAILED
+from fairlane.cli.follow import FINAL, events_after, job_views, looks, newest_event
+from fairlane.cli.target import Steering
 from fairlane.cli.terminal import STYLES, Terminal, compact, named, state, visible
 from fairlane.cli.times import between, relative
 

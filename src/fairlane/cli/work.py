@@ -7,8 +7,8 @@ import typer
 
 from fairlane import logs
 from fairlane.app import Fairlane
-from fairlane.cli.finding import UNAVAILABLE, fail, find_app
-from fairlane.cli.stopping import Stopping, farewell, say
+from fairlane.cli.app_import import UNAVAILABLE, fail, find_app
+from fairlane.cli.signals import Stopping, farewell, say
 from fairlane.errors import FairlaneError, StoreError
 
 

@@ -1,6 +1,6 @@
 """`fairlane workers`: where jobs run."""
 
-from fairlane.cli.steering import Steering
+from fairlane.cli.target import Steering
 from fairlane.cli.terminal import Terminal
 
 

@@ -5,8 +5,8 @@ answer; reads go straight to the store.
 """
 
 from fairlane.client.devices import Devices
+from fairlane.client.events import Looking
 from fairlane.client.lanes import Lanes
-from fairlane.client.looking import Looking
 from fairlane.client.schedules import Schedules
 
 

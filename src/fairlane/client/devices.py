@@ -7,14 +7,14 @@ import msgspec
 
 from fairlane.client.queues import Queues
 from fairlane.core.inputs import Record
-from fairlane.core.job import WorkerId, device_of
 from fairlane.core.lifecycle import State
-from fairlane.core.settings import check_name, check_path_name
-from fairlane.engine.device import DeviceRecord
+from fairlane.core.live_job import WorkerId, device_of
+from fairlane.core.validation import check_name, check_path_name
 from fairlane.errors import BadSetting, TooLarge, UnknownName
 from fairlane.ids import new_id
-from fairlane.snapshots import DeviceView, device_view, worker_view
+from fairlane.snapshot import DeviceView, device_view, worker_view
 from fairlane.store.views import Query
+from fairlane.worker.device import DeviceRecord
 
 MOST_LABELS: Final = 100
 LARGEST_SETTINGS: Final = 64 * 1024

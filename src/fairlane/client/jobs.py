@@ -4,14 +4,14 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
-from fairlane.client.calling import Calling
+from fairlane.client.commands import Calling
 from fairlane.core.inputs import Explain, Submit
-from fairlane.core.job import JobId
 from fairlane.core.lifecycle import FINAL, LIVE, State
-from fairlane.core.settings import check_text
+from fairlane.core.live_job import JobId
+from fairlane.core.validation import check_text
 from fairlane.errors import BadSetting, IllegalTransition, NotFound, UnknownName
 from fairlane.ids import new_id
-from fairlane.jobs import Job
+from fairlane.job import Job
 from fairlane.store.views import FRONT, JobView, LogLine, Page, Place, Query
 from fairlane.tracing import submitting
 

@@ -5,13 +5,13 @@ from typing import Any, Literal
 import msgspec
 
 from fairlane.client.jobs import Jobs
-from fairlane.client.submitting import Submitting
+from fairlane.client.submissions import Submitting
 from fairlane.core.inputs import EditLane
-from fairlane.core.settings import check_text
+from fairlane.core.validation import check_text
 from fairlane.errors import Conflict, NotFound
 from fairlane.ids import new_id
-from fairlane.jobs import Job
-from fairlane.snapshots import lane_without_secrets
+from fairlane.job import Job
+from fairlane.snapshot import lane_without_secrets
 from fairlane.store.views import LaneView
 from fairlane.tasks import Call, Options
 

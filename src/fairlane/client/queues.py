@@ -5,15 +5,15 @@ from typing import Any, Final, Unpack
 
 import msgspec
 
-from fairlane.client.calling import Calling
+from fairlane.client.commands import Calling
 from fairlane.core.forecast import Forecast, forecast
 from fairlane.core.inputs import Ask, Pause, Resume, Setting
 from fairlane.core.queues import QueueChanges, QueueOptions, settings_from
 from fairlane.core.scheduler import Scheduler
-from fairlane.core.settings import check_text
+from fairlane.core.validation import check_text
 from fairlane.errors import BadSetting, UnknownName
 from fairlane.ids import new_id
-from fairlane.snapshots import LimitView, QueueView, limit_view, queue_view
+from fairlane.snapshot import LimitView, QueueView, limit_view, queue_view
 
 _FORECAST_JOBS: Final = 10_000
 

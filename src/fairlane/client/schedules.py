@@ -7,12 +7,12 @@ import msgspec
 
 from fairlane.client.jobs import Jobs
 from fairlane.core.inputs import Record, Submit
-from fairlane.core.settings import check_path_name, check_text
-from fairlane.engine.schedules import Rules, Schedule, fire, ruled
+from fairlane.core.validation import check_path_name, check_text
 from fairlane.errors import UnknownName
 from fairlane.ids import new_id
-from fairlane.jobs import Job
-from fairlane.snapshots import ScheduleView, schedule_view, schedule_without_secrets
+from fairlane.job import Job
+from fairlane.leader.schedule import Rules, Schedule, fire, ruled
+from fairlane.snapshot import ScheduleView, schedule_view, schedule_without_secrets
 from fairlane.store.views import FiringView
 from fairlane.tasks import Call, as_call
 from fairlane.tracing import submitting

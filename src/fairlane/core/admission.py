@@ -11,9 +11,9 @@ from typing import Any, Final
 from fairlane.core.board import CHANGES, Board
 from fairlane.core.decisions import Ended, Firing
 from fairlane.core.inputs import Submission, Submit
-from fairlane.core.job import Job, JobId, Reason, Terms
 from fairlane.core.lanes import Lane
 from fairlane.core.lifecycle import State
+from fairlane.core.live_job import Job, JobId, Reason, Terms
 from fairlane.core.queues import Queue
 from fairlane.errors import Duplicate, FairlaneError, LaneBusy, Merged, NotFound, UsageError
 

@@ -21,12 +21,12 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Any, Final
 
+from fairlane.core.capacity import Shortages
 from fairlane.core.decisions import Ended, LaneChange, last_start
-from fairlane.core.job import Job, Reason
 from fairlane.core.lanes import Lane
 from fairlane.core.lifecycle import TRANSITIONS, Priority, State, check
+from fairlane.core.live_job import Job, Reason
 from fairlane.core.queues import Queue
-from fairlane.core.shortages import Shortages
 
 # What an event says of a change and nothing else; most events do, and share these.
 CHANGES: Final[Mapping[tuple[State, State], dict[str, Any]]] = {

@@ -30,12 +30,12 @@ from fairlane.core.inputs import (
     Skip,
     Skipped,
 )
-from fairlane.core.job import Job, JobId, Reason
 from fairlane.core.lifecycle import TRANSITIONS, Priority, State
 from fairlane.core.limits import Rate, Resource
+from fairlane.core.live_job import Job, JobId, Reason
 from fairlane.core.position import between
 from fairlane.core.queues import Queue, settings_from
-from fairlane.core.settings import check_amounts
+from fairlane.core.validation import check_amounts
 from fairlane.errors import BadSetting, Conflict, IllegalTransition, LaneBusy, LaneLocked, NotFound
 
 _UNSTARTED = frozenset({State.QUEUED, State.BLOCKED, State.SCHEDULED, State.RETRYING})

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import UNSET, Struct, UnsetType, field
 
 from fairlane.core.inputs import Submission
-from fairlane.core.job import Job, JobId, WorkerId, carrier_of
+from fairlane.core.live_job import Job, JobId, WorkerId, carrier_of
 
 
 class Event(Struct, gc=False):

@@ -5,8 +5,8 @@ from typing import Any
 from fairlane.core.board import Board
 from fairlane.core.commands import live
 from fairlane.core.inputs import Explain
-from fairlane.core.job import Job, JobId, Reason
 from fairlane.core.lifecycle import State
+from fairlane.core.live_job import Job, JobId, Reason
 from fairlane.core.picking import strict_next
 
 

@@ -4,9 +4,9 @@ from typing import Any, Final
 
 from fairlane.core.decisions import Changes, Decisions, Event
 from fairlane.core.inputs import EnterStage
-from fairlane.core.job import Job, JobId
 from fairlane.core.lanes import Lane
 from fairlane.core.limits import Hands, Rate, Resource
+from fairlane.core.live_job import Job, JobId
 from fairlane.core.queues import Queue, settings_from
 from fairlane.core.workers import Workers
 from fairlane.errors import UnknownName

@@ -9,8 +9,8 @@ turn.
 import msgspec
 from msgspec import Struct, field
 
-from fairlane.core.job import JobId
 from fairlane.core.lifecycle import Priority
+from fairlane.core.live_job import JobId
 
 
 class Turn(Struct, array_like=True):

@@ -10,8 +10,8 @@ from heapq import heappop, heappush
 from msgspec import Struct
 
 from fairlane.core.inputs import Input, Outcome, Setting, WorkerJoined
-from fairlane.core.job import JobId, WorkerId
 from fairlane.core.lifecycle import State
+from fairlane.core.live_job import JobId, WorkerId
 from fairlane.core.scheduler import Scheduler
 
 _MOST_STEPS = 50_000

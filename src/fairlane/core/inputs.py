@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from fairlane.core.job import JobId, Terms, WorkerId
 from fairlane.core.lifecycle import Priority
+from fairlane.core.live_job import JobId, Terms, WorkerId
 
 Text = str  # JSON, already encoded: the core never looks inside
 

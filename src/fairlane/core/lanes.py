@@ -1,8 +1,8 @@
 """A lane: jobs of one key inside a queue, of which never two run at the same time."""
 
-from fairlane.core.job import Job, JobId
 from fairlane.core.lifecycle import Priority, State
 from fairlane.core.line import Line
+from fairlane.core.live_job import Job, JobId
 
 
 class Lane:

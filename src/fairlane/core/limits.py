@@ -13,8 +13,8 @@ from collections.abc import Callable
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any
 
-from fairlane.core.job import JobId, Reason
 from fairlane.core.lifecycle import Priority
+from fairlane.core.live_job import JobId, Reason
 
 if TYPE_CHECKING:
     from fairlane.core.inputs import EnterStage

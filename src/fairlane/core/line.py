@@ -9,7 +9,7 @@ from bisect import bisect_left
 from operator import attrgetter
 from typing import Final
 
-from fairlane.core.job import Job
+from fairlane.core.live_job import Job
 
 MOST: Final = 500  # jobs in a block that has grown in the middle, before it is cut in two
 

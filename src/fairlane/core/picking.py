@@ -11,8 +11,8 @@ from typing import Final
 
 from fairlane.core.board import Board
 from fairlane.core.decisions import Start
-from fairlane.core.job import Job, WorkerId
 from fairlane.core.lifecycle import Priority, State
+from fairlane.core.live_job import Job, WorkerId
 from fairlane.core.queues import Demand, Queue
 from fairlane.core.workers import Worker
 

@@ -18,12 +18,12 @@ import msgspec
 from msgspec import Meta, Struct
 
 from fairlane.core.fairness import Fairness
-from fairlane.core.job import Job, JobId, Terms
 from fairlane.core.lifecycle import Priority, State
 from fairlane.core.limits import Thing
 from fairlane.core.line import Line
+from fairlane.core.live_job import Job, JobId, Terms
 from fairlane.core.position import MIDDLE, number, numbered
-from fairlane.core.settings import LARGEST_COUNT, check_path_name, settings_as
+from fairlane.core.validation import LARGEST_COUNT, check_path_name, settings_as
 
 STRICT_STATES = frozenset({State.QUEUED, State.BLOCKED, State.RETRYING, State.INTERRUPTED})
 

@@ -3,7 +3,7 @@
 from msgspec import Struct
 from msgspec.structs import force_setattr
 
-from fairlane.core.settings import is_count, is_number
+from fairlane.core.validation import is_count, is_number
 from fairlane.errors import BadSetting
 
 

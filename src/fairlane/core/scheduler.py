@@ -13,7 +13,7 @@ from typing import Any, cast
 
 import msgspec
 
-from fairlane.core import commands, outcomes
+from fairlane.core import commands, worker_reports
 from fairlane.core.admission import submit
 from fairlane.core.board import Board
 from fairlane.core.decisions import Decisions
@@ -47,8 +47,8 @@ from fairlane.core.inputs import (
     WorkerGone,
     WorkerJoined,
 )
-from fairlane.core.job import Job, JobId, WorkerId
 from fairlane.core.lifecycle import State
+from fairlane.core.live_job import Job, JobId, WorkerId
 from fairlane.core.picking import start_ready
 from fairlane.core.queues import Queue
 from fairlane.errors import FairlaneError
@@ -73,15 +73,15 @@ _ABOUT_THE_REST: Mapping[type, Callable[[Board, Any], Any]] = {
     Skipped: commands.skip_firing,
 }
 _FROM_WORKERS: Mapping[type, Callable[[Board, Any], None]] = {
-    Outcome: outcomes.outcome,
-    Report: outcomes.report,
-    Log: outcomes.log,
-    EnterStage: outcomes.enter_stage,
-    LeaveStage: outcomes.leave_stage,
-    Keep: outcomes.keep,
-    Unblocked: outcomes.unblocked,
-    Stuck: outcomes.stuck,
-    WorkerJoined: outcomes.worker_joined,
+    Outcome: worker_reports.outcome,
+    Report: worker_reports.report,
+    Log: worker_reports.log,
+    EnterStage: worker_reports.enter_stage,
+    LeaveStage: worker_reports.leave_stage,
+    Keep: worker_reports.keep,
+    Unblocked: worker_reports.unblocked,
+    Stuck: worker_reports.stuck,
+    WorkerJoined: worker_reports.worker_joined,
 }
 
 
@@ -215,7 +215,7 @@ class Scheduler:
         questions: list[Explain] = []
         for kind, group in groupby(inputs, type):
             if kind is WorkerGone:
-                outcomes.workers_gone(board, cast("list[WorkerGone]", list(group)))
+                worker_reports.workers_gone(board, cast("list[WorkerGone]", list(group)))
             elif kind is Explain:
                 questions += cast("Iterable[Explain]", group)
             else:

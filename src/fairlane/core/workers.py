@@ -4,7 +4,7 @@ import msgspec
 from msgspec import Struct
 
 from fairlane.core.inputs import WorkerJoined
-from fairlane.core.job import JobId, Reason, WorkerId, carrier_of
+from fairlane.core.live_job import JobId, Reason, WorkerId, carrier_of
 
 
 class _Stored(Struct):

@@ -14,6 +14,11 @@ from typing import Any, Final, cast
 
 import msgspec
 
+from fairlane.cluster.fleet import Alone, Company, Many, Written
+from fairlane.cluster.lease_renewal import USUAL as LEASE
+from fairlane.cluster.lease_renewal import Heartbeat, Terms
+from fairlane.cluster.lease_watch import Flock
+from fairlane.cluster.membership import Sharing
 from fairlane.core.decisions import Decisions, Start, Stop, last_start
 from fairlane.core.inputs import (
     Ask,
@@ -24,38 +29,32 @@ from fairlane.core.inputs import (
     WorkerGone,
     WorkerJoined,
 )
-from fairlane.core.job import JobId, WorkerId, carrier_of
 from fairlane.core.lifecycle import State
-from fairlane.engine.calls import Calls
-from fairlane.engine.clock import Clock
-from fairlane.engine.company import Alone, Company, Many, Written
-from fairlane.engine.definition import Definition
-from fairlane.engine.device import Device
-from fairlane.engine.devices import Devices
-from fairlane.engine.feed import Feed
-from fairlane.engine.flock import Flock
-from fairlane.engine.groups import boot_seconds
-from fairlane.engine.heartbeat import USUAL as LEASE
-from fairlane.engine.heartbeat import Heartbeat, Terms
-from fairlane.engine.hooks import Hook, Hooks
-from fairlane.engine.inbox import Inbox
-from fairlane.engine.lag import watch
-from fairlane.engine.leader import Leader
-from fairlane.engine.publishing import clean_up, elsewhere, remove_finished
-from fairlane.engine.retention import Kept, Retention
-from fairlane.engine.rhythm import HINTED, USUAL, Rhythm
-from fairlane.engine.services import Service
-from fairlane.engine.sharing import Sharing
-from fairlane.engine.tally import Tally
-from fairlane.engine.threads import in_thread, to_its_end
-from fairlane.engine.waits import Waits
-from fairlane.engine.worker import Worker
+from fairlane.core.live_job import JobId, WorkerId, carrier_of
+from fairlane.engine.event_feed import Feed
+from fairlane.engine.job_waiters import Waits
 from fairlane.errors import FairlaneError
 from fairlane.ids import new_id
+from fairlane.leader.command_calls import Calls
+from fairlane.leader.end_hooks import Hook, Hooks
+from fairlane.leader.history_retention import Kept, Retention
+from fairlane.leader.inbox import Inbox
+from fairlane.leader.leader import Leader
 from fairlane.logs import about
+from fairlane.runtime.clock import Clock, boot_seconds
+from fairlane.runtime.counters import Tally
+from fairlane.runtime.loop_lag import watch
+from fairlane.runtime.poll_intervals import HINTED, USUAL, Rhythm
+from fairlane.runtime.service import Service
+from fairlane.runtime.threads import in_thread, to_its_end
 from fairlane.store.protocol import Store
-from fairlane.store.shared import INBOX, NEWS, SharedStore
+from fairlane.store.shared_protocol import INBOX, NEWS, SharedStore
 from fairlane.store.views import Payload
+from fairlane.task.definition import Definition
+from fairlane.task.output_publisher import clean_up, elsewhere, remove_finished
+from fairlane.worker.device import Device
+from fairlane.worker.device_claims import Devices
+from fairlane.worker.worker import Worker
 
 log = logging.getLogger("fairlane.engine")
 

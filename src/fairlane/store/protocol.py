@@ -17,8 +17,8 @@ from msgspec import Struct
 
 from fairlane.core.decisions import Changes, Start
 from fairlane.core.inputs import Submission
-from fairlane.core.job import Job, JobId
-from fairlane.store.pruning import Pruned, Pruning
+from fairlane.core.live_job import Job, JobId
+from fairlane.store.prune import Pruned, Pruning
 from fairlane.store.views import (
     EventView,
     FiringView,

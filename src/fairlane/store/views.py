@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from msgspec import Struct, field
 
-from fairlane.core.job import JobId, Reason
 from fairlane.core.lifecycle import Priority
+from fairlane.core.live_job import JobId, Reason
 
 
 def instant(seconds: float | None) -> datetime | None:

@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from fairlane.errors import FairlaneError
 from fairlane.store.postgres.address import Address
-from fairlane.store.postgres.connecting import Connection, close, connect, disown
-from fairlane.store.postgres.troubles import translated
+from fairlane.store.postgres.connection import Connection, close, connect, disown
+from fairlane.store.postgres.errors import translated
 
 FIRST_PAUSE_SECONDS: Final = 0.1
 LONGEST_PAUSE_SECONDS: Final = 5.0

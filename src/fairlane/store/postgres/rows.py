@@ -7,10 +7,10 @@ from typing import Any, Final
 
 import msgspec
 
-from fairlane.core.job import Job, Reason, Terms, terms_from_text
 from fairlane.core.lifecycle import Priority, State
+from fairlane.core.live_job import Job, Reason, Terms, terms_from_text
 from fairlane.errors import FairlaneError
-from fairlane.store.viewing import Facts
+from fairlane.store.view_building import Facts
 
 log = logging.getLogger("fairlane.store")
 

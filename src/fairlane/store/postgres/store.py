@@ -8,20 +8,20 @@ from typing import Any, Final, TypeVar
 
 from fairlane.core.decisions import Changes, Start
 from fairlane.core.inputs import Submission
-from fairlane.core.job import Job, JobId, WorkerId
+from fairlane.core.live_job import Job, JobId, WorkerId
 from fairlane.errors import StoreUnavailable
-from fairlane.store.expiring import Broom
-from fairlane.store.flattening import pieces
+from fairlane.store.commit_rows import pieces
+from fairlane.store.expiry import Broom
 from fairlane.store.postgres import statements
 from fairlane.store.postgres.address import Address
-from fairlane.store.postgres.committing import (
+from fairlane.store.postgres.commit import (
     PIECE_BYTES,
     Call,
     calls_of,
     commit,
     postgres_rows,
 )
-from fairlane.store.postgres.connecting import (
+from fairlane.store.postgres.connection import (
     Connection,
     Link,
     close,
@@ -29,20 +29,20 @@ from fairlane.store.postgres.connecting import (
     disown,
     is_behind_pooler,
 )
-from fairlane.store.postgres.gathering import Gathering, Row
-from fairlane.store.postgres.hinting import Hinter
-from fairlane.store.postgres.leading import SESSION_SECONDS, Leadership
-from fairlane.store.postgres.leasing import PostgresLease
+from fairlane.store.postgres.errors import translated
+from fairlane.store.postgres.inbox_writes import Gathering, Row
+from fairlane.store.postgres.leader_session import SESSION_SECONDS, Leadership
+from fairlane.store.postgres.lease import PostgresLease
 from fairlane.store.postgres.listening import Listener
-from fairlane.store.postgres.migrating import migrate
-from fairlane.store.postgres.pooling import Pool
-from fairlane.store.postgres.pruning import prune
-from fairlane.store.postgres.reading import Reading
+from fairlane.store.postgres.migrate import migrate
+from fairlane.store.postgres.notify import Hinter
+from fairlane.store.postgres.pool import Pool
+from fairlane.store.postgres.prune import prune
+from fairlane.store.postgres.reads import Reading
 from fairlane.store.postgres.taking import Beginning
-from fairlane.store.postgres.troubles import translated
 from fairlane.store.protocol import Image, InboxRow, Writing
-from fairlane.store.pruning import Pruned, Pruning
-from fairlane.store.shared import INBOX, NEWS, Message
+from fairlane.store.prune import Pruned, Pruning
+from fairlane.store.shared_protocol import INBOX, NEWS, Message
 from fairlane.store.views import (
     EventView,
     FiringView,

@@ -9,8 +9,8 @@ import apsw
 import msgspec
 from msgspec import Struct
 
-from fairlane.core.job import Job, JobId, Reason, Terms, WorkerId, terms_from_text
 from fairlane.core.lifecycle import Priority, State
+from fairlane.core.live_job import Job, JobId, Reason, Terms, WorkerId, terms_from_text
 from fairlane.errors import FairlaneError
 
 T = TypeVar("T")

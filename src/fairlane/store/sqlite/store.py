@@ -12,21 +12,21 @@ import apsw
 
 from fairlane.core.decisions import Changes, Start
 from fairlane.core.inputs import Submission
-from fairlane.core.job import Job, JobId
+from fairlane.core.live_job import Job, JobId
 from fairlane.errors import NotLeading, StoreUnavailable
-from fairlane.store.expiring import Broom, Expiry
-from fairlane.store.flattening import pieces
+from fairlane.store.commit_rows import pieces
+from fairlane.store.expiry import Broom, Expiry
 from fairlane.store.protocol import Image, InboxRow, Writing
-from fairlane.store.pruning import Pruned, Pruning
-from fairlane.store.sqlite import forking, reading, statements
-from fairlane.store.sqlite.committing import PIECE_BYTES, Commits, sqlite_rows
-from fairlane.store.sqlite.connecting import Handle, connect, patiently
-from fairlane.store.sqlite.courtesy import Courtesy
-from fairlane.store.sqlite.filesystem import refuse_network_file_system
-from fairlane.store.sqlite.leading import LeaderLock
-from fairlane.store.sqlite.migrating import migrate, refuse_others
-from fairlane.store.sqlite.pruning import prune
-from fairlane.store.sqlite.troubles import translated
+from fairlane.store.prune import Pruned, Pruning
+from fairlane.store.sqlite import fork_safety, reads, statements
+from fairlane.store.sqlite.commit import PIECE_BYTES, Commits, sqlite_rows
+from fairlane.store.sqlite.connection import Handle, connect, patiently
+from fairlane.store.sqlite.errors import translated
+from fairlane.store.sqlite.leader_lock import LeaderLock
+from fairlane.store.sqlite.migrate import migrate, refuse_others
+from fairlane.store.sqlite.network_file_system import refuse_network_file_system
+from fairlane.store.sqlite.prune import prune
+from fairlane.store.sqlite.write_turns import Courtesy
 from fairlane.store.views import (
     EventView,
     FiringView,
@@ -97,7 +97,7 @@ class SQLiteStore:
         refuse_network_file_system(self.path)
         self._reading = ThreadPoolExecutor(1, thread_name_prefix="fairlane-reads")
         self._appending = ThreadPoolExecutor(1, thread_name_prefix="fairlane-appends")
-        forking.watch(self)
+        fork_safety.watch(self)
         try:
             await self._read(self._prepare)
         except BaseException:
@@ -117,7 +117,7 @@ class SQLiteStore:
 
     async def close(self) -> None:
         await self.resign()
-        forking.unwatch(self)
+        fork_safety.unwatch(self)
         for threads in (self._reading, self._appending):
             if threads is not None:
                 await asyncio.to_thread(threads.shutdown)
@@ -139,7 +139,7 @@ class SQLiteStore:
 
     def abandon(self) -> None:
         """Forget threads and locks of the parent; its connections were closed before the fork."""
-        forking.unwatch(self)
+        fork_safety.unwatch(self)
         self._reading = self._appending = None
         self._epoch = None
         self._lock.drop()
@@ -160,56 +160,56 @@ class SQLiteStore:
             )
 
     async def answers(self, keys: Sequence[str]) -> dict[str, str]:
-        return await self._view(partial(reading.answers, keys=keys))
+        return await self._view(partial(reads.answers, keys=keys))
 
     async def version(self) -> int:
         return await self._read(lambda: self._reader.run(lambda c: int(c.pragma("data_version"))))
 
     async def jobs(self, ids: Sequence[JobId]) -> dict[JobId, JobView]:
-        return await self._view(partial(reading.jobs, ids=ids))
+        return await self._view(partial(reads.jobs, ids=ids))
 
     async def submission(self, job: JobId) -> Submission | None:
-        return await self._view(lambda connection: reading.submission(connection, job))
+        return await self._view(lambda connection: reads.submission(connection, job))
 
     async def history(self, query: Query) -> Page:
-        return await self._view(partial(reading.history, query=query))
+        return await self._view(partial(reads.history, query=query))
 
     async def live(self, query: Query) -> Page:
-        return await self._view(partial(reading.live, query=query))
+        return await self._view(partial(reads.live, query=query))
 
     async def seq(self) -> int:
-        return await self._view(reading.last_seq)
+        return await self._view(reads.last_seq)
 
     async def counts(self) -> dict[str, dict[str, int]]:
-        return await self._view(reading.counts)
+        return await self._view(reads.counts)
 
     async def picture(self, *, waiting: int = 200, ended: int = 50, lanes: int = 200) -> Picture:
-        look = partial(reading.picture, waiting=waiting, ended=ended, lanes=lanes)
+        look = partial(reads.picture, waiting=waiting, ended=ended, lanes=lanes)
         return await self._view(look)
 
     async def line(self, queue: str, *, after: Place, limit: int) -> list[JobView]:
-        return await self._view(partial(reading.line, queue=queue, after=after, limit=limit))
+        return await self._view(partial(reads.line, queue=queue, after=after, limit=limit))
 
     async def lanes(self, queue: str | None = None) -> list[LaneView]:
-        return await self._view(partial(reading.lanes, queue=queue))
+        return await self._view(partial(reads.lanes, queue=queue))
 
     async def events(self, after: int, limit: int) -> list[EventView] | None:
-        return await self._view(partial(reading.events, after=after, limit=limit))
+        return await self._view(partial(reads.events, after=after, limit=limit))
 
     async def log(self, job: JobId, *, limit: int = 1000) -> list[LogLine]:
-        return await self._view(partial(reading.log, job=job, limit=limit))
+        return await self._view(partial(reads.log, job=job, limit=limit))
 
     async def records(self, kind: str) -> dict[str, str]:
-        return await self._view(partial(reading.records, kind=kind))
+        return await self._view(partial(reads.records, kind=kind))
 
     async def firings(self, schedule: str, *, limit: int = 50) -> list[FiringView]:
-        return await self._view(partial(reading.firings, schedule=schedule, limit=limit))
+        return await self._view(partial(reads.firings, schedule=schedule, limit=limit))
 
     async def durations(self) -> dict[str, float]:
-        return await self._view(reading.durations)
+        return await self._view(reads.durations)
 
     async def image(self, *, queue: str | None = None, limit: int | None = None) -> Image:
-        return await self._view(partial(reading.image, queue=queue, limit=limit))
+        return await self._view(partial(reads.image, queue=queue, limit=limit))
 
     async def prune(self, pruning: Pruning, since: Pruned) -> Pruned:
         return await _in(self._appending, partial(self._prune, pruning, since))
@@ -252,19 +252,19 @@ class SQLiteStore:
 
     async def load(self) -> Image:
         self._leading()
-        return self._leader.read(partial(reading.image, queue=None, limit=None))
+        return self._leader.read(partial(reads.image, queue=None, limit=None))
 
     async def take(self, limit: int) -> list[InboxRow]:
         self._leading()
-        return self._leader.run(partial(reading.take, limit=limit))
+        return self._leader.run(partial(reads.take, limit=limit))
 
     async def ended(self, ids: Sequence[JobId]) -> dict[JobId, Job]:
         self._leading()
-        return self._leader.run(partial(reading.ended_jobs, ids=ids))
+        return self._leader.run(partial(reads.ended_jobs, ids=ids))
 
     async def payloads(self, starts: Sequence[Start]) -> Mapping[JobId, Payload]:
         self._leading()
-        return self._leader.run(partial(reading.payloads, starts=starts))
+        return self._leader.run(partial(reads.payloads, starts=starts))
 
     def commit(self, changes: Changes, at: float) -> Writing:
         epoch = self._leading()

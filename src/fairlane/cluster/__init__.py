@@ -1,0 +1,1 @@
+"""Several Fairlane processes on one database: leases, messages, membership."""

@@ -1,0 +1,207 @@
+"""The lease of a worker where several processes work on one database.
+
+It is renewed from a thread of its own, so that user code which blocks the loop does not look like
+death. A worker that cannot renew does not know whether it is still believed alive. So it hands back
+what it runs while its lease certainly holds, and if something still runs shortly before the end,
+the process ends itself: the next attempt must not overlap this one.
+
+All of it is counted from before a renewal was sent, on a clock that goes on while the machine
+sleeps. The leader counts from when it saw the renewal, and waits longer than we do.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any, Final, Protocol
+
+from msgspec import Struct
+
+from fairlane.core.live_job import WorkerId
+from fairlane.runtime.clock import boot_seconds
+from fairlane.store.shared_protocol import Lease, Standing
+
+log = logging.getLogger("fairlane.lease")
+
+LEASE_SECONDS: Final = 10.0
+_UNKNOWN: Final = object()  # nobody knows whether it was done
+
+
+class Terms(Struct, frozen=True, kw_only=True):
+    """How long a lease lasts, and when what happens in it."""
+
+    lease_seconds: float = LEASE_SECONDS
+    beat_seconds: float = 2.0  # between two renewals
+    yield_seconds: float = 6.0  # without a renewal: what runs is handed back
+    end_seconds: float = 8.0  # without a renewal: whoever still runs something ends
+    margin_seconds: float = 2.0  # after the lease, until the leader believes it
+
+
+USUAL: Final = Terms()
+
+
+class Holder(Protocol):
+    """Whose lease it is. Everything here is called on the thread of the heartbeat."""
+
+    def runs(self, worker: WorkerId) -> bool:
+        """Tell whether anything that this worker was told to start still runs."""
+        ...
+
+    def introduce(self) -> None:
+        """Tell the leader, whoever it is, that this worker is here."""
+
+    def hand_back(self) -> None:
+        """Give back everything that runs: the lease may not be renewed in time."""
+
+    def renewed(self) -> None:
+        """All is well again after a `hand_back`, or after work was refused."""
+
+    def died(self) -> None:
+        """The leader counts this worker dead: stop everything, and begin as a new one."""
+
+    def end_process(self) -> None:
+        """End at once: what runs here must not run beside what others run."""
+
+
+class Heartbeat:
+    def __init__(
+        self,
+        worker: WorkerId,
+        lease: Lease,
+        renew_deadline: Callable[[float], None],
+        holder: Holder,
+        *,
+        terms: Terms = USUAL,
+        now: Callable[[], float] = boot_seconds,
+    ) -> None:
+        self._worker = worker
+        self._lease = lease
+        self._renew_deadline = renew_deadline
+        self._holder = holder
+        self._terms = terms
+        self._now = now
+        self.renewed_at: float | None = None
+        self._gave_back = False
+        self._refused = False  # work that it was given while its lease was in doubt
+        self._doubtful_until: float | None = None
+        self._stopping = False
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._pause: asyncio.Event | None = None
+
+    def is_held(self) -> bool:
+        """Tell whether something new may begin; from any thread.
+
+        Who was frozen past its lease may renew it in the very moment in which the leader counts it
+        dead, and go on with what it was given before. So it begins nothing until the leader must
+        have seen that it lives.
+        """
+        if self._is_over(self._terms.yield_seconds) or self._is_doubtful():
+            self._refused = True
+            return False
+        return True
+
+    def stop(self) -> None:
+        """End soon; from any thread."""
+        self._stopping = True
+        if self._loop is not None and self._pause is not None:
+            try:
+                self._loop.call_soon_threadsafe(self._pause.set)
+            except RuntimeError:
+                pass  # it has ended
+
+    async def run(self) -> None:
+        """Renew until stopped, or until this worker counts as dead."""
+        self._loop, self._pause = asyncio.get_running_loop(), asyncio.Event()
+        try:
+            while not self._stopping:
+                began = self._now()
+                standing = await (self._begin() if self.renewed_at is None else self._renew())
+                if standing == "dead":
+                    await self._die()
+                    return
+                if not self._is_in_time(renewed=standing is not None):
+                    return
+                pause = self._terms.beat_seconds / (1 if standing == "known" else 4)
+                await self._wait(max(0.0, began + pause - self._now()))
+        finally:
+            await self._lease.close()
+
+    async def _begin(self) -> Standing | None:
+        sent_at = self._now()
+        if await self._sent(self._lease.begin()) is not _UNKNOWN:
+            self._hold(sent_at)
+            self._holder.introduce()
+        return None
+
+    async def _renew(self) -> Standing | None:
+        """Renew the lease; None if nobody knows whether that was done."""
+        sent_at = self._now()
+        standing = await self._sent(self._lease.renew())
+        if standing is _UNKNOWN:
+            return None
+        if standing != "dead":
+            if self._is_over(self._terms.lease_seconds):
+                self._doubtful_until = sent_at + self._terms.yield_seconds
+            self._hold(sent_at)
+        if standing == "unknown":
+            self._holder.introduce()
+        return standing  # type: ignore[no-any-return]
+
+    async def _sent(self, doing: Awaitable[Any]) -> Any:
+        try:
+            async with asyncio.timeout(self._terms.beat_seconds / 2):
+                return await doing
+        except Exception as error:  # noqa: BLE001 - whatever it was, the lease runs out
+            log.warning("the lease could not be renewed: %r", error)
+            return _UNKNOWN
+
+    def _hold(self, sent_at: float) -> None:
+        self.renewed_at = sent_at
+        # What a child process runs must end before the leader may count us dead.
+        self._renew_deadline(sent_at + self._terms.end_seconds)
+
+    def _is_in_time(self, *, renewed: bool) -> bool:
+        """Give back what runs while the lease certainly holds; past that, end."""
+        terms = self._terms
+        if self._is_over(terms.end_seconds) and self._holder.runs(self._worker):
+            self._end("it could not renew its lease, and what it runs does not stop")
+            return False
+        if self._is_over(terms.yield_seconds) and not self._gave_back:
+            self._gave_back = True
+            log.warning("the lease cannot be renewed: what runs is handed back")
+            self._holder.hand_back()
+        elif renewed and (self._gave_back or self._refused) and not self._is_doubtful():
+            self._gave_back = self._refused = False
+            self._holder.renewed()
+        return True
+
+    def _is_doubtful(self) -> bool:
+        return self._doubtful_until is not None and self._now() < self._doubtful_until
+
+    def _is_over(self, seconds: float) -> bool:
+        return self.renewed_at is not None and self._now() - self.renewed_at >= seconds
+
+    async def _wait(self, seconds: float) -> None:
+        assert self._pause is not None
+        try:
+            async with asyncio.timeout(seconds):
+                await self._pause.wait()
+        except TimeoutError:
+            pass
+
+    async def _die(self) -> None:
+        """Others may run by now what still runs here: it stops at once, or the process ends."""
+        if self._stopping:
+            return  # it said itself that it is gone
+        log.warning("the leader counts this worker dead; what still runs here is stopped")
+        self._holder.died()
+        grace = self._terms.end_seconds - self._terms.yield_seconds
+        until = self._now() + grace
+        # The holder lives on another thread, and this wait is short.
+        while self._holder.runs(self._worker) and self._now() < until:  # noqa: ASYNC110
+            await asyncio.sleep(grace / 40)
+        if self._holder.runs(self._worker):
+            self._end("it counts as dead, and what it runs does not stop")
+
+    def _end(self, why: str) -> None:
+        log.critical("this process ends itself: %s", why)
+        self._holder.end_process()

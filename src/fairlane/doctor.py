@@ -1,0 +1,198 @@
+"""The diagnosis of a database: findings about its file or server, its leader, workers and jobs.
+
+It does not need an engine, so that it works where an engine would not start.
+"""
+
+import asyncio
+import platform
+from collections.abc import AsyncIterator, Iterator
+from importlib.metadata import version
+from typing import Final
+
+from fairlane.errors import NotFound
+from fairlane.store.diagnosis import Condition, Finding
+from fairlane.store.open_store import store_at
+from fairlane.store.sqlite import SQLiteStore, diagnosis
+from fairlane.worker.device import PAUSED
+
+LONG_SECONDS: Final = 30.0
+LONG_HISTORY: Final = 1_000_000
+
+
+async def diagnose(address: str) -> AsyncIterator[Finding]:
+    """Say how a database is, from the program down to its jobs; nothing is changed."""
+    yield Finding("Fairlane", "ok", f"version {version('fairlane')}")
+    yield Finding("Python", "ok", f"{platform.python_version()} on {platform.system()}")
+    store = store_at(address)
+    condition: Condition | None
+    if isinstance(store, SQLiteStore):
+        file = diagnosis.Examination(store.path)
+        for finding in await asyncio.to_thread(lambda: list(file.findings())):
+            yield finding
+        condition = file.condition
+    elif store.single_process:
+        raise NotFound("memory:// lives inside its program; ask that program's server with --url")
+    else:
+        from fairlane.store.postgres import diagnosis as postgres
+        from fairlane.store.postgres.address import Address
+
+        server = postgres.Examination(Address(address))
+        async for finding in server.findings():
+            yield finding
+        condition = server.condition
+    if condition is not None:
+        for finding in findings_in(condition):
+            yield finding
+
+
+def findings_in(condition: Condition) -> Iterator[Finding]:
+    """Say what the tables tell about the present."""
+    live = sum(sum(states.values()) for states in condition.counts.values())
+    yield _leadership(condition, live)
+    yield _workers(condition)
+    yield from _devices(condition)
+    yield from _running(condition)
+    yield from _waiting(condition)
+    yield _inbox(condition)
+    yield _set_aside(condition)
+    yield _clock(condition)
+    yield _history(condition)
+
+
+def _leadership(condition: Condition, live: int) -> Finding:
+    if condition.leader is not None:
+        return Finding("leader", "ok", condition.leader)
+    if live:
+        return Finding(
+            "leader", "warning", f"nobody leads, and {_jobs(live)} wait",
+            "start the program whose jobs they are; what is submitted meanwhile is kept",
+        )  # fmt: skip
+    return Finding("leader", "ok", "nobody leads; there is nothing to decide")
+
+
+def _workers(condition: Condition) -> Finding:
+    processes = {id: w for id, w in condition.workers.items() if not w.get("device")}
+    names = [worker.get("name", id) for id, worker in processes.items()]
+    if condition.silent:
+        shown = ", ".join(condition.workers.get(id, {}).get("name", id) for id in condition.silent)
+        return Finding(
+            "workers", "warning", f"no sign of life lately from {shown}",
+            "what it runs is given to others when its lease has ended; look at that process",
+        )  # fmt: skip
+    if condition.leader is None and names:
+        return Finding("workers", "ok", f"none now; the last were {', '.join(sorted(names))}")
+    if not names:
+        return Finding("workers", "ok", "none")
+    slots = sum(worker.get("slots", 0) for worker in processes.values())
+    return Finding("workers", "ok", f"{', '.join(sorted(names))} with {slots} slots")
+
+
+def _devices(condition: Condition) -> Iterator[Finding]:
+    """Tell of devices, where a program carries any."""
+    carried = [worker for worker in condition.workers.values() if worker.get("device")]
+    down = [
+        f"{device['name']}: {device['note']}"
+        for device in carried
+        if not device.get("accepting") and device.get("note") not in ("", PAUSED)
+    ]
+    if down and condition.leader is not None:
+        yield Finding(
+            "devices", "warning", f"{len(down)} of {len(carried)} down: {'; '.join(sorted(down))}",
+            "they are tried again all the time; see whether they are on and can be reached",
+        )  # fmt: skip
+    elif carried:
+        names = ", ".join(sorted(device["name"] for device in carried))
+        yield Finding("devices", "ok", names)
+
+
+def _running(condition: Condition) -> Iterator[Finding]:
+    lost = [job for job in condition.running if job.worker not in condition.workers]
+    stopping = [job for job in condition.running if job.stopping]
+    if condition.running and condition.leader is None:
+        yield Finding(
+            "running", "warning",
+            f"{_jobs(len(condition.running))} ran when the last program ended",
+            "they go back to the queue when a program starts",
+        )  # fmt: skip
+    elif lost:
+        shown = ", ".join(job.id for job in lost[:3])
+        yield Finding(
+            "running", "problem", f"{_jobs(len(lost))} run on a worker nobody knows: {shown}",
+            "start the leading program again; it takes them back",
+        )  # fmt: skip
+    elif stopping:
+        shown = ", ".join(f"{job.id} ({job.task})" for job in stopping[:3])
+        yield Finding(
+            "running", "warning", f"told to stop and still at it: {shown}",
+            "wait, or `fairlane cancel --force JOB` where its task runs in a process of its own",
+        )  # fmt: skip
+    else:
+        yield Finding("running", "ok", _jobs(len(condition.running)))
+
+
+def _waiting(condition: Condition) -> Iterator[Finding]:
+    waiting = sum(condition.waiting_tasks.values())
+    yield Finding("waiting", "ok", _jobs(waiting))
+    workers = condition.workers.values()
+    takes_all = any(worker.get("tasks") is None for worker in workers)
+    known = {task for worker in workers for task in worker.get("tasks") or ()}
+    unknown = sorted(task for task in condition.waiting_tasks if task not in known)
+    if condition.leader is not None and workers and unknown and not takes_all:
+        yield Finding(
+            "tasks", "warning", f"no worker has the task {', '.join(unknown[:5])}, and jobs wait",
+            "start the program that has it, or cancel those jobs",
+        )  # fmt: skip
+    paused = [queue for queue in condition.paused if sum(condition.counts.get(queue, {}).values())]
+    if paused:
+        yield Finding(
+            "queues", "warning", f"paused with jobs in them: {', '.join(paused)}",
+            "`fairlane resume QUEUE` lets them go on",
+        )  # fmt: skip
+
+
+def _inbox(condition: Condition) -> Finding:
+    if condition.inbox == 0 or condition.inbox_oldest_at is None:
+        return Finding("inbox", "ok", "empty")
+    seconds = condition.now - condition.inbox_oldest_at
+    said = f"{condition.inbox} sent and not yet decided, the oldest {seconds:.0f} s ago"
+    if condition.leader is not None and seconds > LONG_SECONDS:
+        return Finding(
+            "inbox", "problem", said,
+            "the leader does not take what is sent to it; look at its log, then start it again",
+        )  # fmt: skip
+    return Finding("inbox", "ok", said)
+
+
+def _set_aside(condition: Condition) -> Finding:
+    if condition.set_aside == 0:
+        return Finding("set aside", "ok", "nothing")
+    return Finding(
+        "set aside", "warning",
+        f"{condition.set_aside} that could not be carried out; the last: "
+        f"{(condition.set_aside_last or '')[:200]}",
+        "a fault of Fairlane's own: please report it with the rows of the table set_aside",
+    )  # fmt: skip
+
+
+def _clock(condition: Condition) -> Finding:
+    ahead = (condition.newest_at or 0.0) - condition.now
+    if ahead > 1:
+        return Finding(
+            "time", "warning", f"the newest event lies {ahead:.0f} s in the future",
+            "the clock was set back; what is scheduled waits until it has caught up",
+        )  # fmt: skip
+    return Finding("time", "ok", "no event lies in the future")
+
+
+def _history(condition: Condition) -> Finding:
+    said = f"{_jobs(condition.ended)} of the past"
+    if condition.ended > LONG_HISTORY:
+        return Finding(
+            "history", "warning", said,
+            "`fairlane prune --older-than 30d`, or keep_history=timedelta(days=30) in the app",
+        )  # fmt: skip
+    return Finding("history", "ok", said)
+
+
+def _jobs(count: int) -> str:
+    return "1 job" if count == 1 else f"{count:,} jobs"

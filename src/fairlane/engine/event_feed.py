@@ -1,0 +1,120 @@
+"""The event feed of this process: stored events, read once and shared by all who follow.
+
+Nothing is read until a follower asks for it. Those at the end share a bounded window of what was
+read last; one that is further behind reads for itself, at its own pace, and costs nobody else
+anything. One that asks for what is no longer stored, or for what never was, gets a single `resync`
+event: take the snapshot again.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from datetime import UTC, datetime
+from typing import Final
+
+import msgspec
+
+from fairlane.core.live_job import JobId
+from fairlane.store.protocol import Store
+from fairlane.store.views import EventView
+
+_WINDOW: Final = 5_000
+_CHUNK: Final = 500
+
+
+class Feed:
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._window: list[EventView] = []  # of numbers without a gap
+        self._followers = 0
+        self._hints = 0
+        self._news = asyncio.Condition()
+        self._closed = False
+        self._turn = asyncio.Lock()
+
+    @property
+    def has_followers(self) -> bool:
+        return self._followers > 0
+
+    async def close(self) -> None:
+        """The engine stops: every stream ends."""
+        self._closed = True
+        await self.pump()
+
+    async def pump(self) -> None:
+        """Have those who wait look again: something may have been committed."""
+        self._hints += 1
+        async with self._news:
+            self._news.notify_all()
+
+    async def follow(
+        self, after: int | None, *, job: JobId | None = None, queue: str | None = None
+    ) -> AsyncGenerator[EventView, None]:
+        """Give events above `after` (None: from now on) as they are committed."""
+        previous = await self._store.seq() if after is None else after
+        async with aclosing(self.batches(previous)) as batches:
+            async for events in batches:
+                for event in events:
+                    is_wanted = job in (None, event.job) and queue in (None, event.queue)
+                    if is_wanted or event.type == "resync":
+                        yield msgspec.structs.replace(event, prev=previous)
+                        previous = event.seq
+
+    async def batches(
+        self, after: int, *, limit: int = _CHUNK
+    ) -> AsyncGenerator[list[EventView], None]:
+        """Give all events above `after`, at most `limit` at a time; `prev` is the caller's."""
+        self._followers += 1
+        try:
+            while not self._closed:
+                hints = self._hints
+                events = await self._after(after, limit)
+                if events is None:
+                    yield [await self._resync()]
+                    return
+                if events:
+                    yield events
+                    after = events[-1].seq
+                else:
+                    await self._hint_after(hints)
+        finally:
+            self._followers -= 1
+            if not self._followers:
+                self._window = []
+
+    async def _resync(self) -> EventView:
+        seq, at = await self._store.seq(), datetime.now(UTC)
+        return EventView(seq=seq, type="resync", at=at, job=None, queue=None, data={})
+
+    async def _hint_after(self, hints: int) -> None:
+        async with self._news:
+            await self._news.wait_for(lambda: self._hints != hints or self._closed)
+
+    async def _after(self, cursor: int, limit: int) -> list[EventView] | None:
+        if self._is_behind(cursor):
+            return await self._store.events(cursor, limit)
+        async with self._turn:  # who comes while another reads finds what that one has read
+            known = self._known(cursor, limit)
+            if known:
+                return known
+            fresh = await self._store.events(cursor, limit)
+            if fresh and not self._is_behind(cursor):
+                self._keep(fresh)
+            return fresh
+
+    def _is_behind(self, cursor: int) -> bool:
+        return bool(self._window) and cursor < self._window[0].seq - 1
+
+    def _known(self, cursor: int, limit: int) -> list[EventView]:
+        if not self._window:
+            return []
+        start = cursor + 1 - self._window[0].seq
+        return self._window[start : start + limit]
+
+    def _keep(self, fresh: list[EventView]) -> None:
+        """Lengthen the window; where that would leave a gap, begin it anew."""
+        if self._window and self._window[-1].seq != fresh[0].seq - 1:
+            self._window = []
+        self._window += fresh
+        if len(self._window) > 2 * _WINDOW:  # now and then, as it moves all that stay
+            del self._window[:-_WINDOW]

@@ -1,0 +1,65 @@
+"""Waiting for jobs to end."""
+
+import asyncio
+from collections.abc import Iterable
+
+from fairlane.core.lifecycle import FINAL, State
+from fairlane.core.live_job import JobId
+from fairlane.errors import NotFound, NotStarted
+from fairlane.store.protocol import Store
+from fairlane.store.views import JobView
+
+_FINAL = frozenset(state.value for state in FINAL)
+
+
+class Waits:
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._waiting: dict[JobId, list[asyncio.Future[JobView]]] = {}
+
+    @property
+    def anybody(self) -> bool:
+        return bool(self._waiting)
+
+    def awaited(self, ended: Iterable[JobId]) -> list[JobId]:
+        """Return those of the jobs that somebody waits for."""
+        return [job for job in ended if job in self._waiting] if self._waiting else []
+
+    async def ended(self, job: JobId) -> JobView:
+        """Return the job once it has ended."""
+        waiting: asyncio.Future[JobView] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(job, []).append(waiting)
+        try:
+            # It may have ended before we were listed.
+            view = (await self._store.jobs([job])).get(job)
+            if view is None:
+                raise NotFound(f"job {job} does not exist")
+            return view if view.state in _FINAL else await waiting
+        finally:
+            others = [other for other in self._waiting.get(job, []) if other is not waiting]
+            if others:
+                self._waiting[job] = others
+            else:
+                self._waiting.pop(job, None)
+
+    def close(self) -> None:
+        """The engine stops: whoever waits here will hear of no end any more."""
+        for futures in self._waiting.values():
+            for waiting in futures:
+                if not waiting.done():
+                    problem = "the engine stopped before the job had ended; wait again when it runs"
+                    waiting.set_exception(NotStarted(problem))
+
+    async def look(self, ended: Iterable[JobId] | None) -> None:
+        """Tell those who wait; None means that anything may have ended."""
+        names = self._waiting if ended is None else self._waiting.keys() & set(ended)
+        # Who begins to wait meanwhile may have had the job started again: this is no news for it.
+        asked = {job: list(self._waiting[job]) for job in names}
+        if not asked:
+            return
+        views = await self._store.jobs(list(asked))
+        for job, view in views.items():
+            if State(view.state) in FINAL:
+                for waiting in asked[job]:
+                    if not waiting.done():
+                        waiting.set_result(view)

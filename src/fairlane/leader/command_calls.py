@@ -1,0 +1,129 @@
+"""Commands on their way to the leader, and their answers back.
+
+Where this process leads, a command is an append to the inbox in memory. Where another one does, it
+is a row in its inbox table, and the answer is a row as well; without one in time the caller hears
+`Undecided`: what was sent is recorded, and will be decided when somebody leads.
+"""
+
+import asyncio
+import logging
+from typing import Any, Final
+
+import msgspec
+
+from fairlane.core.inputs import (
+    Ask,
+    Command,
+    Explain,
+    Move,
+    Pause,
+    Prioritize,
+    Resume,
+    Setting,
+    Submit,
+)
+from fairlane.errors import FairlaneError, StoreError, StoreUnavailable, Undecided
+from fairlane.leader.inbox import Inbox
+from fairlane.leader.inbox_codec import from_text
+from fairlane.runtime.clock import Clock
+from fairlane.runtime.poll_intervals import USUAL, Rhythm
+from fairlane.runtime.service import Service
+from fairlane.store.protocol import Store
+
+log = logging.getLogger("fairlane.engine")
+
+ANSWER_SECONDS: Final = 5.0
+# Done twice they are as good as done once, so they can be sent to whoever leads next.
+_REPEATABLE: Final = (Ask, Explain, Move, Pause, Prioritize, Resume, Setting, Submit)
+_LOST: Final = object()
+
+
+class Calls:
+    def __init__(self, store: Store, inbox: Inbox, clock: Clock, rhythm: Rhythm = USUAL) -> None:
+        self._store = store
+        self._inbox = inbox
+        self._clock = clock
+        self._rhythm = rhythm
+        self._here: dict[str, asyncio.Future[Any]] = {}
+        self._elsewhere: dict[str, asyncio.Future[Any]] = {}
+        self.leading = False
+        self.asking = Service("answers", self._ask)
+
+    async def call(self, command: Command) -> Any:
+        """Have the leader carry out a command; return its answer or raise its error."""
+        answer = await self._decide_here(command) if self.leading else _LOST
+        if answer is _LOST:
+            answer = await self._send(command)
+        if isinstance(answer, FairlaneError):
+            raise answer
+        return answer
+
+    async def _decide_here(self, command: Command) -> Any:
+        waiting = asyncio.get_running_loop().create_future()
+        self._here[command.key] = waiting
+        self._inbox.put(command)
+        try:
+            answer = await waiting
+        finally:
+            self._here.pop(command.key, None)
+        if answer is not _LOST:
+            return answer
+        if not isinstance(command, _REPEATABLE):
+            problem = "leadership was lost before this was decided; look whether it was done"
+            raise StoreUnavailable(problem)
+        if isinstance(command, Submit):
+            command.sent_before = True
+        return _LOST
+
+    async def _send(self, command: Command) -> Any:
+        await self._store.append(
+            command.key, msgspec.json.encode(command).decode(), self._clock.now()
+        )
+        waiting = asyncio.get_running_loop().create_future()
+        self._elsewhere[command.key] = waiting
+        self.asking.wake()
+        try:
+            async with asyncio.timeout(ANSWER_SECONDS):
+                return await waiting
+        except TimeoutError:
+            first = command.jobs[0].id if isinstance(command, Submit) and command.jobs else None
+            raise Undecided(first) from None
+        finally:
+            self._elsewhere.pop(command.key, None)
+
+    async def _ask(self) -> float | None:
+        """Look for the answers to all that was sent; a hint that there are some comes sooner."""
+        if not self._elsewhere:
+            return None
+        try:
+            answers = await self._store.answers(list(self._elsewhere))
+        except StoreError as error:
+            log.warning("answers cannot be read: %s", error)
+            return self._rhythm.retry_seconds
+        for key, text in answers.items():
+            waiting = self._elsewhere.get(key)
+            if waiting is not None and not waiting.done():
+                waiting.set_result(from_text(text))
+        return self._rhythm.answer_seconds
+
+    def answered(self, answers: list[tuple[str, Any]]) -> None:
+        for key, answer in answers:
+            waiting = self._here.get(key)
+            if waiting is not None and not waiting.done():
+                waiting.set_result(answer)
+
+    def lost(self) -> None:
+        """This process no longer leads: what it had not decided, nobody here will."""
+        for waiting in self._here.values():
+            if not waiting.done():
+                waiting.set_result(_LOST)
+
+    def close(self) -> None:
+        """The engine stops: nobody will look for answers any more."""
+        for waiting in self._here.values():
+            if not waiting.done():
+                problem = "the engine stopped before this was decided; send it again, same id"
+                waiting.set_result(StoreUnavailable(problem))
+        for waiting in self._elsewhere.values():
+            if not waiting.done():
+                waiting.set_result(Undecided(None))

@@ -1,0 +1,123 @@
+"""What is called when a job ends: a callable of the program, or a webhook.
+
+Ends are read from the stored events behind a cursor that is stored too, so a crash between the end
+of a job and its hook delays the call and does not lose it: each hook is called at least once per
+end.
+"""
+
+import asyncio
+import json
+import logging
+import urllib.request
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import msgspec
+
+from fairlane.core.inputs import Record
+from fairlane.core.lifecycle import FINAL, State
+from fairlane.errors import BadSetting
+from fairlane.ids import new_id
+from fairlane.runtime.threads import in_thread
+from fairlane.store.protocol import Store
+from fairlane.store.views import JobView
+
+log = logging.getLogger("fairlane.hooks")
+
+Hook = Callable[[JobView], Any]
+_CURSOR: Final = ("hook", "ended")
+_CHUNK: Final = 500
+_TRIES: Final = 3
+
+
+class Hooks:
+    def __init__(
+        self, store: Store, hooks: list[Hook], call: Callable[[Record], Awaitable[Any]]
+    ) -> None:
+        self._store = store
+        self._hooks = hooks
+        self._call = call
+        self._seq: int | None = None
+        self._begin: int | None = None
+
+    @property
+    def any(self) -> bool:
+        return bool(self._hooks)
+
+    def elected(self) -> None:
+        """Go on from the stored cursor: another leader may have called the hooks meanwhile."""
+        self._seq = None
+
+    async def prepare(self) -> None:
+        """Note where the events stand, before the first job can end that a hook must hear of."""
+        if self._hooks:
+            self._begin = await self._now()
+
+    async def run_once(self) -> None:
+        """Call the hooks for every job that has ended since the cursor."""
+        if not self._hooks:
+            return
+        if self._seq is None:
+            stored = (await self._store.records(_CURSOR[0])).get(_CURSOR[1])
+            begin = self._begin if self._begin is not None else await self._now()
+            self._seq = int(stored) if stored is not None else begin
+            if stored is None:
+                await self._keep()
+        while True:
+            events = await self._store.events(self._seq, _CHUNK)
+            if events is None:
+                log.warning("ends of jobs were forgotten before their hooks could be called")
+                self._seq = await self._now()
+                await self._keep()
+                return
+            ends = [e for e in events if _is_end(e.data.get("state"), e.type) and e.job]
+            views = await self._store.jobs([e.job for e in ends if e.job])
+            for event in ends:
+                view = views.get(event.job) if event.job else None
+                if view is not None:
+                    await self._tell(view)
+            if events:
+                self._seq = events[-1].seq
+            if ends:
+                await self._keep()
+            if len(events) < _CHUNK:
+                return
+
+    async def _now(self) -> int:
+        return await self._store.seq()
+
+    async def _keep(self) -> None:
+        await self._call(Record(new_id(), *_CURSOR, str(self._seq)))
+
+    async def _tell(self, view: JobView) -> None:
+        for hook in self._hooks:
+            for number in range(1, _TRIES + 1):
+                try:
+                    if asyncio.iscoroutinefunction(hook):
+                        await hook(view)
+                    else:
+                        await in_thread(hook, view)
+                    break
+                except Exception:
+                    log.exception("a hook failed for job %s, try %d of %d", view.id, number, _TRIES)
+
+
+def _is_end(state: str | None, type: str) -> bool:
+    return type == "job_state_changed" and state is not None and State(state) in FINAL
+
+
+def webhook(url: str, *, timeout_seconds: float = 10.0) -> Hook:
+    """Return a hook that posts the ended job as JSON to an http or https address."""
+    if urlsplit(url).scheme not in ("http", "https"):
+        raise BadSetting(f"a webhook needs an http or https address, got {url!r}")
+
+    def post(view: JobView) -> None:
+        body = json.dumps(msgspec.to_builtins(view)).encode()
+        request = urllib.request.Request(  # noqa: S310 - the scheme was checked above
+            url, data=body, headers={"Content-Type": "application/json"}, method="POST"
+        )
+        with urllib.request.urlopen(request, timeout=timeout_seconds) as answer:  # noqa: S310
+            answer.read(1)
+
+    return post

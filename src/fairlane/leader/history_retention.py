@@ -1,0 +1,49 @@
+"""How much of the history is kept: the leader forgets the rest, a little at a time."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Final
+
+from fairlane.errors import BadSetting
+from fairlane.runtime.clock import Clock
+from fairlane.store.protocol import Store
+from fairlane.store.prune import BEGINNING, Pruning
+
+EVERY_SECONDS: Final = 60.0
+PAUSE_SECONDS: Final = 0.1  # between two pieces: others want to write as well
+
+Kept = timedelta | int | None
+
+
+def check_kept(kept: Kept) -> None:
+    is_count = isinstance(kept, int) and not isinstance(kept, bool) and kept >= 0
+    is_time = isinstance(kept, timedelta) and kept >= timedelta(0)
+    if kept is not None and not is_count and not is_time:
+        raise BadSetting(
+            f"keep_history is {kept!r}; it must be a timedelta such as timedelta(days=30), a "
+            "number of jobs such as 100_000, or None to keep everything"
+        )
+
+
+class Retention:
+    def __init__(
+        self, store: Store, clock: Clock, kept: Kept, *, is_leading: Callable[[], bool]
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._kept = kept
+        self._is_leading = is_leading
+        self._since = BEGINNING
+
+    async def run_once(self) -> float | None:
+        """Forget one piece; say when the next is due."""
+        if self._kept is None or not self._is_leading():
+            return None  # whoever is elected is woken
+        piece = await self._store.prune(self._wanted(), self._since)
+        self._since = BEGINNING if piece.is_done else piece
+        return EVERY_SECONDS if piece.is_done else PAUSE_SECONDS
+
+    def _wanted(self) -> Pruning:
+        if isinstance(self._kept, timedelta):
+            return Pruning(before=self._clock.now() - self._kept.total_seconds())
+        return Pruning(keep=self._kept)

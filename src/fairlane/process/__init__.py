@@ -1,0 +1,1 @@
+"""Operating-system processes: groups that can be killed, a launcher, reusable children."""

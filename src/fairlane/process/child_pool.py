@@ -1,0 +1,261 @@
+"""Child processes that run the attempts of `isolation="process"`, one at a time in each.
+
+A child is started through the launcher like any program, with one socket more: messages go through
+it as JSON, each behind its length in four bytes. Its stdout and stderr are the worker's own, so
+that what a user prints is seen. What the messages mean is not known here.
+"""
+
+import asyncio
+import contextlib
+import os
+import socket
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any, Final, Self
+
+import msgspec
+
+from fairlane.errors import InternalError, NotStarted, TooLarge, UsageError
+from fairlane.process.process_group import Leash, ProcessGroup
+from fairlane.runtime.threads import to_its_end
+
+FD_VARIABLE: Final = "FAIRLANE_CHILD_FD"
+MESSAGE_BYTES: Final = 64 * 1024 * 1024
+GRACE_SECONDS: Final = 2.0
+
+
+class Connection:
+    """One end of the socket between a worker and its child; belongs to one event loop."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self._writer = writer
+
+    @classmethod
+    async def over(cls, end: socket.socket) -> Self:
+        end.setblocking(False)
+        return cls(*await asyncio.open_unix_connection(sock=end))
+
+    def post(self, message: Any) -> None:
+        """Send without waiting; lost without a word when the other side is gone."""
+        body = msgspec.json.encode(message)
+        if len(body) > MESSAGE_BYTES:
+            raise TooLarge(
+                "a message between a worker and its child process", len(body), MESSAGE_BYTES
+            )
+        if not self._writer.is_closing():
+            self._writer.write(len(body).to_bytes(4, "big") + body)
+
+    async def send(self, message: Any) -> None:
+        """Send, and wait while the other side is slow to read."""
+        self.post(message)
+        with contextlib.suppress(ConnectionError):
+            await self._writer.drain()
+
+    async def receive(self) -> Any:
+        """The next message; EOFError when there will be no more, also in the middle of one."""
+        try:
+            size = int.from_bytes(await self._reader.readexactly(4), "big")
+            if size > MESSAGE_BYTES:
+                raise InternalError(
+                    f"a message of {size:,} bytes was announced, the limit is {MESSAGE_BYTES:,}; "
+                    "did the task's code write to a file descriptor it did not open?"
+                )
+            body = await self._reader.readexactly(size)
+        except (asyncio.IncompleteReadError, ConnectionError) as error:
+            raise EOFError("the other side has ended") from error
+        return msgspec.json.decode(body)
+
+    async def messages(self) -> AsyncIterator[Any]:
+        """Every message until the other side ends."""
+        while True:
+            try:
+                message = await self.receive()
+            except EOFError:
+                return
+            yield message
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the other side has hung up and everything it said is read."""
+        return self._reader.at_eof()
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+class Child:
+    """A child process, seen from the worker."""
+
+    def __init__(self, group: ProcessGroup, connection: Connection) -> None:
+        self._killed = False
+        self._group = group
+        self._connection = connection
+
+    @classmethod
+    async def start(
+        cls,
+        argv: Sequence[str],
+        *,
+        env: Mapping[str, str] | None = None,
+        cwd: str | None = None,
+        leash: Leash | None = None,
+    ) -> Self:
+        """Start a program that calls `connect()`; `env` replaces the whole environment."""
+        ours, theirs = socket.socketpair()
+        environment = dict(os.environ if env is None else env)
+        environment[FD_VARIABLE] = str(theirs.fileno())
+        try:
+            with theirs:
+                group = await ProcessGroup.start(
+                    argv, cwd=cwd, env=environment, fds=[theirs.fileno()], leash=leash
+                )
+        except BaseException:
+            ours.close()
+            raise
+        try:
+            connection = await Connection.over(ours)
+        except BaseException:
+            ours.close()
+            await to_its_end(group.stop(0))
+            raise
+
+        def hang_up() -> None:
+            # A process forked from this one at the wrong moment may hold the child's end open.
+            with contextlib.suppress(OSError):
+                ours.shutdown(socket.SHUT_RD)
+
+        group.when_ended(hang_up)
+        return cls(group, connection)
+
+    @property
+    def pid(self) -> int:
+        return self._group.pid
+
+    @property
+    def is_usable(self) -> bool:
+        return not (self._killed or self._group.has_ended or self._connection.is_over)
+
+    def send(self, message: Any) -> None:
+        self._connection.post(message)
+
+    def messages(self) -> AsyncIterator[Any]:
+        """Every message from now on; ends when the child does, with what it had sent before."""
+        return self._connection.messages()
+
+    def kill(self) -> None:
+        """Kill the child and every descendant at once; `ended` says when they are gone."""
+        self._killed = True
+        self._group.kill()
+
+    async def ended(self) -> int:
+        """Wait until the child and all descendants are gone; a negative code is a signal."""
+        return await self._group.ended()
+
+    async def stop(self, grace_seconds: float = GRACE_SECONDS) -> int:
+        """Hang up, which a child takes as the end of its work; kill it if it does not end by then.
+
+        No SIGTERM: Python would die of it with the user's last prints still in its buffers.
+        """
+        self._connection.close()
+        if grace_seconds > 0:
+            await self._group.ended_within(grace_seconds)
+        return await self._group.stop(0)
+
+
+class ChildPool:
+    """Children kept for the next job; at most `idle_limit` wait without work."""
+
+    def __init__(
+        self,
+        argv: Sequence[str],
+        *,
+        env: Mapping[str, str] | None = None,
+        cwd: str | None = None,
+        leash: Leash | None = None,
+        idle_limit: int | None = None,
+    ) -> None:
+        if idle_limit is not None and idle_limit < 0:
+            raise UsageError(f"idle_limit must be 0 or more, got {idle_limit}")
+        self._argv = list(argv)
+        self._env = env
+        self._cwd = cwd
+        self._leash = leash
+        self._idle_limit = idle_limit if idle_limit is not None else os.cpu_count() or 1
+        self._idle: list[Child] = []
+        self._lent: set[Child] = set()
+        self._closed = False
+
+    @contextlib.asynccontextmanager
+    async def lend(self) -> AsyncIterator[Child]:
+        """Lend a child for one job.
+
+        It is kept when the block ends by itself and the child is alive. After an exception nobody
+        knows what the child is doing, so it is killed, and gone before the exception goes on.
+        """
+        child = await self._take()
+        self._lent.add(child)
+        try:
+            yield child
+        except BaseException:
+            child.kill()
+            await to_its_end(child.stop(0))
+            raise
+        finally:
+            self._lent.discard(child)
+        await self._give_back(child)
+
+    async def close(self) -> None:
+        """Stop every child, lent ones too, and return when all are gone."""
+        self._closed = True
+        for child in self._lent:
+            child.kill()
+        children = [*self._idle, *self._lent]
+        self._idle.clear()
+        await to_its_end(_stop_all(children))
+
+    async def _take(self) -> Child:
+        self._refuse_if_closed()
+        while self._idle:
+            child = self._idle.pop()  # the last used one: its memory is warm
+            if child.is_usable:
+                return child
+            await child.stop(0)
+        child = await Child.start(self._argv, env=self._env, cwd=self._cwd, leash=self._leash)
+        try:
+            self._refuse_if_closed()  # it may have been while the child started
+        except NotStarted:
+            await to_its_end(child.stop(0))
+            raise
+        return child
+
+    def _refuse_if_closed(self) -> None:
+        if self._closed:
+            raise NotStarted("this pool of child processes is closed; its worker is stopping")
+
+    async def _give_back(self, child: Child) -> None:
+        if not child.is_usable:
+            await to_its_end(child.stop(0))
+        elif self._closed or len(self._idle) >= self._idle_limit:
+            await to_its_end(child.stop())
+        else:
+            self._idle.append(child)
+
+
+async def _stop_all(children: list[Child]) -> None:
+    await asyncio.gather(*(child.stop() for child in children))
+
+
+async def connect() -> Connection:
+    """The child's side: the connection to the worker that started this process.
+
+    The variable that names the socket is removed and the socket is not inherited further, so that
+    programs started from here do not take themselves for the child.
+    """
+    number = os.environ.pop(FD_VARIABLE, None)
+    if number is None:
+        raise NotStarted(
+            f"{FD_VARIABLE} is not set: this program is started by a Fairlane worker, not by hand"
+        )
+    end = socket.socket(fileno=int(number))
+    end.set_inheritable(False)
+    return await Connection.over(end)

@@ -1,0 +1,323 @@
+"""The worker's end of a launcher: a program with all its descendants, started and ended as one.
+
+Each is started through `launcher.py`, which ends it with all descendants when this process dies,
+freezes past its lease, or says so.
+
+Nothing here uses asyncio's own subprocesses. Their child watchers depend on the loop, the thread
+and the Python version, and whoever else calls `waitpid` takes their exit codes away; the launcher
+tells the status through its socket, and its end is seen through a pidfd.
+"""
+
+import asyncio
+import contextlib
+import errno
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import weakref
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import IO, Final, Self
+
+from fairlane.errors import Permanent, Retryable, TaskError
+from fairlane.runtime.threads import to_its_end
+
+LAUNCHER: Final = str(Path(__file__).resolve().with_name("launcher.py"))
+POLL_SECONDS: Final = 0.05  # where there is no pidfd
+
+Argument = str | os.PathLike[str]
+
+
+class Leash:
+    """The lease of a worker, held against everything it started; safe to use from any thread.
+
+    `renew(deadline)` takes an instant of `boot_seconds()`. What was started with this leash is
+    killed by its launcher when the newest deadline passes, even if this process is frozen by then.
+    """
+
+    def __init__(self, deadline: float | None = None) -> None:
+        self.deadline = deadline
+        self._lock = threading.Lock()
+        self._groups: weakref.WeakSet[ProcessGroup] = weakref.WeakSet()
+
+    def renew(self, deadline: float) -> None:
+        with self._lock:
+            self.deadline = deadline
+            for group in self._groups:
+                group.renew(deadline)
+
+    def add(self, group: "ProcessGroup") -> None:
+        with self._lock:
+            self._groups.add(group)
+            if self.deadline is not None:
+                group.renew(self.deadline)
+
+    def remove(self, group: "ProcessGroup") -> None:
+        with self._lock:
+            self._groups.discard(group)
+
+
+class ProcessGroup:
+    """A program and all its descendants, seen from the worker."""
+
+    def __init__(self, process: subprocess.Popen[bytes], control: socket.socket) -> None:
+        self.pid = 0  # the program's, also the id of its process group
+        self._loop = asyncio.get_running_loop()
+        self._process = process
+        self._control = control
+        self._control_lock = threading.Lock()  # renewals come from another thread
+        self._unread = b""
+        self._status: int | None = None
+        self._failure = 0
+        self._started: asyncio.Future[None] = self._loop.create_future()
+        self._ended: asyncio.Future[int] = self._loop.create_future()
+        self._leash: Leash | None = None
+        self._pidfd: int | None = None
+        self._watch()
+
+    @classmethod
+    async def start(
+        cls,
+        argv: Sequence[Argument],
+        *,
+        cwd: Argument | None = None,
+        env: Mapping[str, str] | None = None,
+        stdin: int | IO[bytes] | None = subprocess.DEVNULL,
+        stdout: int | IO[bytes] | None = None,
+        stderr: int | IO[bytes] | None = None,
+        fds: Iterable[int] = (),
+        leash: Leash | None = None,
+    ) -> Self:
+        """Return once the program runs; `fds` stay open in it under their numbers."""
+        arguments = _checked(argv)
+        folder = _checked_folder(cwd)
+        executable = _found(arguments[0], cwd=folder, env=env)
+        inherited = tuple(fds)
+        ours, theirs = socket.socketpair()
+        ours.setblocking(False)
+        facts = (str(theirs.fileno()), str(os.getpid()), ",".join(map(str, inherited)))
+        try:
+            # Popen returns after the exec of the launcher, in about a millisecond.
+            process = subprocess.Popen(  # noqa: ASYNC220, S603
+                [sys.executable, "-I", "-S", LAUNCHER, *facts, executable, *arguments],
+                cwd=folder,
+                env=env,
+                stdin=stdin,
+                stdout=stdout,
+                stderr=stderr,
+                pass_fds=(theirs.fileno(), *inherited),
+                start_new_session=True,
+            )
+        except OSError as error:
+            ours.close()
+            raise _start_error(arguments[0], error.errno or 0) from error
+        finally:
+            theirs.close()
+        group = cls(process, ours)
+        if leash is not None:
+            group._leash = leash
+            leash.add(group)
+        try:
+            await asyncio.shield(group._started)
+        except BaseException:
+            group.kill()
+            await to_its_end(group.ended())
+            raise
+        if not group.pid:
+            await to_its_end(group.ended())
+            raise _start_error(arguments[0], group._failure)
+        return group
+
+    @property
+    def has_ended(self) -> bool:
+        return self._ended.done()
+
+    async def ended(self) -> int:
+        """Wait until the program and every descendant is gone; a negative code is a signal."""
+        return await asyncio.shield(self._ended)
+
+    async def ended_within(self, seconds: float) -> bool:
+        await asyncio.wait([self._ended], timeout=seconds)
+        return self._ended.done()
+
+    def when_ended(self, callback: Callable[[], None]) -> None:
+        self._ended.add_done_callback(lambda _: callback())
+
+    def terminate(self) -> None:
+        self._tell("term")
+
+    def kill(self) -> None:
+        self._tell("kill")
+
+    def renew(self, deadline: float) -> None:
+        self._tell(f"lease {deadline!r}")
+
+    async def stop(self, grace_seconds: float) -> int:
+        """Ask it to end, kill what is left after the grace, and return when all are gone."""
+        if grace_seconds > 0:
+            self.terminate()
+            await self.ended_within(grace_seconds)
+        self.kill()
+        return await self.ended()
+
+    def _tell(self, line: str) -> None:
+        # A full or broken socket belongs to a launcher that is going anyway.
+        with self._control_lock, contextlib.suppress(OSError):
+            self._control.send(line.encode() + b"\n")
+
+    def _watch(self) -> None:
+        self._loop.add_reader(self._control.fileno(), self._listen)
+        try:
+            self._pidfd = os.pidfd_open(self._process.pid)
+        except (AttributeError, OSError):  # not Linux, or an old one
+            self._poll()
+        else:
+            self._loop.add_reader(self._pidfd, self._launcher_gone)
+
+    def _poll(self) -> None:
+        if self._process.poll() is None:
+            self._loop.call_later(POLL_SECONDS, self._poll)
+        else:
+            self._launcher_gone()
+
+    def _listen(self) -> bool:
+        """Read what the launcher says; return whether it may say more."""
+        try:
+            received = self._control.recv(4096)
+        except BlockingIOError:
+            return False
+        except OSError:
+            received = b""
+        if not received:
+            self._loop.remove_reader(self._control.fileno())
+            return False
+        *lines, self._unread = (self._unread + received).split(b"\n")
+        for line in lines:
+            word, _, number = line.partition(b" ")
+            if word == b"started":
+                self.pid = int(number)
+                self._report_started()
+            elif word == b"failed":
+                self._failure = int(number)
+                self._report_started()
+            else:
+                self._status = int(number) if word == b"exited" else -int(number)
+        return True
+
+    def _report_started(self) -> None:
+        if not self._started.done():
+            self._started.set_result(None)
+
+    def _launcher_gone(self) -> None:
+        while self._listen():
+            pass
+        self._loop.remove_reader(self._control.fileno())
+        if self._pidfd is not None:
+            self._loop.remove_reader(self._pidfd)
+            os.close(self._pidfd)
+        if self._leash is not None:
+            self._leash.remove(self)
+        with self._control_lock:
+            self._control.close()
+        launcher_code = self._process.wait()
+        if self._status is None:
+            # Somebody killed the launcher. The program went with it; its group has to go as well.
+            self._status = launcher_code if launcher_code < 0 else -signal.SIGKILL
+            if self.pid:
+                with contextlib.suppress(OSError):
+                    os.killpg(self.pid, signal.SIGKILL)
+        self._report_started()
+        self._ended.set_result(self._status)
+
+
+def _checked(argv: Sequence[Argument]) -> list[str]:
+    if isinstance(argv, str | bytes):
+        raise Permanent(
+            f"a program is started from a list of arguments, got the text {argv!r}; no shell "
+            'splits it, so pass e.g. ["ffmpeg", "-i", path]',
+            code="program_bad_arguments",
+        )
+    arguments = []
+    for number, argument in enumerate(argv):
+        try:
+            text = os.fspath(argument)
+            has_nul = "\0" in text
+        except TypeError:  # neither, or bytes
+            raise Permanent(
+                f"argument {number} of a program must be text or a path, got {argument!r}; "
+                "convert it with str()",
+                code="program_bad_arguments",
+            ) from None
+        if has_nul:
+            raise Permanent(
+                f"argument {number} of a program holds a NUL character, which no program can "
+                f"receive: {text!r}",
+                code="program_bad_arguments",
+            )
+        arguments.append(text)
+    if not arguments or not arguments[0]:
+        raise Permanent(
+            f"a program needs at least its name, got {list(argv)!r}", code="program_bad_arguments"
+        )
+    return arguments
+
+
+def _checked_folder(cwd: Argument | None) -> str | None:
+    if cwd is None:
+        return None
+    folder = os.fspath(cwd)
+    if "\0" in folder or not Path(folder).is_dir():
+        raise Permanent(
+            f"the working folder {folder!r} of a program does not exist; create it first",
+            code="program_folder_missing",
+            cwd=folder,
+        )
+    return folder
+
+
+def _found(name: str, *, cwd: str | None, env: Mapping[str, str] | None) -> str:
+    """The file to execute, looked up as the program's own environment says."""
+    if os.sep in name:
+        path = Path(cwd or "", name)
+        if not path.exists():
+            raise _start_error(name, errno.ENOENT)
+        if path.is_dir() or not os.access(path, os.X_OK):
+            raise _start_error(name, errno.EACCES)
+        return name
+    search = (os.environ if env is None else env).get("PATH", os.defpath)
+    found = shutil.which(name, path=search)
+    if found is None:
+        raise _start_error(name, errno.ENOENT)
+    return str(Path(found).absolute())
+
+
+def _start_error(name: str, number: int) -> TaskError:
+    if number == errno.ENOENT:
+        return Permanent(
+            f'the program "{name}" was not found (or, if it is a script, its interpreter); '
+            "install it, add its folder to PATH or pass its full path",
+            code="program_missing",
+            program=name,
+        )
+    if number in (errno.EACCES, errno.EPERM, errno.ENOEXEC, errno.EISDIR):
+        return Permanent(
+            f'"{name}" cannot be executed ({os.strerror(number)}); it must be a program this user '
+            "may execute, or a script that begins with #! and is marked executable",
+            code="program_not_executable",
+            program=name,
+        )
+    if number == errno.E2BIG:
+        return Permanent(
+            f'the arguments and environment of "{name}" are too long for this system; pass them in '
+            "a file or through `input`",
+            code="program_bad_arguments",
+            program=name,
+        )
+    why = os.strerror(number) if number else "its launcher was killed"
+    return Retryable(
+        f'the program "{name}" could not be started: {why}', code="program_not_started"
+    )

@@ -1,0 +1,54 @@
+"""Time as the engine sees it, so that tests can own it.
+
+The wall clock may be set back while we run. `now` follows it, and `jumped` tells once by how much,
+so that waits which are durations can move with it; nothing fires before its nominal time.
+"""
+
+import time
+from typing import Final, Protocol
+
+# Linux counts the time that the machine slept on this clock only; the monotonic clock of macOS
+# counts it by itself. `process/launcher.py` has a copy: it imports nothing of Fairlane.
+_BOOT_CLOCK: Final = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+
+
+def boot_seconds() -> float:
+    """Return seconds on the clock of leases: it runs while the machine sleeps and is never set."""
+    return time.clock_gettime(_BOOT_CLOCK)
+
+
+class Clock(Protocol):
+    def now(self) -> float:
+        """Return seconds since the epoch."""
+        ...
+
+    def seconds_until(self, at: float) -> float | None:
+        """Return how long to really wait for that instant; None if only an `advance` brings it."""
+        ...
+
+    def jumped(self) -> float:
+        """Return by how many seconds the wall clock was set back since the last call."""
+        ...
+
+
+class SystemClock:
+    _TOLERANCE_SECONDS = 1.0  # small corrections are not jumps
+
+    def __init__(self) -> None:
+        self._offset = self._measure()
+
+    @staticmethod
+    def _measure() -> float:
+        return time.time() - boot_seconds()
+
+    def now(self) -> float:
+        return time.time()
+
+    def seconds_until(self, at: float) -> float | None:
+        return max(0.0, at - time.time())
+
+    def jumped(self) -> float:
+        offset = self._measure()
+        back = self._offset - offset
+        self._offset = offset
+        return back if back > self._TOLERANCE_SECONDS else 0.0

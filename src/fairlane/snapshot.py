@@ -1,0 +1,193 @@
+"""The present as one value: what a page or a terminal shows before it follows the events."""
+
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from fairlane.core.inputs import WorkerJoined
+from fairlane.core.queues import QueueSettings, settings_from
+from fairlane.leader.schedule import Schedule
+from fairlane.store.view_building import MASK, without_secrets
+from fairlane.store.views import JobView, LaneView, Picture, instant
+from fairlane.worker.device import PAUSED, DeviceRecord
+
+
+class QueueView(Struct):
+    name: str
+    settings: QueueSettings
+    paused: str | None  # "paused" or "after_current"
+    changed_by_operator: list[str]
+
+
+class LimitView(Struct, kw_only=True):
+    """A rate (`starts` in every `per_seconds`) or a resource (`amount`) by its name."""
+
+    key: str
+    kind: str  # "rate" or "resource"
+    starts: int | None = None
+    per_seconds: float | None = None
+    amount: int | None = None
+    changed_by_operator: list[str]
+
+
+class WorkerView(Struct, kw_only=True):
+    """A place where jobs run; None for `tasks` or `queues` means all of them."""
+
+    id: str
+    name: str
+    slots: int
+    tasks: list[str] | None = None
+    queues: list[str] | None = None
+    labels: list[str] = []
+    device: bool = False
+    accepting: bool = True
+    host: str = ""
+    pid: int = 0
+    note: str = ""
+    seen_at: datetime | None = None
+
+
+class DeviceView(Struct, kw_only=True):
+    """A device: `idle`, `busy` with its `job`, or `down` with a `note` that says why."""
+
+    name: str
+    queue: str
+    labels: tuple[str, ...]
+    settings: dict[str, Any]
+    paused: bool
+    state: str
+    note: str
+    seen_at: datetime | None
+    worker: str | None
+    job: str | None
+
+
+class ScheduleView(Struct, kw_only=True):
+    name: str
+    task: str
+    params: dict[str, Any]
+    queue: str
+    lane: str | None
+    priority: str
+    cron: str | None
+    every_seconds: float | None
+    at: datetime | None
+    timezone: str
+    grace_seconds: float
+    coalesce: bool
+    overlap: str
+    paused: bool
+    declared: bool  # by the code
+    changed: bool  # by somebody, since
+    next_at: datetime | None  # None: it is paused, or will not fire again
+
+
+class Snapshot(Struct, kw_only=True):
+    """Everything at `seq`. `waiting` holds the first jobs of each queue, in order."""
+
+    seq: int
+    counts: dict[str, dict[str, int]]
+    queues: dict[str, QueueView]
+    running: list[JobView]
+    waiting: dict[str, list[JobView]]
+    ended: list[JobView]
+    lanes: list[LaneView]
+    workers: list[WorkerView]
+    schedules: list[ScheduleView]
+
+
+def lane_without_secrets(lane: LaneView) -> LaneView:
+    """Hide what the task of a lane's saved parameters marked as secret."""
+    saved = lane.params
+    if not saved or "secrets" not in saved:
+        return lane
+    hidden = {name for name in saved["secrets"] if saved["params"].get(name) is not None}
+    shown = {n: MASK if n in hidden else v for n, v in saved["params"].items()}
+    return msgspec.structs.replace(lane, params={"task": saved["task"], "params": shown})
+
+
+def schedule_without_secrets(schedule: Schedule) -> Schedule:
+    submission = schedule.submission
+    shown = without_secrets(msgspec.json.decode(submission.params), submission.options)
+    params = msgspec.json.encode(shown).decode()
+    return msgspec.structs.replace(
+        schedule, submission=msgspec.structs.replace(submission, params=params)
+    )
+
+
+def schedule_view(schedule: Schedule, now: float) -> ScheduleView:
+    """Show a schedule without its secrets, and when it fires next."""
+    submission, trigger = schedule.submission, schedule.trigger
+    after = max(now, schedule.since or 0.0)
+    return ScheduleView(
+        name=schedule.name, task=submission.task,
+        params=without_secrets(msgspec.json.decode(submission.params), submission.options),
+        queue=submission.queue, lane=submission.lane, priority=submission.priority.name.lower(),
+        cron=trigger.cron, every_seconds=trigger.every_seconds, at=instant(trigger.at),
+        timezone=trigger.timezone, grace_seconds=schedule.grace_seconds,
+        coalesce=schedule.coalesce, overlap=schedule.overlap, paused=schedule.paused,
+        declared=schedule.declared, changed=schedule.changed,
+        next_at=None if schedule.paused else instant(trigger.next_after(after)),
+    )  # fmt: skip
+
+
+def queue_view(name: str, body: str) -> QueueView:
+    stored = msgspec.json.decode(body)
+    settings = settings_from(name, {**stored["code"], **stored["operator"]})
+    return QueueView(name, settings, stored["paused"], sorted(stored["operator"]))
+
+
+def limit_view(kind: str, key: str, body: str) -> LimitView:
+    stored = msgspec.json.decode(body)
+    values = {**stored["code"], **stored["operator"]}
+    return LimitView(key=key, kind=kind, **values, changed_by_operator=sorted(stored["operator"]))
+
+
+def worker_view(body: str) -> WorkerView:
+    told = msgspec.json.decode(body, type=WorkerJoined)
+    facts = {field: getattr(told, field) for field in WorkerView.__struct_fields__}
+    return WorkerView(**{**facts, "seen_at": instant(told.seen_at)})
+
+
+def device_view(
+    name: str, record: DeviceRecord, carried: WorkerView | None, job: str | None
+) -> DeviceView:
+    """Show a device as it is stored, and as whoever carries it last said it is."""
+    is_up = carried is not None and (
+        carried.accepting or (record.paused and carried.note == PAUSED)
+    )
+    if carried is None:
+        note = f'not driven yet, by any program that has a class for queue "{record.queue}"'
+    else:
+        note = carried.note or "the program that drives it is ending"
+    return DeviceView(
+        name=name, queue=record.queue, labels=record.labels, settings=record.settings,
+        paused=record.paused, state="busy" if job else "idle" if is_up else "down",
+        note="" if is_up else note, seen_at=carried.seen_at if carried else None,
+        worker=f"{carried.host}:{carried.pid}" if carried else None, job=job,
+    )  # fmt: skip
+
+
+def snapshot_from(picture: Picture, now: float) -> Snapshot:
+    queues: dict[str, QueueView] = {}
+    workers: list[WorkerView] = []
+    schedules: list[ScheduleView] = []
+    for (kind, name), body in picture.records.items():
+        if kind == "queue":
+            queues[name] = queue_view(name, body)
+        elif kind == "worker":
+            workers.append(worker_view(body))
+        elif kind == "schedule":
+            schedule = msgspec.json.decode(body, type=Schedule)
+            if not schedule.deleted:
+                schedules.append(schedule_view(schedule, now))
+    for name in picture.counts:
+        queues.setdefault(name, QueueView(name, QueueSettings(), None, []))
+    return Snapshot(
+        seq=picture.seq, counts=picture.counts, queues=queues, running=picture.running,
+        waiting=picture.waiting, ended=picture.ended,
+        lanes=[lane_without_secrets(lane) for lane in picture.lanes], workers=workers,
+        schedules=schedules,
+    )  # fmt: skip

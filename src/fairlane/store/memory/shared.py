@@ -1,0 +1,134 @@
+"""A store in memory whose handles stand for processes that all work, as on PostgreSQL.
+
+For tests and simulations: there a process can be frozen and a message lost without a server.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import copy_context
+from typing import Final
+
+from fairlane.core.decisions import Changes, Start
+from fairlane.core.live_job import JobId, WorkerId
+from fairlane.errors import NotLeading
+from fairlane.store.memory.store import MemoryStore
+from fairlane.store.memory.tables import MemoryDatabase
+from fairlane.store.shared_protocol import INBOX, NEWS, Message, Standing
+from fairlane.store.views import Payload
+
+SESSION_SECONDS: Final = 5.0  # a leader that is not heard of for so long no longer leads
+
+
+class SharedDatabase(MemoryDatabase):
+    def __init__(self, *, keep_events: int = 200_000) -> None:
+        super().__init__(keep_events=keep_events)
+        self.leader_seen_at = 0.0
+        self.listeners: dict[object, Callable[[str], None]] = {}
+
+    def hint(self, *names: str) -> None:
+        for heard in list(self.listeners.values()):
+            for name in names:
+                heard(name)
+
+
+class SharedMemoryStore(MemoryStore):
+    single_process = False
+    _database: SharedDatabase
+
+    def __init__(self, database: SharedDatabase | None = None) -> None:
+        super().__init__(database or SharedDatabase())
+
+    async def close(self) -> None:
+        self._database.listeners.pop(self, None)
+        await super().close()
+
+    # anybody
+
+    async def append(self, key: str, body: str, at: float) -> None:
+        await super().append(key, body, at)
+        self._database.hint(INBOX)
+
+    async def say(self, key: str, body: str, at: float) -> None:
+        await self.append(key, body, at)
+
+    async def messages(self, worker: WorkerId, after: int) -> list[Message]:
+        with self._database.turn:
+            told = self._database.messages.get(worker, [])
+            return [Message(number, body) for number, body in told if number > after]
+
+    async def assigned(self, starts: Sequence[Start]) -> Mapping[JobId, Payload]:
+        return self._payloads(starts)
+
+    async def heard(self, worker: WorkerId, up_to: int) -> None:
+        with self._database.turn:
+            told = self._database.messages.get(worker)
+            if told is not None:
+                told[:] = [message for message in told if message[0] > up_to]
+
+    def lease(self, worker: WorkerId) -> "MemoryLease":
+        return MemoryLease(self._database, worker)
+
+    async def listen(self, heard: Callable[[str], None]) -> None:
+        loop, context = asyncio.get_running_loop(), copy_context()
+
+        def hear(name: str) -> None:
+            try:
+                loop.call_soon_threadsafe(heard, name, context=context)
+            except RuntimeError:
+                pass  # that process has ended
+
+        self._database.listeners[self] = hear
+
+    # the leader
+
+    async def lead(self) -> int | None:
+        with self._database.turn:
+            database, now = self._database, _now()
+            if now - database.leader_seen_at > SESSION_SECONDS:
+                database.leader = None
+            epoch = await super().lead()
+            if epoch is not None:
+                database.leader_seen_at = now
+            return epoch
+
+    async def _commit(self, changes: Changes, at: float) -> None:
+        await super()._commit(changes, at)
+        self._database.hint(NEWS, *(worker for worker, _, _ in changes.messages))
+
+    def _leading(self) -> int:
+        if self._database.leader is not self:
+            raise NotLeading("this handle does not lead its database; call lead() and load first")
+        self._database.leader_seen_at = _now()
+        return super()._leading()
+
+    async def beats(self) -> dict[WorkerId, int]:
+        self._leading()
+        with self._database.turn:
+            return {WorkerId(worker): beats for worker, beats in self._database.beats.items()}
+
+    async def skew(self) -> float:
+        return 0.0
+
+
+class MemoryLease:
+    def __init__(self, database: SharedDatabase, worker: WorkerId) -> None:
+        self._database = database
+        self._worker = worker
+
+    async def begin(self) -> None:
+        with self._database.turn:
+            self._database.beats.setdefault(self._worker, 0)
+
+    async def renew(self) -> Standing:
+        with self._database.turn:
+            if self._worker not in self._database.beats:
+                return "dead"
+            self._database.beats[self._worker] += 1
+            known = ("worker", self._worker) in self._database.records
+            return "known" if known else "unknown"
+
+    async def close(self) -> None: ...
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

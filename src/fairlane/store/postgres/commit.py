@@ -1,0 +1,407 @@
+"""A whole transaction as one call.
+
+Each round trip costs more than the rows of a small commit, so a commit is one call of a function in
+the database, with one argument per kind of change, each a JSON array (arrays of composite values
+were as fast there and took twice the time here, under Python's lock). The call is its own
+transaction. The function is named after its text, so that a process of another version finds its
+own beside it.
+
+The statements run in the order they are written in. Unique indexes are checked row by row, so what
+leaves an indexed state comes before what enters one. What an argument holds does not depend on a
+later one having been written, which is why a commit too large for one call may be cut between any
+two rows and sent as several inside one ordinary transaction.
+"""
+
+# ruff: noqa: S608  every name that is put into SQL here is one of our own; values are bound.
+
+from hashlib import blake2b
+from typing import Any, Final, TypeAlias
+
+from fairlane.core.decisions import Changes
+from fairlane.core.lifecycle import State
+from fairlane.core.live_job import Job
+from fairlane.store.commit_rows import (
+    DETAIL,
+    ENDED,
+    JOB,
+    MUTABLE,
+    OWN,
+    OWN_DETAIL,
+    OWN_JOB,
+    SHARED,
+    SHARED_DETAIL,
+    SHARED_JOB,
+    UNCHANGED,
+    changed_row,
+    grouped,
+    live_jobs,
+    reason_to_text,
+    rows_of,
+)
+from fairlane.store.expiry import Expiry
+from fairlane.store.postgres.address import Address
+from fairlane.store.postgres.connection import Connection
+from fairlane.store.postgres.errors import NOT_LEADING
+from fairlane.store.postgres.event_pages import pages
+from fairlane.store.postgres.nul_escape import escaped
+
+PIECE_BYTES: Final = 64 * 1024 * 1024  # jsonb takes 256 MB; a commit needs a few times this
+KEEP_COMMITTED: Final = 1000
+
+# What jobs that change together mostly have in common, and what they have not.
+SHARED_CHANGE: Final = tuple(name for name in MUTABLE if name != "position")
+SHARED_START: Final = ("queue", *(name for name in SHARED_CHANGE if name != "state"))
+OWN_START: Final = ("position", "lane")
+
+_TYPES: Final = {
+    **dict.fromkeys(("exclusive", "holds_lane"), "boolean"),
+    **dict.fromkeys(("band",), "smallint"),
+    **dict.fromkeys(("attempt", "failures", "crashes", "count"), "integer"),
+    **dict.fromkeys(("fence", "first", "last", "number"), "bigint"),
+    **dict.fromkeys(
+        ("at", "created_at", "started_at", "ended_at", "due_at", "fire_at"), "double precision"
+    ),
+}
+
+
+def _cast(value: str, name: str) -> str:
+    return f"({value})::{_TYPES[name]}" if name in _TYPES else value
+
+
+def _values(fields: tuple[str, ...]) -> str:
+    return ", ".join(_cast(f"e.value ->> {index}", name) for index, name in enumerate(fields))
+
+
+def _named(fields: tuple[str, ...]) -> str:
+    named = (f"{_cast(f'value ->> {index}', name)} AS {name}" for index, name in enumerate(fields))
+    return ", ".join(named)
+
+
+def _given(column: str, fields: tuple[str, ...]) -> str:
+    """Return the SQL that unfolds rows, each as `e` with its fields by name."""
+    return f"(SELECT {_named(fields)} FROM jsonb_array_elements(:{column})) e"
+
+
+def _texts(column: str) -> str:
+    return f"jsonb_array_elements_text(:{column}) e (value)"
+
+
+def _groups(column: str, shared: tuple[str, ...]) -> str:
+    """Return the SQL that unfolds groups: what they share as `g.…`, each row as `e.value`.
+
+    The OFFSET keeps PostgreSQL from taking the shared values out of the JSON again for each row.
+    """
+    values = ", ".join(
+        f"{_cast(f'value -> 0 ->> {index}', name)} AS {name}" for index, name in enumerate(shared)
+    )
+    return (
+        f"(SELECT {values}, value -> 1 AS members FROM jsonb_array_elements(:{column}) OFFSET 0) g "
+        "CROSS JOIN jsonb_array_elements(g.members) e"
+    )
+
+
+def _insert(table: str, column: str, fields: tuple[str, ...]) -> str:
+    return (
+        f"INSERT INTO fairlane.{table} ({', '.join(fields)}) "
+        f"SELECT {_values(fields)} FROM jsonb_array_elements(:{column}) e"
+    )
+
+
+def _replace(table: str, column: str, fields: tuple[str, ...], *, key: int) -> str:
+    return (
+        f"{_insert(table, column, fields)} ON CONFLICT ({', '.join(fields[:key])}) "
+        f"DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in fields[key:])}"
+    )
+
+
+def _found(table: str, condition: str) -> str:
+    """Return the SQL that finds the row of each `e` by its key, as `found.place`.
+
+    A planner that believes a table to be nearly empty would rather walk through all of it, with all
+    the dead rows that are kept for whoever has a transaction open. The OFFSET leaves it no choice.
+    """
+    return (
+        f"CROSS JOIN LATERAL (SELECT ctid AS place FROM fairlane.{table} WHERE {condition} "
+        "OFFSET 0) found"
+    )
+
+
+def _update(column: str) -> str:
+    values = ", ".join(f"{name} = given.{name}" for name in (*SHARED_CHANGE, "position"))
+    return (
+        f"UPDATE fairlane.job SET {values} FROM ("
+        f"SELECT g.*, e.value ->> 1 AS position, found.place "
+        f"FROM {_groups(column, SHARED_CHANGE)} {_found('job', 'job.id = e.value ->> 0')}"
+        ") given WHERE job.ctid = given.place"
+    )
+
+
+def _delete(table: str, key: str, column: str, cast: str = "text") -> str:
+    values = f"SELECT e.value::{cast} FROM {_texts(column)}"
+    return f"DELETE FROM fairlane.{table} WHERE {table}.{key} = ANY (ARRAY({values}))"
+
+
+def _delete_rows(table: str, keys: tuple[str, ...], column: str) -> str:
+    condition = " AND ".join(f"{table}.{key} = e.{key}" for key in keys)
+    return (
+        f"DELETE FROM fairlane.{table} WHERE {table}.ctid = ANY (ARRAY("
+        f"SELECT found.place FROM {_given(column, keys)} {_found(table, condition)}))"
+    )
+
+
+_REPORT: Final = "coalesce({own}, (SELECT body FROM fairlane.report WHERE report.job = {id}))"
+
+# A start counts for as long as the window of its rate, and a window may be longer than a day.
+_LONGEST_WINDOW: Final = (
+    "SELECT coalesce(max(greatest((body::jsonb #>> '{code,per_seconds}')::double precision, "
+    "(body::jsonb #>> '{operator,per_seconds}')::double precision)), 0) "
+    "FROM fairlane.record WHERE kind = 'rate'"
+)
+_NEW_JOBS: Final = f"""
+INSERT INTO fairlane.job ({", ".join((*SHARED_JOB, *OWN_JOB))},
+    attempt, failures, crashes, fence, holds_lane)
+SELECT {", ".join(f"g.{name}" for name in SHARED_JOB)},
+    {", ".join(f"e.value ->> {OWN.index(name)}" for name in OWN_JOB)},
+    0, 0, 0, 0, false
+FROM {_groups("new", SHARED)}
+"""
+_NEW_DETAILS: Final = f"""
+INSERT INTO fairlane.detail ({", ".join((*SHARED_DETAIL, *OWN_DETAIL))})
+SELECT {", ".join(f"g.{name}" for name in SHARED_DETAIL)},
+    {", ".join(f"e.value ->> {OWN.index(name)}" for name in OWN_DETAIL)}
+FROM {_groups("new", SHARED)}
+"""
+_STARTS: Final = f"""
+INSERT INTO fairlane.running ({", ".join(("job", *OWN_START, *SHARED_START))})
+SELECT e.value ->> 0, e.value ->> 1, e.value ->> 2, {", ".join(f"g.{n}" for n in SHARED_START)}
+FROM {_groups("running", SHARED_START)}
+ON CONFLICT (job) DO UPDATE SET
+    {", ".join(f"{name} = excluded.{name}" for name in (*OWN_START, *SHARED_START))}
+"""
+
+
+_OF_START: Final = tuple(name for name in UNCHANGED if name in MUTABLE)
+
+
+def _at_end(name: str) -> str:
+    value = f"coalesce(given.{name}, job.{name})" if name in _OF_START else f"job.{name}"
+    return f"{value} AS {name}"
+
+
+_COMPLETED: Final = f"""
+WITH gone AS (
+    DELETE FROM fairlane.job USING (
+        SELECT e.ended_at, e.result, e.report, found.place, start.*
+        FROM {_given("completed", ("id", "ended_at", "result", "report"))}
+        {_found("job", "job.id = e.id")}
+        LEFT JOIN LATERAL (
+            SELECT {", ".join(f"running.{name}" for name in _OF_START)}
+            FROM fairlane.running WHERE running.job = e.id OFFSET 0
+        ) start ON true
+    ) given WHERE job.ctid = given.place
+    RETURNING {", ".join(map(_at_end, UNCHANGED))}, given.ended_at, given.result, given.report
+)
+INSERT INTO fairlane.ended ({", ".join(UNCHANGED)}, state, ended_at, result, report)
+SELECT {", ".join(f"gone.{name}" for name in UNCHANGED)}, 'completed', gone.ended_at, gone.result,
+    {_REPORT.format(own="gone.report", id="gone.id")}
+FROM gone
+"""
+_ENDED: Final = f"""
+INSERT INTO fairlane.ended ({", ".join(ENDED)})
+SELECT {", ".join(f"e.{name}" for name in ENDED if name != "report")},
+    {_REPORT.format(own="e.report", id="e.id")}
+FROM {_given("ended", ENDED)}
+"""
+# The checkpoint of a lane is taken from the report of the job that has just ended in it.
+_LANES: Final = """
+INSERT INTO fairlane.lane (queue, lane, status, last_job, checkpoint, params)
+SELECT e.value ->> 0, e.value ->> 1,
+    CASE WHEN (e.value ->> 2)::boolean THEN e.value ->> 3 ELSE old.status END,
+    CASE WHEN (e.value ->> 4)::boolean THEN e.value ->> 5 ELSE old.last_job END,
+    coalesce(
+        fairlane.checkpoint_in(ended.report),
+        CASE WHEN ended.kind = 'start' THEN NULL ELSE old.checkpoint END
+    ),
+    CASE WHEN (e.value ->> 7)::boolean THEN e.value ->> 8 ELSE old.params END
+FROM jsonb_array_elements(:lanes) e
+LEFT JOIN LATERAL (
+    SELECT * FROM fairlane.lane
+    WHERE lane.queue = e.value ->> 0 AND lane.lane = e.value ->> 1 OFFSET 0
+) old ON true
+LEFT JOIN LATERAL (
+    SELECT report, kind FROM fairlane.ended WHERE ended.id = e.value ->> 6 OFFSET 0
+) ended ON true
+ON CONFLICT (queue, lane) DO UPDATE SET status = excluded.status, last_job = excluded.last_job,
+    checkpoint = excluded.checkpoint, params = excluded.params
+"""
+
+# Each argument of the function with the statements that read it, in the order they run.
+STATEMENTS: Final[tuple[tuple[str, str], ...]] = (
+    ("reports", _replace("report", "reports", ("job", "body"), key=1)),
+    ("completed", _COMPLETED),
+    ("gone", _delete("job", "id", "gone")),
+    ("stopped", _delete("running", "job", "stopped")),
+    ("waiting", _update("waiting")),
+    ("running", _STARTS),
+    ("new", _NEW_JOBS),
+    ("new", _NEW_DETAILS),
+    ("entered", _insert("job", "entered", JOB)),
+    ("submitted", _insert("detail", "submitted", DETAIL)),
+    (
+        "revived",
+        "INSERT INTO fairlane.report (job, body) SELECT ended.id, ended.report FROM fairlane.ended "
+        f"WHERE ended.id = ANY (ARRAY(SELECT e.value FROM {_texts('revived')})) "
+        "AND ended.report IS NOT NULL ON CONFLICT (job) DO UPDATE SET body = excluded.body",
+    ),
+    ("revived", _delete("ended", "id", "revived")),
+    (  # one that was pruned meanwhile breaks the commit: NULL is no body
+        "revived",
+        f"INSERT INTO fairlane.report (job, body) SELECT e.value, NULL FROM {_texts('revived')} "
+        "WHERE (SELECT id FROM fairlane.detail WHERE detail.id = e.value) IS NULL",
+    ),
+    ("forgotten", _delete_rows("kept", ("job", "name"), "forgotten")),
+    ("kept", _replace("kept", "kept", ("job", "name", "body"), key=2)),
+    ("ended", _ENDED),
+    ("finished", _delete("report", "job", "finished")),
+    ("whole", _delete("kept", "job", "whole")),
+    ("dependencies", _insert("dependency", "dependencies", ("job", "on_job"))),
+    ("settled", _delete("dependency", "job", "settled")),
+    ("met", _delete_rows("dependency", ("job", "on_job"), "met")),
+    ("logs", _insert("log", "logs", ("job", "at", "level", "message"))),
+    # before "takes": one taken again at the same instant is another
+    ("untakes", _delete_rows("take", ("key", "at", "job"), "untakes")),
+    ("takes", _insert("take", "takes", ("key", "at", "job"))),
+    ("grants", _replace("stage_grant", "grants", ("job", "token", "uses"), key=2)),
+    ("releases", _delete_rows("stage_grant", ("job", "token"), "releases")),
+    ("stopped", _delete("stage_grant", "job", "stopped")),
+    ("lanes", _LANES),
+    ("erased", _delete_rows("record", ("kind", "name"), "erased")),
+    ("records", _replace("record", "records", ("kind", "name", "body"), key=2)),
+    ("departed", _delete("lease", "worker", "departed")),
+    ("departed", _delete("message", "worker", "departed")),
+    ("messages", _insert("message", "messages", ("worker", "number", "body"))),
+    ("firings", _insert("firing", "firings", ("schedule", "fire_at", "job", "count", "reason"))),
+    ("events", _insert("event", "events", ("last", "first", "body"))),
+    ("answers", _replace("answer", "answers", ("key", "body", "at"), key=1)),
+    ("consumed", _delete("inbox", "id", "consumed", "bigint")),
+    ("set_aside", _insert("set_aside", "set_aside", ("input", "error", "at"))),
+    (  # from where the last ones ended: those are perhaps not cleaned away yet
+        "old_events",
+        "DELETE FROM fairlane.event "
+        "WHERE last >= (SELECT swept FROM fairlane.leadership) AND last < :old_events",
+    ),
+    ("old_events", "UPDATE fairlane.leadership SET swept = :old_events"),
+    ("old_answers", "DELETE FROM fairlane.answer WHERE at < :old_answers"),
+    ("old_takes", f"DELETE FROM fairlane.take WHERE at < :old_takes - ({_LONGEST_WINDOW})"),
+)
+
+COLUMNS: Final = tuple(dict.fromkeys(column for column, _ in STATEMENTS))
+FIXED: Final = {
+    "old_events": "bigint",
+    "old_answers": "double precision",
+    "old_takes": "double precision",
+}
+
+_ARGUMENTS: Final = ", ".join(f"given_{name} {FIXED.get(name, 'jsonb')}" for name in COLUMNS)
+_STEPS: Final = "\n".join(
+    f"IF given_{column} IS NOT NULL THEN {sql.replace(':' + column, 'given_' + column)}; END IF;"
+    for column, sql in STATEMENTS
+)
+
+# The row of the leadership is locked, not only read: a new leader cannot raise the epoch while a
+# commit of the old one is on its way, and no commit comes after it.
+_BODY: Final = f"""
+DECLARE
+    newest bigint;
+BEGIN
+PERFORM FROM fairlane.leadership WHERE epoch = given_epoch FOR SHARE;
+IF NOT FOUND THEN
+    RAISE EXCEPTION 'epoch % has passed', given_epoch USING ERRCODE = '{NOT_LEADING}';
+END IF;
+{_STEPS}
+INSERT INTO fairlane.committed DEFAULT VALUES RETURNING number INTO newest;
+IF newest % {KEEP_COMMITTED} = 0 THEN
+    DELETE FROM fairlane.committed
+    WHERE number >= newest - {3 * KEEP_COMMITTED} AND number < newest - {KEEP_COMMITTED};
+END IF;
+END
+"""
+FUNCTION_NAME: Final = f"commit_{blake2b(_BODY.encode(), digest_size=6).hexdigest()}"
+FUNCTION: Final = f"""
+CREATE FUNCTION fairlane.{FUNCTION_NAME} (given_epoch bigint, {_ARGUMENTS})
+RETURNS void LANGUAGE plpgsql AS $body${_BODY}$body$
+"""
+_CALL: Final = (
+    f"SELECT fairlane.{FUNCTION_NAME} ("
+    f"{', '.join(f'${number}' for number in range(1, len(COLUMNS) + 2))})"
+)
+
+
+Call: TypeAlias = tuple[Any, ...]  # the arguments of one
+
+
+def calls_of(parts: list[tuple[str, str]], *, epoch: int, expiry: Expiry) -> list[Call]:
+    """Return the calls that make up a commit: one, unless it is very large."""
+    fixed: dict[str, Any] = {
+        "old_events": expiry.events,
+        "old_answers": expiry.answers,
+        "old_takes": expiry.takes,
+    }
+    together = dict(parts)
+    if len(together) == len(parts):
+        return [_call(epoch, fixed | together)]
+    return [_call(epoch, fixed), *(_call(epoch, {column: piece}) for column, piece in parts)]
+
+
+def _call(epoch: int, columns: dict[str, Any]) -> Call:
+    return (epoch, *(columns.get(name) for name in COLUMNS))
+
+
+async def commit(connection: Connection, address: Address, calls: list[Call]) -> None:
+    """Write it in one transaction; a single call is one by itself."""
+    sql = address.sql(_CALL)
+    if len(calls) == 1:
+        await connection.fetchval(sql, *calls[0])
+        return
+    async with connection.transaction():
+        for call in calls:
+            await connection.fetchval(sql, *call)
+
+
+def postgres_rows(changes: Changes, at: float) -> dict[str, list[Any]]:
+    """Return the rows of each column, in the order of the columns."""
+    waiting, running = live_jobs(changes)
+    running += (job for job in changes.entered.values() if job.state is State.RUNNING)
+    rows = rows_of(changes, waiting, at)
+    completed = {row[0] for row in rows["completed"]}
+    workers = {name: body for (kind, name), body in changes.records.items() if kind == "worker"}
+    rows |= {
+        "gone": [id for id in rows["gone"] if id not in completed],  # the others went with it
+        "waiting": grouped(map(_change, waiting)),
+        "running": grouped(map(_start, running)),
+        "events": list(pages(changes.events)),
+        "grants": [
+            (*key, uses) for key, uses in {(g[0], g[1]): g[2] for g in rows["grants"]}.items()
+        ],
+        "logs": [(*row[:3], escaped(row[3])) for row in rows["logs"]],
+        "set_aside": [
+            (escaped(said), escaped(error), moment) for said, error, moment in rows["set_aside"]
+        ],
+        "departed": [name for name, body in workers.items() if body is None],
+        "messages": list(changes.messages),
+    }
+    return {column: rows[column] for column in COLUMNS if column not in FIXED}
+
+
+def _change(job: Job) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """Return what a change may share with others, and what is its own."""
+    id, band, position, *rest = changed_row(job)
+    return (band, *rest), (id, position)
+
+
+def _start(job: Job) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    shared = (
+        job.queue, job.band, job.attempt, job.failures, job.crashes, job.fence, job.holds_lane,
+        job.worker, job.due_at, reason_to_text(job.reason), job.stopping, job.started_at,
+    )  # fmt: skip
+    return shared, (job.id, job.position, job.lane)

@@ -1,0 +1,152 @@
+"""What is wrong with a database on PostgreSQL, if anything."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from typing import Final
+
+import msgspec
+
+from fairlane.errors import FairlaneError
+from fairlane.store.diagnosis import Condition, Finding, RunningJob, paused_queues
+from fairlane.store.postgres import statements
+from fairlane.store.postgres.address import Address
+from fairlane.store.postgres.connection import Connection, close, connect, is_behind_pooler
+from fairlane.store.postgres.errors import translated
+from fairlane.store.postgres.migrate import migrations, version_of
+from fairlane.store.postgres.reads import Reading
+
+MIB: Final = 1024 * 1024
+BEAT_SECONDS: Final = 4.0  # within it a worker that lives has renewed its lease
+LONG_SECONDS: Final = 300.0
+
+_SIZE: Final = "SELECT pg_database_size(current_database())"
+_OLDEST: Final = """
+SELECT pid, application_name, extract(epoch FROM now() - xact_start)::double precision AS seconds
+FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
+ORDER BY xact_start LIMIT 1
+"""
+_RUNNING: Final = """
+SELECT job.id, job.task, running.worker, running.started_at, running.stopping
+FROM fairlane.running JOIN fairlane.job ON job.id = running.job
+"""
+_WAITING: Final = """
+SELECT task, count(*) FROM fairlane.live WHERE state <> 'running' GROUP BY task
+"""
+_SET_ASIDE: Final = """
+SELECT count(*), (SELECT error FROM fairlane.set_aside ORDER BY at DESC LIMIT 1)
+FROM fairlane.set_aside
+"""
+
+
+class Examination:
+    """Looks at one database, from its server down to its rows, and says what it finds."""
+
+    def __init__(self, address: Address) -> None:
+        self._address = address
+        self.condition: Condition | None = None  # once it could be read
+
+    async def findings(self) -> AsyncIterator[Finding]:
+        try:
+            connection = await connect(self._address, direct=True, statement_cache_size=0)
+        except FairlaneError as error:
+            yield Finding("server", "problem", error.message)
+            return
+        try:
+            with translated(self._address):
+                async for finding in self._findings(connection):
+                    yield finding
+        except FairlaneError as error:
+            yield Finding("tables", "problem", error.message)
+        finally:
+            await close(connection)
+
+    async def _findings(self, connection: Connection) -> AsyncIterator[Finding]:
+        server = connection.get_server_version()
+        yield Finding("server", "ok", f"PostgreSQL {server.major}.{server.minor}, {self._address}")
+        if await is_behind_pooler(connection):
+            yield Finding(
+                "pooler", "problem", "a pooler stands before the server",
+                "a leader needs a session of its own: say fairlane_leader=… in the address",
+            )  # fmt: skip
+        size = await connection.fetchval(_SIZE)
+        yield Finding("database", "ok", f"{size / MIB:,.1f} MiB")
+        yield await self._schema(connection)
+        yield await self._clock(connection)
+        yield await self._transactions(connection)
+        if await version_of(connection, self._address) == len(migrations()):
+            self.condition = await self._condition(connection)
+
+    async def _schema(self, connection: Connection) -> Finding:
+        try:
+            version = await version_of(connection, self._address) or 0
+        except FairlaneError as error:
+            return Finding("schema", "problem", error.message)
+        known = len(migrations())
+        if version < known:
+            return Finding(
+                "schema", "warning", f"version {version}, this Fairlane wants {known}",
+                "run `fairlane migrate`; a program does it by itself when it starts",
+            )  # fmt: skip
+        return Finding("schema", "ok", f"version {version}")
+
+    async def _clock(self, connection: Connection) -> Finding:
+        began = time.time()
+        theirs: float = await connection.fetchval(statements.CLOCK)
+        skew = theirs - (began + time.time()) / 2
+        said = f"{abs(skew):.1f} s {'behind' if skew > 0 else 'ahead of'} the database's"
+        if abs(skew) > 1:
+            return Finding(
+                "clock", "warning", f"this machine's clock is {said}",
+                "let both keep their time by NTP; schedules go by the database's clock",
+            )  # fmt: skip
+        return Finding("clock", "ok", "as the database's")
+
+    async def _transactions(self, connection: Connection) -> Finding:
+        oldest = await connection.fetchrow(_OLDEST)
+        if oldest is not None and (oldest["seconds"] or 0) > LONG_SECONDS:
+            return Finding(
+                "transactions", "warning",
+                f"process {oldest['pid']} ({oldest['application_name'] or 'without a name'}) keeps "
+                f"a transaction open for {oldest['seconds'] / 60:.0f} minutes",
+                "the server cleans nothing away meanwhile; end that transaction",
+            )  # fmt: skip
+        return Finding("transactions", "ok", "none is open for long")
+
+    async def _condition(self, connection: Connection) -> Condition:
+        sql, reading = self._address.sql, Reading(connection, self._address)
+        set_aside = await connection.fetchrow(sql(_SET_ASIDE))
+        inbox = await connection.fetchrow(sql("SELECT count(*), min(at) FROM fairlane.inbox"))
+        assert set_aside is not None
+        assert inbox is not None
+        workers = await reading.records("worker")
+        seq = await reading.last_seq()
+        newest = await reading.events(max(0, seq - 1), 1) if seq else None
+        return Condition(
+            leader=await connection.fetchval(
+                sql(statements.LEADER), self._address.lock_key("leader")
+            ),
+            counts=await reading.counts(),
+            paused=paused_queues(await reading.records("queue")),
+            workers={name: msgspec.json.decode(body) for name, body in workers.items()},
+            running=[RunningJob(*row) for row in await connection.fetch(sql(_RUNNING))],
+            waiting_tasks={row[0]: row[1] for row in await connection.fetch(sql(_WAITING))},
+            set_aside=set_aside[0],
+            set_aside_last=set_aside[1],
+            inbox=inbox[0],
+            inbox_oldest_at=inbox[1],
+            newest_at=newest[-1].at.timestamp() if newest else None,
+            ended=await connection.fetchval(sql("SELECT count(*) FROM fairlane.ended")),
+            now=await connection.fetchval(statements.CLOCK),
+            silent=await self._silent(connection),
+        )
+
+    async def _silent(self, connection: Connection) -> list[str]:
+        """Return workers that did not renew their lease while we watched."""
+        beats = self._address.sql(statements.BEATS)
+        before = {row[0]: row[1] for row in await connection.fetch(beats)}
+        if not before:
+            return []
+        await asyncio.sleep(BEAT_SECONDS)
+        after = await connection.fetch(beats)
+        return [row[0] for row in after if before.get(row[0]) == row[1]]

@@ -1,0 +1,74 @@
+"""One piece of pruning on PostgreSQL."""
+
+# ruff: noqa: S608  every name that is put into SQL here is one of our own; values are bound.
+
+from typing import Final
+
+from fairlane.store.postgres.address import Address
+from fairlane.store.postgres.connection import Connection
+from fairlane.store.prune import PIECE, Pruned, Pruning
+
+_NEWEST_TO_GO: Final = (
+    "SELECT number FROM fairlane.ended ORDER BY number DESC LIMIT 1 OFFSET $1::bigint"
+)
+_PIECE: Final = """
+SELECT number, id, ended_at < coalesce($1::double precision, ended_at + 1) AS is_old,
+    ($2::text[] IS NULL OR state = ANY ($2)) AND ($3::text IS NULL OR queue = $3)
+        AND NOT EXISTS (SELECT FROM fairlane.dependency WHERE on_job = piece.id) AS fits
+FROM (
+    SELECT * FROM fairlane.ended WHERE number > $4 AND number <= coalesce($5::bigint, number)
+    ORDER BY number LIMIT $6
+) piece
+ORDER BY number
+"""
+# Whoever revives one of them at this moment has its row first, or finds it gone: what is deleted
+# with it is decided by who gets the row.
+_ENDED: Final = "DELETE FROM fairlane.ended WHERE id = ANY ($1::text[]) RETURNING id, created_at"
+_FIRINGS: Final = """
+DELETE FROM fairlane.firing
+WHERE schedule IN (SELECT schedule FROM fairlane.detail WHERE id = ANY ($1::text[]))
+    AND fire_at <= $2 AND (job IS NULL OR job = ANY ($1::text[]))
+    AND fire_at < (
+        SELECT max(fire_at) FROM fairlane.firing newest WHERE newest.schedule = firing.schedule
+    )
+"""
+_FORGET: Final = tuple(
+    f"DELETE FROM fairlane.{table} WHERE {key} = ANY ($1::text[])"
+    for table, key in (("log", "job"), ("kept", "job"), ("detail", "id"))
+)
+
+
+async def prune(
+    connection: Connection, address: Address, pruning: Pruning, since: Pruned
+) -> Pruned:
+    """Forget one piece, in a transaction of its own."""
+    async with connection.transaction():
+        up_to = since.up_to
+        if up_to is None and pruning.keep is not None:
+            up_to = await connection.fetchval(address.sql(_NEWEST_TO_GO), pruning.keep)
+            if up_to is None:
+                return Pruned(is_done=True)
+        rows = await connection.fetch(
+            address.sql(_PIECE), pruning.before, list(pruning.states) or None, pruning.queue,
+            since.after, up_to, PIECE,
+        )  # fmt: skip
+        ids = [row["id"] for row in rows if row["is_old"] and row["fits"]]
+        jobs = len(ids) if pruning.dry_run else await _forget(connection, address, ids)
+        return Pruned(
+            jobs=jobs,
+            after=rows[-1]["number"] if rows else since.after,
+            up_to=up_to,
+            # They stand in the order of their ends: what follows is younger still.
+            is_done=len(rows) < PIECE or not any(row["is_old"] for row in rows),
+        )
+
+
+async def _forget(connection: Connection, address: Address, ids: list[str]) -> int:
+    gone = await connection.fetch(address.sql(_ENDED), ids) if ids else []
+    if gone:
+        forgotten = [row["id"] for row in gone]
+        newest = max(row["created_at"] for row in gone)
+        await connection.execute(address.sql(_FIRINGS), forgotten, newest)
+        for statement in _FORGET:
+            await connection.execute(address.sql(statement), forgotten)
+    return len(gone)

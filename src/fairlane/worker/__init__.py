@@ -1,0 +1,1 @@
+"""The part of a process that runs jobs and reports their outcomes."""

@@ -1,0 +1,95 @@
+"""What must hold before a job may start on this machine: its preconditions and its output paths."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from fairlane.errors import OutputBusy
+from fairlane.runtime.threads import in_thread
+from fairlane.store.views import Payload
+from fairlane.task.definition import Definition
+from fairlane.task.output_files import OutputRegistry, Policy, is_locked_by_others, resolve
+from fairlane.task.output_publisher import published_paths
+
+
+class Obstacle(Struct, frozen=True):
+    """Why a job cannot start now; a final one means that it is skipped."""
+
+    code: str
+    message: str
+    is_final: bool = False
+
+
+def planned_outputs(options: str) -> list[str]:
+    """Return the output paths that were fixed when the job was submitted."""
+    return list(msgspec.json.decode(options).get("outputs", []))
+
+
+async def check(
+    job: str,
+    payload: Payload,
+    definition: Definition,
+    values: Mapping[str, Any],
+    registry: OutputRegistry,
+) -> list[Path] | Obstacle:
+    """Take all declared outputs together, or say what is in the way."""
+    return await in_thread(_check, job, payload, definition, values, registry)
+
+
+def check_now(
+    job: str, payload: Payload, definition: Definition, registry: OutputRegistry
+) -> list[Path] | Obstacle:
+    """Do the same in this thread, for as long as disks and preconditions take."""
+    values = definition.parameters.decode(payload.params)
+    return _check(job, payload, definition, values, registry)
+
+
+def _check(
+    job: str,
+    payload: Payload,
+    definition: Definition,
+    values: Mapping[str, Any],
+    registry: OutputRegistry,
+) -> list[Path] | Obstacle:
+    for precondition in definition.preconditions:
+        message = precondition(values)
+        if message:
+            return Obstacle("precondition", message)
+    chosen = definition.policy(values) if definition.outputs else Policy.RENAME
+    planned = [resolve(path) for path in planned_outputs(payload.options)]
+    own = published_paths(payload.kept)
+    taken: list[Path] = []
+    for path in planned:
+        # What an earlier attempt of this very job has made is no obstacle to it.
+        policy = Policy.OVERWRITE if path in own else chosen
+        found = _take(job, path, policy, registry)
+        if isinstance(found, Obstacle):
+            registry.release(job)
+            return found
+        taken.append(found)
+    return taken
+
+
+def _take(job: str, path: Path, policy: Policy, registry: OutputRegistry) -> Path | Obstacle:
+    holder = registry.holder(path)
+    if policy is Policy.RENAME:
+        if holder == job and not os.path.lexists(path):
+            return path  # reserved when the job was submitted
+        return registry.take_unused(job, path)
+    if holder is not None and holder != job:
+        return Obstacle("output_busy", f"{path} is being written by job {holder}")
+    if os.path.lexists(path):
+        if policy is Policy.SKIP:
+            return Obstacle("output_exists", f"{path} exists already", is_final=True)
+        if policy is Policy.WAIT:
+            return Obstacle("output_exists", f"{path} exists; waiting for it to be taken away")
+        if is_locked_by_others(path):
+            return Obstacle("output_busy", f"another program holds {path} open")
+    try:
+        return registry.take(job, [path])[0]
+    except OutputBusy as busy:
+        return Obstacle("output_busy", busy.message)

@@ -1,0 +1,75 @@
+"""Whom a leader among many believes, and what it writes for them."""
+
+import msgspec
+import pytest
+
+from fairlane.cluster.fleet import Alone, Many, Written
+from fairlane.cluster.lease_watch import Flock
+from fairlane.core.decisions import Decisions, Stop
+from fairlane.core.inputs import Outcome, WorkerGone, WorkerJoined
+from fairlane.core.live_job import JobId, WorkerId
+from fairlane.store.memory.shared import SharedMemoryStore
+
+OWN, A, B = WorkerId("own"), WorkerId("a"), WorkerId("b")
+
+
+@pytest.fixture
+def many() -> Many:
+    company = Many(SharedMemoryStore(), Flock(12.0, lambda: 0.0), lambda worker: worker == OWN)
+    company.led(3)
+    return company
+
+
+def joined(worker: WorkerId) -> WorkerJoined:
+    return WorkerJoined(id=worker, name=worker, slots=1)
+
+
+def told(*workers: WorkerId) -> Decisions:
+    decisions = Decisions()
+    for worker in workers:
+        decisions.to(worker).stops.append(Stop(JobId("j"), worker, 1, "keep", False))
+    return decisions
+
+
+def test_alone_every_other_worker_is_dead() -> None:
+    assert Alone().dead({B, A}, {("worker", A): "{}"}) == [A, B]
+
+
+def test_among_many_only_those_are_dead_of_whom_nothing_is_known(many: Many) -> None:
+    records: dict[tuple[str, str], str] = {
+        ("worker", A): msgspec.json.encode(joined(A)).decode(),
+        ("worker", B): "nonsense",
+    }
+    assert many.dead({A, B, WorkerId("c")}, records) == [B, WorkerId("c")]
+
+
+def test_who_is_gone_does_not_come_back_by_what_it_said_before(many: Many) -> None:
+    outcome = Outcome(JobId("j"), A, 1, "completed")
+    gone = WorkerGone(A)
+    assert many.hear([joined(A), joined(B), outcome, gone]) == [joined(B), outcome, gone]
+
+
+def test_messages_are_numbered_above_those_of_every_former_leader(many: Many) -> None:
+    decisions = told(A)
+    many.write(decisions, [A])
+    [(worker, number, _)] = decisions.changes.messages
+    former = Many(SharedMemoryStore(), Flock(12.0, lambda: 0.0), lambda worker: worker == OWN)
+    former.led(2)
+    last = 0
+    for _ in range(1000):
+        last = former.write(told(OWN), [OWN]).number
+    assert worker == A
+    assert number > last
+
+
+def test_what_our_worker_is_told_names_the_message_before_it(many: Many) -> None:
+    first = many.write(told(OWN), [OWN, A])
+    many.write(told(A), [OWN, A])
+    third = many.write(told(OWN, A), [OWN, A])
+    assert third == Written(first.number + 2, first.number)
+
+
+def test_nothing_is_written_to_whom_nobody_knows(many: Many) -> None:
+    decisions = told(A, B)
+    many.write(decisions, [B])
+    assert [worker for worker, _, _ in decisions.changes.messages] == [B]

@@ -1,0 +1,210 @@
+"""What is carried between a worker and a leader: nothing is lost, and nothing obeyed twice."""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any
+
+import msgspec
+import pytest
+
+from fairlane.cluster.fleet import Written
+from fairlane.cluster.mailbox import Courier
+from fairlane.core.decisions import Orders, Stop
+from fairlane.core.inputs import FromWorker, Log, Outcome
+from fairlane.core.live_job import JobId, WorkerId
+from fairlane.errors import StoreUnavailable
+from fairlane.store.memory.shared import SharedDatabase, SharedMemoryStore
+from fairlane.store.views import Payload
+from fairlane.testing import FakeClock
+from simulation.loop import SimulatedLoop
+
+WORKER = WorkerId("w")
+
+
+class Worker:
+    def __init__(self) -> None:
+        self.id = WORKER
+        self.obeyed: list[str] = []
+        self.waiting: dict[str, FromWorker] = {}
+
+    def unacknowledged(self) -> Mapping[str, FromWorker]:
+        return self.waiting
+
+    def obey(self, orders: Orders, payloads: Mapping[JobId, Payload]) -> None:
+        self.obeyed += [stop.job for stop in orders.stops]
+
+
+class Unreliable(SharedMemoryStore):
+    failures = 0
+
+    async def say(self, key: str, body: str, at: float) -> None:
+        if self.failures:
+            self.failures -= 1
+            raise StoreUnavailable("not now")
+        await super().say(key, body, at)
+
+
+class Bench:
+    """A courier whose services run on simulated time."""
+
+    def __init__(self) -> None:
+        self.worker = Worker()
+        self.database = SharedDatabase()
+        self.store = Unreliable(self.database)
+        self.courier = Courier(
+            self.store, self.worker, FakeClock(), self.worker.obey, look_seconds=0.5
+        )
+
+    def tell(self, number: int, job: str) -> None:
+        body = msgspec.json.encode(orders(job)).decode()
+        self.database.messages.setdefault(WORKER, []).append((number, body))
+
+    @property
+    def said(self) -> list[str]:
+        bodies = [msgspec.json.decode(row.body) for row in self.database.inbox.values()]
+        return [said["job"] for body in bodies for said in body]
+
+
+def orders(job: str) -> Orders:
+    return Orders(stops=[Stop(JobId(job), WORKER, 1, "keep", False)])
+
+
+def outcome(job: str) -> Outcome:
+    return Outcome(JobId(job), WORKER, 1, "completed", value="1")
+
+
+Story = Callable[[Bench], Coroutine[Any, Any, None]]
+
+
+@pytest.fixture
+def live() -> Callable[[Story], None]:
+    def live(story: Story) -> None:
+        loop = SimulatedLoop()
+
+        async def all_of_it() -> None:
+            bench = Bench()
+            services = (bench.courier.sending, bench.courier.receiving)
+            tasks = [loop.create_task(service.run()) for service in services]
+            await story(bench)
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+        loop.run_until_complete(all_of_it())
+        loop.close()
+
+    return live
+
+
+def test_what_is_said_goes_into_the_inbox_together(live: Callable[[Story], None]) -> None:
+    async def story(bench: Bench) -> None:
+        bench.courier.put(outcome("a"), outcome("b"))
+        bench.courier.put(outcome("c"))
+        await asyncio.sleep(0.1)
+        assert bench.said == ["a", "b", "c"]
+        assert len(bench.database.inbox) == 1
+
+    live(story)
+
+
+def test_what_cannot_be_written_takes_nothing_else_with_it(live: Callable[[Story], None]) -> None:
+    async def story(bench: Bench) -> None:
+        unwritable = Log(JobId("a"), WORKER, 1, [(0.0, "info", "\ud800")])
+        broken = Outcome(JobId("b"), WORKER, 1, "completed", value="\ud800")
+        bench.courier.put(unwritable, broken, outcome("c"))
+        await asyncio.sleep(0.1)
+        assert bench.said == ["b", "c"]
+
+    live(story)
+
+
+def test_what_could_not_be_sent_is_sent_later_and_in_order(live: Callable[[Story], None]) -> None:
+    async def story(bench: Bench) -> None:
+        bench.store.failures = 2
+        bench.courier.put(outcome("a"))
+        await asyncio.sleep(0.1)
+        bench.courier.put(outcome("b"))
+        assert bench.said == []
+        await asyncio.sleep(60)
+        assert bench.said == ["a", "b"]
+
+    live(story)
+
+
+def test_what_nobody_acknowledged_is_said_again(live: Callable[[Story], None]) -> None:
+    async def story(bench: Bench) -> None:
+        bench.worker.waiting = {"t": outcome("a")}
+        bench.courier.put(outcome("a"))
+        await asyncio.sleep(1)
+        assert bench.said == ["a"]
+        await asyncio.sleep(9)
+        assert bench.said[:2] == ["a", "a"]
+        bench.worker.waiting = {}
+        count = len(bench.said)
+        await asyncio.sleep(60)
+        assert len(bench.said) == count
+
+    live(story)
+
+
+def test_messages_are_obeyed_in_order_and_once(live: Callable[[Story], None]) -> None:
+    async def story(bench: Bench) -> None:
+        bench.tell(1, "a")
+        bench.tell(2, "b")
+        bench.courier.receiving.wake()
+        await asyncio.sleep(3)
+        assert bench.worker.obeyed == ["a", "b"]
+        assert bench.database.messages[WORKER] == []
+
+    live(story)
+
+
+def test_what_the_leader_beside_it_hands_over_is_not_read_again(
+    live: Callable[[Story], None],
+) -> None:
+    async def story(bench: Bench) -> None:
+        bench.tell(1, "a")
+        bench.courier.deliver(Written(1, 0), orders("a"), {})
+        await asyncio.sleep(3)
+        assert bench.worker.obeyed == ["a"]
+
+    live(story)
+
+
+def test_what_was_read_is_not_obeyed_again_when_it_is_handed_over(
+    live: Callable[[Story], None],
+) -> None:
+    async def story(bench: Bench) -> None:
+        bench.tell(1, "a")
+        await bench.courier.receive()
+        bench.courier.deliver(Written(1, 0), orders("a"), {})
+        assert bench.worker.obeyed == ["a"]
+
+    live(story)
+
+
+def test_what_was_never_handed_over_is_read_before_what_follows(
+    live: Callable[[Story], None],
+) -> None:
+    async def story(bench: Bench) -> None:
+        bench.tell(1, "a")  # its commit seemed to fail
+        bench.tell(2, "b")
+        bench.courier.deliver(Written(2, 1), orders("b"), {})
+        assert bench.worker.obeyed == []
+        await asyncio.sleep(0.1)
+        assert bench.worker.obeyed == ["a", "b"]
+
+    live(story)
+
+
+def test_who_ceases_to_lead_says_everything_again(live: Callable[[Story], None]) -> None:
+    async def story(bench: Bench) -> None:
+        bench.courier.elected(leading=True)
+        bench.worker.waiting = {"t": outcome("a")}
+        await asyncio.sleep(30)
+        assert bench.said == []
+        bench.courier.elected(leading=False)
+        await asyncio.sleep(0.1)
+        assert bench.said == ["a"]
+
+    live(story)

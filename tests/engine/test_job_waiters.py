@@ -1,0 +1,54 @@
+"""Whoever waits for a job hears how it ended, and of no end before it was started again."""
+
+import asyncio
+from collections.abc import Sequence
+
+from fairlane.core.live_job import JobId
+from fairlane.engine.job_waiters import Waits
+from fairlane.store.memory.store import MemoryStore
+from fairlane.store.views import JobView
+from tests.support.stores import NOW, a_job, admitted, ended
+
+A = JobId("a")
+
+
+class SlowReads(MemoryStore):
+    """A read that is under way shows what was there when it began."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gate = asyncio.Event()
+        self.gate.set()
+
+    async def jobs(self, ids: Sequence[JobId]) -> dict[JobId, JobView]:
+        found = await super().jobs(ids)
+        await self.gate.wait()
+        return found
+
+
+async def test_an_end_that_was_read_before_somebody_began_to_wait_is_no_news() -> None:
+    store = SlowReads()
+    await store.open()
+    await store.lead()
+    job = a_job("a")
+    await store.commit(admitted(job), NOW)
+    waits = Waits(store)
+    early = asyncio.create_task(waits.ended(A))
+    await asyncio.sleep(0)
+    await store.commit(ended(job), NOW)
+    store.gate.clear()
+    look = asyncio.create_task(waits.look([A]))
+    await asyncio.sleep(0)  # it has read how the job ended
+    again = a_job("a")
+    changes = admitted(again)
+    changes.submitted, changes.revived = [], [A]
+    await store.commit(changes, NOW)
+    late = asyncio.create_task(waits.ended(A))
+    await asyncio.sleep(0)
+    store.gate.set()
+    await look
+    assert (await early).state == "completed"
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert not late.done()
+    late.cancel()

@@ -1,0 +1,95 @@
+"""Work in threads is awaited to its end, whatever happens to who awaits it."""
+
+import asyncio
+import subprocess
+import sys
+from concurrent.futures import Future
+from functools import partial
+from threading import Event
+
+import pytest
+
+from fairlane.runtime.threads import Aside, in_thread, returned
+from tests.support.process_control import environment
+
+
+async def test_what_a_thread_returns_or_raises_comes_back() -> None:
+    assert await in_thread(int, "7") == 7
+    with pytest.raises(ValueError, match="invalid literal"):
+        await in_thread(int, "seven")
+
+
+async def test_a_cancellation_waits_for_the_thread() -> None:
+    begun, gate, ended = Event(), Event(), Event()
+
+    def work() -> None:
+        begun.set()
+        assert gate.wait(10)
+        ended.set()
+
+    waiting = asyncio.create_task(in_thread(work))
+    await asyncio.to_thread(begun.wait, 10)
+    for _ in range(2):  # somebody who asks again has to wait as well
+        waiting.cancel()
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+    assert not waiting.done()
+    gate.set()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    assert ended.is_set()
+
+
+async def test_what_failed_for_somebody_who_was_cancelled_is_a_cancellation() -> None:
+    work: Future[None] = Future()
+    waiting = asyncio.create_task(returned(work))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    await asyncio.sleep(0)
+    work.set_exception(OSError("the disk is full"))
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+
+
+def test_a_thread_may_return_when_the_loop_has_closed(caplog: pytest.LogCaptureFixture) -> None:
+    work: Future[int] = Future()
+
+    async def begin() -> None:
+        asyncio.create_task(returned(work))  # noqa: RUF006 - nobody waits for it, ever
+        await asyncio.sleep(0)
+
+    loop = asyncio.new_event_loop()
+    loop.run_until_complete(begin())
+    (left,) = asyncio.all_tasks(loop)
+    loop.close()
+    work.set_result(7)
+    assert not caplog.records  # as of a callback that failed
+    left._log_destroy_pending = False  # type: ignore[attr-defined]
+
+
+async def test_calls_aside_are_made_one_after_the_other_and_say_what_they_raised() -> None:
+    aside = Aside("aside")
+    gate, made = Event(), list[int]()
+    waiting, late = aside.submit(gate.wait), aside.submit(partial(made.append, 1))
+    assert late.cancel()  # it has not begun
+    gate.set()
+    assert await asyncio.wrap_future(waiting)
+    with pytest.raises(RuntimeError, match="StopIteration"):
+        await asyncio.wrap_future(aside.submit(partial(next, iter(()))))
+    aside.close()
+    assert made == []
+
+
+_HANGING = """
+from threading import Event
+from fairlane.runtime.threads import Aside
+
+begun = Event()
+Aside("aside").submit(lambda: begun.set() or Event().wait())
+begun.wait()
+"""
+
+
+def test_a_program_ends_although_a_call_aside_never_returns() -> None:
+    command = [sys.executable, "-c", _HANGING]
+    assert subprocess.run(command, timeout=30, check=False, env=environment()).returncode == 0

@@ -1,0 +1,165 @@
+"""What must hold before a job may start; until it does, the job is blocked and says why."""
+
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fairlane import Context, Fairlane, JobFailed, free_space
+from fairlane.task.disk_space import free_bytes
+from fairlane.testing import running
+from tests.support.apps import Doors, reaches, states
+from tests.support.eventually import eventually
+
+
+async def test_a_job_without_room_is_blocked_with_the_reason_and_comes_back_by_itself(
+    app: Fairlane, tmp_path: Path
+) -> None:
+    free = tmp_path / "free"
+    free.write_text("10")
+
+    def has_room(values: Mapping[str, Any]) -> str | None:
+        there = int(free.read_text())
+        return None if there >= values["size"] else f"needs {values['size']} free, {there} is free"
+
+    @app.task(preconditions=[has_room])
+    async def work(size: int) -> str:
+        return "written"
+
+    async with running(app):
+        job = await work.submit(100)
+        await reaches(job, "blocked")
+        view = await job.show()
+        why = await job.explain()
+        free.write_text("1000")
+
+        assert [(w.code, w.message) for w in view.waiting_for] == [
+            ("precondition", "needs 100 free, 10 is free")
+        ]
+        assert "needs 100 free, 10 is free" in [r["message"] for r in why["reasons"]]
+        assert await job.wait() == "written"
+        assert (await job.show()).attempt == 1
+
+
+async def test_free_space_blocks_a_job_that_needs_more_than_the_disk_has(
+    app: Fairlane, tmp_path: Path
+) -> None:
+    @app.task(preconditions=[free_space("{folder}", at_least=lambda values: values["size"])])
+    async def work(folder: str, size: int) -> str:
+        return "written"
+
+    async with running(app):
+        small = await work.submit(str(tmp_path), 1)
+        huge = await work.submit(str(tmp_path), free_bytes(tmp_path) * 1000)
+        await reaches(huge, "blocked")
+        message = (await huge.show()).waiting_for[0].message
+
+        assert await small.wait() == "written"
+        assert message.startswith("needs ")
+        assert f"free in {tmp_path}" in message
+
+
+async def test_a_blocked_job_takes_no_slot_and_no_resource(app: Fairlane, doors: Doors) -> None:
+    app.queue("default", max_concurrent=1)
+    app.resource("disk", 1)
+
+    @app.task(preconditions=[lambda values: values["why"]], uses={"disk": 1})
+    async def work(why: str | None) -> None:
+        await doors.wait("work")
+
+    async with running(app):
+        blocked = await work.submit("not yet")
+        await reaches(blocked, "blocked")
+        free = await work.submit(None)
+        await doors.reached("work")
+
+        assert await states([blocked, free]) == ["blocked", "running"]
+
+
+async def test_a_blocked_job_can_be_cancelled(app: Fairlane) -> None:
+    @app.task(preconditions=[lambda values: "not yet"])
+    async def work() -> None: ...
+
+    async with running(app):
+        job = await work.submit()
+        await reaches(job, "blocked")
+        await job.cancel()
+
+        assert (await job.show()).state == "cancelled"
+
+
+async def test_a_precondition_that_raises_fails_its_job(app: Fairlane) -> None:
+    def broken(values: Mapping[str, Any]) -> str | None:
+        raise KeyError("size")
+
+    @app.task(preconditions=[broken])
+    async def work() -> None: ...
+
+    async with running(app):
+        with pytest.raises(JobFailed, match="size"):
+            await (await work.submit()).wait()
+
+
+async def test_who_is_cancelled_while_it_is_looked_at_leaves_its_name_to_the_next(
+    app: Fairlane, tmp_path: Path, doors: Doors
+) -> None:
+    asked, answer = threading.Event(), threading.Event()
+
+    def looks_long(values: Mapping[str, Any]) -> str | None:
+        if values["name"] == "second":
+            asked.set()
+            answer.wait(20)
+        return None
+
+    app.queue("line", max_concurrent=1)
+
+    @app.task(queue="line", preconditions=[looks_long], outputs=[str(tmp_path / "clip.mp4")])
+    async def work(ctx: Context, name: str) -> str:
+        await doors.wait(name)
+        return ctx.outputs[0].name
+
+    async with running(app):
+        first = await work.submit("first")
+        await doors.reached("first")
+        second = await work.submit("second")
+        doors.open("first", "third")
+        await first.wait()
+        await eventually(asked.is_set, what="the look at the second")
+        await second.cancel()
+        answer.set()
+        assert (await app.wait_for(second.id)).state == "cancelled"
+        third = await work.submit("third")
+        assert await third.wait() == "clip.mp4"
+
+
+async def test_a_precondition_that_ends_an_iteration_fails_its_job_and_holds_up_nobody(
+    app: Fairlane, doors: Doors
+) -> None:
+    asked, answer = threading.Event(), threading.Event()
+
+    def finds_nothing(values: Mapping[str, Any]) -> str | None:
+        if values["name"] == "second":
+            asked.set()
+            answer.wait(20)
+            return next(iter(()))  # no future takes what this raises
+        return None
+
+    app.queue("line", max_concurrent=1)
+
+    @app.task(queue="line", preconditions=[finds_nothing])
+    async def work(name: str) -> None:
+        await doors.wait(name)
+
+    async with running(app):
+        first = await work.submit("first")
+        await doors.reached("first")
+        second = await work.submit("second")
+        doors.open("first", "third")
+        await first.wait()
+        await eventually(asked.is_set, what="the look at the second")
+        await reaches(second, "running")  # it waits for the look by now
+        answer.set()
+        assert (await app.wait_for(second.id)).state == "failed"
+        await (await work.submit("third")).wait()
