@@ -15,7 +15,7 @@ from fairlane import FairlaneError
 from fairlane.core.inputs import Cancel, Submit
 from fairlane.core.live_job import JobId
 from fairlane.ids import new_id
-from fairlane.leader.command_calls import Calls
+from fairlane.leader.command_calls import CommandCalls
 from fairlane.leader.inbox import Inbox
 from fairlane.runtime.clock import SystemClock
 from fairlane.store.sqlite import SQLiteStore
@@ -32,7 +32,7 @@ async def main() -> None:
         except FairlaneError as error:
             journal.note("unavailable", key=error.code, text=error.message)
             await asyncio.sleep(0.2)
-    calls = Calls(store, Inbox(), SystemClock())
+    calls = CommandCalls(store, Inbox(), SystemClock())
     number = 0
     while True:
         number += 1
@@ -40,7 +40,7 @@ async def main() -> None:
         await asyncio.sleep(chance.uniform(0.01, 0.08))
 
 
-async def one(calls: Calls, id: str, chance: random.Random) -> None:
+async def one(calls: CommandCalls, id: str, chance: random.Random) -> None:
     """Submit one job, and cancel it now and then."""
     lane = f"lane-{chance.randrange(8)}"
     call: Call[Any]

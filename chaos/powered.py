@@ -20,7 +20,7 @@ from chaos.platter import Loss, Platter, PlatterDisk
 from fairlane import Context, Fairlane, FairlaneError
 from fairlane.core.inputs import Submit
 from fairlane.ids import new_id
-from fairlane.leader.command_calls import Calls
+from fairlane.leader.command_calls import CommandCalls
 from fairlane.leader.inbox import Inbox
 from fairlane.runtime.clock import SystemClock
 from fairlane.store.sqlite import SQLiteStore, connection, store
@@ -195,7 +195,7 @@ class World:
         """Submit through the inbox, as another process would."""
         appending = SQLiteStore(self._folder / DATABASE)
         await appending.open()
-        calls = Calls(appending, Inbox(), SystemClock())
+        calls = CommandCalls(appending, Inbox(), SystemClock())
         while True:
             id, call = self._call()
             await calls.call(Submit(new_id(), [call.submission()]))

@@ -13,7 +13,7 @@ from simulation.disks import Kind
 from simulation.faults import KillAt, Moment
 from simulation.hand import Hand
 from simulation.host import Host
-from simulation.rhythms import SLOW
+from simulation.poll_intervals import SLOW
 from simulation.script import Script, Steps
 from simulation.world import Verdict, World
 
@@ -52,7 +52,7 @@ def _story(steps: Steps) -> Callable[[World], Coroutine[Any, Any, None]]:
             await world.follow(host)
 
         for name in ("A", "B") if script.needs_two else ("A",):
-            world.add_host(name, lost=0.0, rhythm=SLOW, slots=8).start(life)
+            world.add_host(name, lost=0.0, intervals=SLOW, slots=8).start(life)
         until = world.loop.time() + _LONGEST_SECONDS
         while not done.is_set() and world.loop.time() < until:
             await asyncio.sleep(_RESTART_SECONDS)

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from random import Random
 
-from fairlane.cluster.lease_renewal import Heartbeat
+from fairlane.cluster.lease_renewal import LeaseRenewal
 from fairlane.engine.engine import Engine
 from fairlane.leader.inbox import Inbox
 
@@ -14,16 +14,16 @@ class SimulatedEngine(Engine):
     _beats: asyncio.Task[None] | None = None
     end_process: Callable[[], None]
 
-    def begin_to_lead(self) -> None:
+    def start_leader_thread(self) -> None:
         self._leading = asyncio.get_running_loop().create_task(self.leader.run())
 
-    async def led(self) -> None:
+    async def join_leader_thread(self) -> None:
         await asyncio.wait([self._leading])
 
-    def begin_to_beat(self, heartbeat: Heartbeat) -> None:
-        self._beats = asyncio.get_running_loop().create_task(heartbeat.run())
+    def start_lease_renewal(self, lease_renewal: LeaseRenewal) -> None:
+        self._beats = asyncio.get_running_loop().create_task(lease_renewal.run())
 
-    async def beaten(self) -> None:
+    async def join_lease_renewal(self) -> None:
         if self._beats is not None:
             await asyncio.wait([self._beats])
 

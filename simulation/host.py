@@ -12,7 +12,7 @@ from fairlane.core.inputs import Outcome
 from fairlane.engine.engine import Engine
 from fairlane.errors import FairlaneError
 from fairlane.leader.inbox import Inbox
-from fairlane.runtime.poll_intervals import Rhythm
+from fairlane.runtime.poll_intervals import PollIntervals
 from fairlane.store.protocol import Store
 from simulation.clock import ProcessClock, WallClock
 from simulation.disks import Disk
@@ -37,7 +37,7 @@ class SimulatedFairlane(Fairlane):
     def _new_engine(self, store: Store, **more: Any) -> Engine:
         host = self._host
         engine = super()._new_engine(
-            store, kind=SimulatedEngine, inbox=host.new_inbox(), rhythm=host.rhythm, **more
+            store, kind=SimulatedEngine, inbox=host.new_inbox(), intervals=host.intervals, **more
         )
         engine.end_process = lambda: host.kill(at="its own hand")  # type: ignore[method-assign]
         return engine
@@ -46,11 +46,11 @@ class SimulatedFairlane(Fairlane):
 class Host:
     def __init__(
         self, name: str, *, loop: SimulatedLoop, wall: WallClock, disk: Disk, journal: Journal,
-        faults: Faults, random: Random, rhythm: Rhythm, slots: int, lost: float,
+        faults: Faults, random: Random, intervals: PollIntervals, slots: int, lost: float,
     ) -> None:  # fmt: skip
         self.name = name
         self.slots = slots
-        self.rhythm = rhythm
+        self.intervals = intervals
         self._loop = loop
         self._wall = wall
         self._disk = disk
@@ -146,14 +146,14 @@ class Host:
         self._journal.trouble("freeze", self.process.name)
         self._frozen_since = self._loop.time()
         self.process.frozen = True
-        if self._journal.shared and self.engine.sharing is not None:
+        if self._journal.shared and self.engine.membership is not None:
             self._loop.call_at(
                 self._lease_ends_at(), self._outlast, self.process, context=Context()
             )
 
     def _lease_ends_at(self) -> float:
-        sharing = self.engine.sharing
-        ends_at = None if sharing is None else sharing.lease_ends_at
+        membership = self.engine.membership
+        ends_at = None if membership is None else membership.lease_ends_at
         return max(self._loop.time(), ends_at or 0.0)
 
     def _outlast(self, process: Process) -> None:

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from fairlane import ids
 from fairlane.errors import FairlaneError
-from fairlane.runtime.poll_intervals import Rhythm
+from fairlane.runtime.poll_intervals import PollIntervals
 from simulation.clock import WallClock
 from simulation.disks import Kind, disk_of
 from simulation.faults import Faults, RandomFaults
@@ -24,8 +24,8 @@ from simulation.faulty_store import FaultyStore
 from simulation.host import Host
 from simulation.journal import Journal, Run
 from simulation.loop import SimulatedLoop, Standstill
+from simulation.poll_intervals import QUICK, SLOW
 from simulation.program import QUEUES, SCHEDULE
-from simulation.rhythms import QUICK, SLOW
 from simulation.rules.ends import check_ends
 from simulation.rules.events import Follower, check_changes
 from simulation.rules.firings import check_firings
@@ -78,11 +78,11 @@ class World:
         if not self.journal.shared:  # elsewhere bodies do not begin in the order of their starts
             self._starvation.began(run)
 
-    def add_host(self, name: str, *, lost: float, rhythm: Rhythm, slots: int) -> Host:
+    def add_host(self, name: str, *, lost: float, intervals: PollIntervals, slots: int) -> Host:
         host = Host(
             name, loop=self.loop, wall=self.wall, disk=self.disk, journal=self.journal,
-            faults=self.faults, random=Random(self.random.random()), rhythm=rhythm, slots=slots,
-            lost=lost,
+            faults=self.faults, random=Random(self.random.random()), intervals=intervals,
+            slots=slots, lost=lost,
         )  # fmt: skip
         host.committed = self._committed
         self.hosts.append(host)
@@ -243,12 +243,12 @@ def _resume(queue: str, app: Any) -> Any:
 async def random_story(world: World) -> None:
     """Several processes, several users each, and troubles, for a few minutes."""
     random = world.random
-    rhythm = random.choice((QUICK, SLOW))
+    intervals = random.choice((QUICK, SLOW))
     lost = random.choice((0.0, 0.05, 0.3))
     pause = random.choice((0.4, 1.2, 4.0))
     users = random.randint(1, 3)
     for name in "ABC"[: random.randint(1, 3)]:
-        world.add_host(name, lost=lost, rhythm=rhythm, slots=random.choice((2, 8, 256)))
+        world.add_host(name, lost=lost, intervals=intervals, slots=random.choice((2, 8, 256)))
 
     async def life(host: Host) -> None:
         """What goes on in a process: users, and one who follows the events."""

@@ -8,8 +8,8 @@ from mutations.guards.devices import DEVICES
 from mutations.guards.fences import FENCES
 from mutations.guards.leading import LEADING
 from mutations.guards.limits import LIMITS
+from mutations.guards.membership import MEMBERSHIP
 from mutations.guards.recovery import RECOVERY
-from mutations.guards.sharing import SHARING
 from mutations.guards.storing import STORING
 from mutations.mutation import Mutation
 
@@ -21,6 +21,6 @@ MUTATIONS: Final[tuple[Mutation, ...]] = (
     *ADMISSION,
     *STORING,
     *LEADING,
-    *SHARING,
+    *MEMBERSHIP,
     *DEVICES,
 )

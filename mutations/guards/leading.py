@@ -14,7 +14,7 @@ LEADING: Final = (
         file=_LEADER,
         find="            await writing\n",
         replace="            told = Decisions(answers=decisions.answers)\n"
-        "            self._hall.perform(told, {}, NOTHING)\n"
+        "            self._host.perform(told, {}, NOTHING)\n"
         "            await writing\n",
         noticed_by=(worlds(),),
     ),
@@ -55,7 +55,7 @@ LEADING: Final = (
         name="questions between commits",
         guards="The database is asked about a job when the commit that may end it has landed.",
         file=_LEADER,
-        find="            await self._flight.land()  # they may be in it\n",
+        find="            await self._pipeline.land()  # they may be in it\n",
         replace="",
         noticed_by=(suite("tests/leader/test_commit_pipeline.py"),),
     ),
@@ -79,8 +79,8 @@ LEADING: Final = (
         name="what workers said, asked for again",
         guards="What a worker has not heard to be durable is said again to whoever loads next.",
         file=_LEADER,
-        find="*self._hall.declared(self._records), *unsettled]",
-        replace="*self._hall.declared(self._records)]",
+        find="*self._host.declared(self._records), *unsettled]",
+        replace="*self._host.declared(self._records)]",
         noticed_by=(suite("tests/simulation/test_guards_leading.py"),),
     ),
     Mutation(
@@ -88,7 +88,7 @@ LEADING: Final = (
         guards="A stage that waits for its limit is in memory only: it asks again after a load.",
         file=_LEADER,
         find="""        await self._load()
-        self._inbox.put_first(self._inbox.missing(self._hall.unsettled()))""",
+        self._inbox.put_first(self._inbox.missing(self._host.unsettled()))""",
         replace="""        await self._load()""",
         noticed_by=(suite("tests/processes/test_commit_troubles.py"),),
     ),
@@ -105,8 +105,8 @@ LEADING: Final = (
         name="stops told again",
         guards="A stop whose commit seemed to fail is repeated, or the job would run on.",
         file=_LEADER,
-        find="self._hall.reloaded(self._stops())",
-        replace="self._hall.reloaded([])",
+        find="self._host.reloaded(self._stops())",
+        replace="self._host.reloaded([])",
         noticed_by=(suite("tests/simulation/test_guards_leading.py"),),
     ),
     Mutation(
@@ -129,7 +129,7 @@ LEADING: Final = (
         name="claim kept while something still runs",
         guards="Who cannot stop a job does not let another process run it beside this one.",
         file=_LEADER,
-        find="if not (self._company.is_alone and self._hall.still_runs()):",
+        find="if not (self._fleet.is_alone and self._host.still_runs()):",
         replace="if True:",
         noticed_by=(suite("tests/engine/test_guards.py"),),
     ),

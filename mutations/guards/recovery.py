@@ -62,7 +62,7 @@ RECOVERY: Final = (
         name="workers that are dead",
         guards="A leader that loads again must not take its own worker for dead.",
         file="src/fairlane/leader/leader.py",
-        find="if not self._hall.is_own(worker)}",
+        find="if not self._host.is_own(worker)}",
         replace="if worker}",
         noticed_by=(worlds(),),
     ),

@@ -26,7 +26,7 @@ async def diagnose(address: str) -> AsyncIterator[Finding]:
     store = store_at(address)
     condition: Condition | None
     if isinstance(store, SQLiteStore):
-        file = diagnosis.Examination(store.path)
+        file = diagnosis.FileExamination(store.path)
         for finding in await asyncio.to_thread(lambda: list(file.findings())):
             yield finding
         condition = file.condition
@@ -36,7 +36,7 @@ async def diagnose(address: str) -> AsyncIterator[Finding]:
         from fairlane.store.postgres import diagnosis as postgres
         from fairlane.store.postgres.address import Address
 
-        server = postgres.Examination(Address(address))
+        server = postgres.ServerExamination(Address(address))
         async for finding in server.findings():
             yield finding
         condition = server.condition

@@ -30,7 +30,7 @@ from fairlane.errors import BadSetting, TooLarge, UsageError
 from fairlane.ids import new_id
 from fairlane.leader.schedule_trigger import LAST_INSTANT
 from fairlane.task.definition import Definition, Template, fill
-from fairlane.task.option_checks import Declared
+from fairlane.task.option_checks import OptionChecks
 from fairlane.task.output_files import Policy, resolve
 from fairlane.task.parameters import digest
 
@@ -107,7 +107,7 @@ class Policies(Struct, frozen=True, kw_only=True):
 
     def check(self, definition: Definition) -> None:
         """Raise about the first option that could not work for this task."""
-        declared = Declared(definition.name, definition.parameters)
+        declared = OptionChecks(definition.name, definition.parameters)
         declared.expect(_is_text(self.queue), "queue", self.queue, "the name of a queue")
         for option in ("lane", "bucket", "dedupe"):
             declared.template(option, getattr(self, option))

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlane.api.event_batch import MOST_BYTES as MOUTHFUL
-from fairlane.api.event_batch import Batch, batches_of
+from fairlane.api.event_batch import EventBatch, batches_of
 from fairlane.api.event_window import MOST_BYTES, MOST_EVENTS, Window
 from fairlane.store.views import EventView
 
@@ -17,7 +17,7 @@ def event(seq: int, *, size: int = 0) -> EventView:
     return EventView(seq=seq, type="job_log", at=at, job=None, queue="default", data=data)
 
 
-def batch(first: int, amount: int, *, size: int = 0) -> Batch:
+def batch(first: int, amount: int, *, size: int = 0) -> EventBatch:
     [one] = batches_of([event(first + index, size=size) for index in range(amount)])
     return one
 

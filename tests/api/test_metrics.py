@@ -13,7 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families as metric_fa
 from fairlane import Device, Fairlane, Retry
 from fairlane.api import metrics
 from fairlane.errors import StoreUnavailable
-from fairlane.runtime.counters import Counts, Spread, Spreads
+from fairlane.runtime.counters import Counts, Histogram, Histograms
 from fairlane.testing import FakeClock, World, running
 from tests.support.apps import Doors
 from tests.support.eventually import eventually
@@ -322,7 +322,7 @@ async def test_followers_of_the_events_are_counted(tmp_path: Path) -> None:
 
 def test_names_beyond_number_are_counted_together() -> None:
     counts: Counts[tuple[str, str]] = Counts(("", ""))
-    spreads = Spreads((1.0,))
+    spreads = Histograms((1.0,))
     for number in range(1_500):
         counts.add((f"task {number}", "default"))
         spreads.add(f"task {number}", "default", 0.5)
@@ -337,7 +337,7 @@ def test_names_beyond_number_are_counted_together() -> None:
     [(0.5, [1, 1, 1]), (1.0, [1, 1, 1]), (1.5, [0, 1, 1]), (2.0, [0, 1, 1]), (3.0, [0, 0, 1])],
 )
 def test_a_value_counts_up_to_and_with_its_bound(value: float, below: list[int]) -> None:
-    spread = Spread((1.0, 2.0))
+    spread = Histogram((1.0, 2.0))
     spread.add(value)
 
     assert [number for _, number in spread.below()] == below

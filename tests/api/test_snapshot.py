@@ -9,7 +9,7 @@ import pytest
 
 from fairlane import Fairlane, Snapshot
 from fairlane.api.application import asgi
-from fairlane.api.snapshot import Portrait, Present
+from fairlane.api.snapshot import Present, SharedSnapshot
 from tests.support.apps import Doors
 from tests.support.eventually import eventually
 
@@ -98,7 +98,7 @@ async def test_lists_are_bounded_and_counts_are_not(app: Counting) -> None:
 
 
 async def test_all_who_ask_while_it_is_read_share_the_next_reading(app: Counting) -> None:
-    portrait = Portrait(app)
+    portrait = SharedSnapshot(app)
     app.may_look.clear()
     first = asyncio.create_task(portrait.taken())
     await eventually(lambda: app.looks)
@@ -114,7 +114,7 @@ async def test_all_who_ask_while_it_is_read_share_the_next_reading(app: Counting
 
 
 async def test_one_who_hangs_up_takes_it_from_nobody(app: Counting) -> None:
-    portrait = Portrait(app)
+    portrait = SharedSnapshot(app)
     app.may_look.clear()
     impatient, patient = (asyncio.create_task(portrait.taken()) for _ in range(2))
     await eventually(lambda: app.looks)

@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from fairlane.cluster.fleet import Alone, Many, Written
-from fairlane.cluster.lease_watch import Flock
+from fairlane.cluster.fleet import MessageRef, SharedFleet, SoloFleet
+from fairlane.cluster.lease_watch import LeaseWatch
 from fairlane.core.decisions import Decisions, Stop
 from fairlane.core.inputs import Outcome, WorkerGone, WorkerJoined
 from fairlane.core.live_job import JobId, WorkerId
@@ -14,10 +14,12 @@ OWN, A, B = WorkerId("own"), WorkerId("a"), WorkerId("b")
 
 
 @pytest.fixture
-def many() -> Many:
-    company = Many(SharedMemoryStore(), Flock(12.0, lambda: 0.0), lambda worker: worker == OWN)
-    company.led(3)
-    return company
+def many() -> SharedFleet:
+    fleet = SharedFleet(
+        SharedMemoryStore(), LeaseWatch(12.0, lambda: 0.0), lambda worker: worker == OWN
+    )
+    fleet.start_epoch(3)
+    return fleet
 
 
 def joined(worker: WorkerId) -> WorkerJoined:
@@ -32,10 +34,10 @@ def told(*workers: WorkerId) -> Decisions:
 
 
 def test_alone_every_other_worker_is_dead() -> None:
-    assert Alone().dead({B, A}, {("worker", A): "{}"}) == [A, B]
+    assert SoloFleet().dead({B, A}, {("worker", A): "{}"}) == [A, B]
 
 
-def test_among_many_only_those_are_dead_of_whom_nothing_is_known(many: Many) -> None:
+def test_among_many_only_those_are_dead_of_whom_nothing_is_known(many: SharedFleet) -> None:
     records: dict[tuple[str, str], str] = {
         ("worker", A): msgspec.json.encode(joined(A)).decode(),
         ("worker", B): "nonsense",
@@ -43,18 +45,20 @@ def test_among_many_only_those_are_dead_of_whom_nothing_is_known(many: Many) -> 
     assert many.dead({A, B, WorkerId("c")}, records) == [B, WorkerId("c")]
 
 
-def test_who_is_gone_does_not_come_back_by_what_it_said_before(many: Many) -> None:
+def test_who_is_gone_does_not_come_back_by_what_it_said_before(many: SharedFleet) -> None:
     outcome = Outcome(JobId("j"), A, 1, "completed")
     gone = WorkerGone(A)
     assert many.hear([joined(A), joined(B), outcome, gone]) == [joined(B), outcome, gone]
 
 
-def test_messages_are_numbered_above_those_of_every_former_leader(many: Many) -> None:
+def test_messages_are_numbered_above_those_of_every_former_leader(many: SharedFleet) -> None:
     decisions = told(A)
     many.write(decisions, [A])
     [(worker, number, _)] = decisions.changes.messages
-    former = Many(SharedMemoryStore(), Flock(12.0, lambda: 0.0), lambda worker: worker == OWN)
-    former.led(2)
+    former = SharedFleet(
+        SharedMemoryStore(), LeaseWatch(12.0, lambda: 0.0), lambda worker: worker == OWN
+    )
+    former.start_epoch(2)
     last = 0
     for _ in range(1000):
         last = former.write(told(OWN), [OWN]).number
@@ -62,14 +66,14 @@ def test_messages_are_numbered_above_those_of_every_former_leader(many: Many) ->
     assert number > last
 
 
-def test_what_our_worker_is_told_names_the_message_before_it(many: Many) -> None:
+def test_what_our_worker_is_told_names_the_message_before_it(many: SharedFleet) -> None:
     first = many.write(told(OWN), [OWN, A])
     many.write(told(A), [OWN, A])
     third = many.write(told(OWN, A), [OWN, A])
-    assert third == Written(first.number + 2, first.number)
+    assert third == MessageRef(first.number + 2, first.number)
 
 
-def test_nothing_is_written_to_whom_nobody_knows(many: Many) -> None:
+def test_nothing_is_written_to_whom_nobody_knows(many: SharedFleet) -> None:
     decisions = told(A, B)
     many.write(decisions, [B])
     assert [worker for worker, _, _ in decisions.changes.messages] == [B]

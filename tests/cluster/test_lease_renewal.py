@@ -4,10 +4,10 @@ import asyncio
 
 import pytest
 
-from fairlane.cluster.lease_renewal import USUAL, Heartbeat
+from fairlane.cluster.lease_renewal import DEFAULT_TIMES, LeaseRenewal
 from fairlane.core.live_job import WorkerId
 from fairlane.errors import StoreUnavailable
-from fairlane.process.process_group import Leash
+from fairlane.process.process_group import ProcessDeadline
 from fairlane.store.shared_protocol import Standing
 from simulation.loop import SimulatedLoop
 
@@ -82,11 +82,11 @@ class Bench:
         self.loop = SimulatedLoop()
         self.server = Server(self.loop)
         self.worker = Worker(self.loop)
-        self.leash = Leash()
-        self.heartbeat = Heartbeat(
-            WORKER, self.server, self.leash.renew, self.worker, now=self.loop.time
+        self.process_deadline = ProcessDeadline()
+        self.lease_renewal = LeaseRenewal(
+            WORKER, self.server, self.process_deadline.renew, self.worker, now=self.loop.time
         )
-        self._run = self.loop.create_task(self.heartbeat.run())
+        self._run = self.loop.create_task(self.lease_renewal.run())
 
     def live(self, seconds: float) -> None:
         self.loop.run_until_complete(asyncio.sleep(seconds))
@@ -96,7 +96,7 @@ class Bench:
         return [what for what, _ in self.worker.told]
 
     def close(self) -> None:
-        self.heartbeat.stop()
+        self.lease_renewal.stop()
         self.loop.run_until_complete(self._run)
         self.loop.close()
 
@@ -118,7 +118,7 @@ def test_a_lease_is_renewed_again_and_again(bench: Bench) -> None:
 
 def test_what_a_child_runs_has_the_same_lease(bench: Bench) -> None:
     bench.live(3)
-    assert bench.leash.deadline == pytest.approx(2.5 + USUAL.end_seconds)
+    assert bench.process_deadline.deadline == pytest.approx(2.5 + DEFAULT_TIMES.end_seconds)
     bench.close()
 
 
@@ -144,9 +144,11 @@ def test_without_a_renewal_everything_is_handed_back_before_the_lease_ends(
     bench.live(30)
     assert bench.told == ["introduce", "hand back"]
     since = bench.server.renewals[-1]
-    assert USUAL.yield_seconds <= bench.worker.told[-1][1] - since < USUAL.end_seconds
+    assert (
+        DEFAULT_TIMES.yield_seconds <= bench.worker.told[-1][1] - since < DEFAULT_TIMES.end_seconds
+    )
     bench.server.reachable, bench.server.hangs = True, False
-    bench.live(2 + USUAL.yield_seconds + USUAL.beat_seconds)
+    bench.live(2 + DEFAULT_TIMES.yield_seconds + DEFAULT_TIMES.beat_seconds)
     assert bench.told == ["introduce", "hand back", "renewed"]
     bench.close()
 
@@ -157,7 +159,7 @@ def test_a_process_in_which_something_does_not_stop_ends_before_its_lease(bench:
     bench.server.reachable = False
     bench.live(30)
     assert bench.told == ["introduce", "hand back", "end"]
-    assert bench.worker.told[-1][1] - bench.server.renewals[-1] < USUAL.lease_seconds
+    assert bench.worker.told[-1][1] - bench.server.renewals[-1] < DEFAULT_TIMES.lease_seconds
     bench.close()
 
 
@@ -195,27 +197,27 @@ def test_who_slept_past_its_lease_begins_nothing_until_the_leader_must_have_seen
     bench: Bench,
 ) -> None:
     bench.live(1)
-    assert bench.heartbeat.is_held()
-    bench.loop._passed += USUAL.lease_seconds + USUAL.margin_seconds
-    assert not bench.heartbeat.is_held()  # nothing has been renewed yet
+    assert bench.lease_renewal.is_held()
+    bench.loop._passed += DEFAULT_TIMES.lease_seconds + DEFAULT_TIMES.margin_seconds
+    assert not bench.lease_renewal.is_held()  # nothing has been renewed yet
     bench.live(1)
     renewed_at = bench.server.renewals[-1]
-    assert bench.heartbeat.renewed_at == renewed_at
-    assert not bench.heartbeat.is_held()  # the leader may be counting it dead right now
-    bench.live(USUAL.yield_seconds - 1.5)
+    assert bench.lease_renewal.renewed_at == renewed_at
+    assert not bench.lease_renewal.is_held()  # the leader may be counting it dead right now
+    bench.live(DEFAULT_TIMES.yield_seconds - 1.5)
     assert bench.told == ["introduce"]
-    bench.live(USUAL.beat_seconds + 1)
-    assert bench.heartbeat.is_held()
+    bench.live(DEFAULT_TIMES.beat_seconds + 1)
+    assert bench.lease_renewal.is_held()
     assert bench.told == ["introduce", "renewed"]  # who refused work says that it takes some again
     bench.close()
 
 
 def test_who_could_not_renew_for_a_moment_begins_again_at_once(bench: Bench) -> None:
     bench.live(1)
-    bench.loop._passed += USUAL.yield_seconds
-    assert not bench.heartbeat.is_held()
+    bench.loop._passed += DEFAULT_TIMES.yield_seconds
+    assert not bench.lease_renewal.is_held()
     bench.live(1)
-    assert bench.heartbeat.is_held()
+    assert bench.lease_renewal.is_held()
     assert bench.told == ["introduce", "renewed"]
     bench.close()
 

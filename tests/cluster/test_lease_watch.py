@@ -2,7 +2,7 @@
 
 import pytest
 
-from fairlane.cluster.lease_watch import Flock
+from fairlane.cluster.lease_watch import LeaseWatch
 from fairlane.core.inputs import WorkerGone, WorkerJoined
 from fairlane.core.live_job import WorkerId, device_id
 
@@ -13,12 +13,12 @@ class Watch:
     def __init__(self) -> None:
         self.now = 100.0
         self.known: list[WorkerId] = []
-        self.flock = Flock(12.0, lambda: self.now)
+        self.lease_watch = LeaseWatch(12.0, lambda: self.now)
 
     def look(self, seconds: float, **beats: int) -> list[object]:
         self.now += seconds
         counts = {WorkerId(worker): count for worker, count in beats.items()}
-        return list(self.flock.look(counts, self.known))
+        return list(self.lease_watch.look(counts, self.known))
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def test_a_count_that_moves_means_life(watch: Watch) -> None:
 def test_a_new_leader_counts_anew(watch: Watch) -> None:
     watch.look(0, a=1)
     watch.now += 11
-    watch.flock.load([joined()])
+    watch.lease_watch.load([joined()])
     assert watch.look(0, a=1) == []
     assert watch.look(11, a=1) == []
     assert watch.look(2, a=1) == [WorkerGone(A)]
@@ -52,7 +52,7 @@ def test_a_new_leader_counts_anew(watch: Watch) -> None:
 
 def test_whom_a_former_leader_knew_gets_work_once_it_shows_that_it_lives(watch: Watch) -> None:
     known = joined(accepting=False)
-    watch.flock.load([known])
+    watch.lease_watch.load([known])
     assert watch.look(0, a=7) == []
     assert watch.look(1, a=7) == []
     assert watch.look(1, a=8) == [known]
@@ -60,9 +60,9 @@ def test_whom_a_former_leader_knew_gets_work_once_it_shows_that_it_lives(watch: 
 
 
 def test_who_spoke_for_itself_is_not_spoken_for(watch: Watch) -> None:
-    watch.flock.load([joined()])
+    watch.lease_watch.load([joined()])
     watch.look(0, a=7)
-    watch.flock.heard(A)
+    watch.lease_watch.heard(A)
     assert watch.look(1, a=8) == []
 
 
@@ -82,7 +82,7 @@ def test_devices_live_and_die_with_their_carrier(watch: Watch) -> None:
     phone = joined()
     phone.id, phone.device = device_id(A, "phone"), True
     watch.known = [A, phone.id]
-    watch.flock.load([phone, joined()])
+    watch.lease_watch.load([phone, joined()])
     assert watch.look(0, a=1) == []
     assert watch.look(1, a=2) == [joined(), phone]
     assert watch.look(13, a=2) == [WorkerGone(A)]
@@ -92,7 +92,7 @@ def test_devices_live_and_die_with_their_carrier(watch: Watch) -> None:
 def test_a_device_that_spoke_for_itself_is_not_told_of_again(watch: Watch) -> None:
     phone = joined()
     phone.id, phone.device = device_id(A, "phone"), True
-    watch.flock.load([phone, joined()])
-    watch.flock.heard(phone.id)
+    watch.lease_watch.load([phone, joined()])
+    watch.lease_watch.heard(phone.id)
     watch.look(0, a=1)
     assert watch.look(1, a=2) == [joined()]

@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from fairlane.cluster.fleet import Written
-from fairlane.cluster.mailbox import Courier
+from fairlane.cluster.fleet import MessageRef
+from fairlane.cluster.mailbox import WorkerMailbox
 from fairlane.core.decisions import Orders, Stop
 from fairlane.core.inputs import FromWorker, Log, Outcome
 from fairlane.core.live_job import JobId, WorkerId
@@ -51,7 +51,7 @@ class Bench:
         self.worker = Worker()
         self.database = SharedDatabase()
         self.store = Unreliable(self.database)
-        self.courier = Courier(
+        self.mailbox = WorkerMailbox(
             self.store, self.worker, FakeClock(), self.worker.obey, look_seconds=0.5
         )
 
@@ -83,7 +83,7 @@ def live() -> Callable[[Story], None]:
 
         async def all_of_it() -> None:
             bench = Bench()
-            services = (bench.courier.sending, bench.courier.receiving)
+            services = (bench.mailbox.sending, bench.mailbox.receiving)
             tasks = [loop.create_task(service.run()) for service in services]
             await story(bench)
             for task in tasks:
@@ -98,8 +98,8 @@ def live() -> Callable[[Story], None]:
 
 def test_what_is_said_goes_into_the_inbox_together(live: Callable[[Story], None]) -> None:
     async def story(bench: Bench) -> None:
-        bench.courier.put(outcome("a"), outcome("b"))
-        bench.courier.put(outcome("c"))
+        bench.mailbox.put(outcome("a"), outcome("b"))
+        bench.mailbox.put(outcome("c"))
         await asyncio.sleep(0.1)
         assert bench.said == ["a", "b", "c"]
         assert len(bench.database.inbox) == 1
@@ -111,7 +111,7 @@ def test_what_cannot_be_written_takes_nothing_else_with_it(live: Callable[[Story
     async def story(bench: Bench) -> None:
         unwritable = Log(JobId("a"), WORKER, 1, [(0.0, "info", "\ud800")])
         broken = Outcome(JobId("b"), WORKER, 1, "completed", value="\ud800")
-        bench.courier.put(unwritable, broken, outcome("c"))
+        bench.mailbox.put(unwritable, broken, outcome("c"))
         await asyncio.sleep(0.1)
         assert bench.said == ["b", "c"]
 
@@ -121,9 +121,9 @@ def test_what_cannot_be_written_takes_nothing_else_with_it(live: Callable[[Story
 def test_what_could_not_be_sent_is_sent_later_and_in_order(live: Callable[[Story], None]) -> None:
     async def story(bench: Bench) -> None:
         bench.store.failures = 2
-        bench.courier.put(outcome("a"))
+        bench.mailbox.put(outcome("a"))
         await asyncio.sleep(0.1)
-        bench.courier.put(outcome("b"))
+        bench.mailbox.put(outcome("b"))
         assert bench.said == []
         await asyncio.sleep(60)
         assert bench.said == ["a", "b"]
@@ -134,7 +134,7 @@ def test_what_could_not_be_sent_is_sent_later_and_in_order(live: Callable[[Story
 def test_what_nobody_acknowledged_is_said_again(live: Callable[[Story], None]) -> None:
     async def story(bench: Bench) -> None:
         bench.worker.waiting = {"t": outcome("a")}
-        bench.courier.put(outcome("a"))
+        bench.mailbox.put(outcome("a"))
         await asyncio.sleep(1)
         assert bench.said == ["a"]
         await asyncio.sleep(9)
@@ -151,7 +151,7 @@ def test_messages_are_obeyed_in_order_and_once(live: Callable[[Story], None]) ->
     async def story(bench: Bench) -> None:
         bench.tell(1, "a")
         bench.tell(2, "b")
-        bench.courier.receiving.wake()
+        bench.mailbox.receiving.wake()
         await asyncio.sleep(3)
         assert bench.worker.obeyed == ["a", "b"]
         assert bench.database.messages[WORKER] == []
@@ -164,7 +164,7 @@ def test_what_the_leader_beside_it_hands_over_is_not_read_again(
 ) -> None:
     async def story(bench: Bench) -> None:
         bench.tell(1, "a")
-        bench.courier.deliver(Written(1, 0), orders("a"), {})
+        bench.mailbox.deliver(MessageRef(1, 0), orders("a"), {})
         await asyncio.sleep(3)
         assert bench.worker.obeyed == ["a"]
 
@@ -176,8 +176,8 @@ def test_what_was_read_is_not_obeyed_again_when_it_is_handed_over(
 ) -> None:
     async def story(bench: Bench) -> None:
         bench.tell(1, "a")
-        await bench.courier.receive()
-        bench.courier.deliver(Written(1, 0), orders("a"), {})
+        await bench.mailbox.receive()
+        bench.mailbox.deliver(MessageRef(1, 0), orders("a"), {})
         assert bench.worker.obeyed == ["a"]
 
     live(story)
@@ -189,7 +189,7 @@ def test_what_was_never_handed_over_is_read_before_what_follows(
     async def story(bench: Bench) -> None:
         bench.tell(1, "a")  # its commit seemed to fail
         bench.tell(2, "b")
-        bench.courier.deliver(Written(2, 1), orders("b"), {})
+        bench.mailbox.deliver(MessageRef(2, 1), orders("b"), {})
         assert bench.worker.obeyed == []
         await asyncio.sleep(0.1)
         assert bench.worker.obeyed == ["a", "b"]
@@ -199,11 +199,11 @@ def test_what_was_never_handed_over_is_read_before_what_follows(
 
 def test_who_ceases_to_lead_says_everything_again(live: Callable[[Story], None]) -> None:
     async def story(bench: Bench) -> None:
-        bench.courier.elected(leading=True)
+        bench.mailbox.elected(leading=True)
         bench.worker.waiting = {"t": outcome("a")}
         await asyncio.sleep(30)
         assert bench.said == []
-        bench.courier.elected(leading=False)
+        bench.mailbox.elected(leading=False)
         await asyncio.sleep(0.1)
         assert bench.said == ["a"]
 

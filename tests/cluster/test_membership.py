@@ -133,7 +133,7 @@ async def test_what_a_silent_worker_ran_is_run_again_and_its_word_counts_no_more
     await eventually(lambda: leader.held and other.held)
     [lost] = [job for job in jobs if job.id in other.held]
     dead = other.worker_id
-    other._engine.sharing._heartbeat.stop()  # type: ignore[union-attr]
+    other._engine.membership._lease_renewal.stop()  # type: ignore[union-attr]
     await eventually(lambda: dead not in leader.shared_database.beats)
     stale = Outcome(JobId(lost.id), WorkerId(dead), 1, "completed", value='"stale"')
     other._engine.say(stale)
@@ -193,9 +193,9 @@ async def test_a_worker_that_ends_takes_no_work_again_when_its_lease_is_renewed(
     engine = other._engine
     ending = asyncio.create_task(engine.worker.close(3000))
     await eventually(lambda: not engine.worker.accepting)
-    assert engine.sharing is not None
-    engine.sharing.hand_back()
-    engine.sharing.renewed()
+    assert engine.membership is not None
+    engine.membership.hand_back()
+    engine.membership.renewed()
     await other.explain(job.id)
     assert not engine.worker.accepting
     await ending

@@ -4,14 +4,14 @@ import pytest
 
 from fairlane.core.decisions import Changes, Event, Firing
 from fairlane.core.lifecycle import Priority, State
-from fairlane.core.live_job import Job, JobId, Reason, Terms
+from fairlane.core.live_job import JobId, LiveJob, Reason, Terms
 from fairlane.core.retry import Retry
 from fairlane.errors import FairlaneError, NotLeading
 from fairlane.store.protocol import Store
 from tests.support.stores import NOW, Place, a_job, admitted, ended, events, started, submission_of
 
 
-async def jobs_of(store: Store) -> list[Job]:
+async def jobs_of(store: Store) -> list[LiveJob]:
     return list((await store.load()).jobs)
 
 

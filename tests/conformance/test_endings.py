@@ -4,13 +4,13 @@ import pytest
 
 from fairlane.core.decisions import Changes, LaneChange, Start
 from fairlane.core.lifecycle import Priority, State
-from fairlane.core.live_job import Job, JobId, Reason, Terms, WorkerId
+from fairlane.core.live_job import JobId, LiveJob, Reason, Terms, WorkerId
 from fairlane.store.protocol import Store
 from fairlane.store.views import Payload
 from tests.support.stores import NOW, a_job, admitted, ended, started
 
 
-def start_of(job: Job, *, kind: str = "start") -> Start:
+def start_of(job: LiveJob, *, kind: str = "start") -> Start:
     return Start(
         job=job.id,
         task=job.task,
@@ -24,11 +24,11 @@ def start_of(job: Job, *, kind: str = "start") -> Start:
     )
 
 
-async def payload_of(store: Store, job: Job, *, kind: str = "start") -> Payload:
+async def payload_of(store: Store, job: LiveJob, *, kind: str = "start") -> Payload:
     return (await store.payloads([start_of(job, kind=kind)]))[job.id]
 
 
-async def revive(store: Store, job: Job) -> Job:
+async def revive(store: Store, job: LiveJob) -> LiveJob:
     again = (await store.ended([job.id]))[job.id]
     again.state, again.position = State.QUEUED, "800000000000"
     await store.commit(Changes(revived=[job.id], entered={job.id: again}), NOW)

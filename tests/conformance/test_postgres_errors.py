@@ -17,7 +17,7 @@ from fairlane.store.postgres.address import Address
 from fairlane.store.postgres.connection import connect, refuse_old
 from fairlane.store.postgres.migrate import migrations
 from fairlane.store.postgres.nul_escape import escaped, plain
-from fairlane.store.postgres.taking import LAG_SECONDS, Beginning
+from fairlane.store.postgres.taking import LAG_SECONDS, InboxCursor
 from fairlane.store.shared_protocol import INBOX
 from tests.support.eventually import eventually
 from tests.support.postgres import Server, run_at, running_postgres
@@ -385,7 +385,7 @@ async def test_a_store_that_is_not_open_says_what_to_do(postgres_dsn: str) -> No
 
 
 def test_most_looks_into_the_inbox_begin_above_what_was_consumed() -> None:
-    beginning = Beginning()
+    beginning = InboxCursor()
     assert beginning.of_look(10.0) == 0
     beginning.looked(began=10.0, ended=10.5)  # slow: much lies there that cannot be cleaned away
     beginning.consumed(7, 10.5)

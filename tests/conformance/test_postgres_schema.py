@@ -14,7 +14,7 @@ import pytest
 
 from fairlane.core.decisions import Changes
 from fairlane.core.lifecycle import FINAL, LIVE
-from fairlane.core.live_job import Job
+from fairlane.core.live_job import LiveJob
 from fairlane.store.commit_rows import pieces
 from fairlane.store.expiry import Expiry
 from fairlane.store.postgres import PostgresStore, statements
@@ -206,7 +206,7 @@ async def test_the_hot_table_has_the_fields_of_a_job_in_their_order(reader: Sess
         "SELECT attname FROM pg_attribute "
         "WHERE attrelid = 'fairlane.job'::regclass AND attnum > 0 ORDER BY attnum"
     )
-    assert tuple(row[0] for row in rows) == Job.__struct_fields__
+    assert tuple(row[0] for row in rows) == LiveJob.__struct_fields__
 
 
 @pytest.mark.parametrize(("table", "states"), [("job", LIVE), ("ended", FINAL)])

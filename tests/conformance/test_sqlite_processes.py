@@ -13,7 +13,7 @@ import pytest
 import fairlane
 from fairlane.core.decisions import Changes
 from fairlane.store.sqlite import SQLiteStore
-from fairlane.store.sqlite.write_turns import Courtesy
+from fairlane.store.sqlite.write_turns import WriteTurns
 from tests.support.stores import NOW, a_job, admitted
 
 Run = Callable[..., Awaitable[Process]]
@@ -103,7 +103,7 @@ async def test_appends_get_in_beside_a_leader_that_commits_without_a_pause(
 async def test_a_leader_stands_back_until_the_writer_is_done_or_its_patience_ends(
     tmp_path: Path,
 ) -> None:
-    writer, leader = Courtesy(tmp_path / "inbox"), Courtesy(tmp_path / "inbox")
+    writer, leader = WriteTurns(tmp_path / "inbox"), WriteTurns(tmp_path / "inbox")
     await leader.stand_back()
     with writer.asking():
         waiting = asyncio.create_task(leader.stand_back())

@@ -9,7 +9,7 @@ import pytest
 
 from fairlane.core.decisions import Changes
 from fairlane.core.lifecycle import FINAL, LIVE
-from fairlane.core.live_job import Job
+from fairlane.core.live_job import LiveJob
 from fairlane.store.commit_rows import pieces
 from fairlane.store.expiry import Expiry
 from fairlane.store.sqlite import statements
@@ -50,7 +50,7 @@ def test_migrating_again_changes_nothing(connection: apsw.Connection) -> None:
 
 def test_the_hot_table_has_the_fields_of_a_job_in_their_order(connection: apsw.Connection) -> None:
     columns = [row[1] for row in connection.execute("PRAGMA table_info(job)")]
-    assert tuple(columns) == Job.__struct_fields__
+    assert tuple(columns) == LiveJob.__struct_fields__
 
 
 def test_the_database_repeats_the_states_of_the_core(connection: apsw.Connection) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from fairlane.core import line as line_module
 from fairlane.core.line import Line
-from fairlane.core.live_job import Job
+from fairlane.core.live_job import LiveJob
 from tests.support.stores import a_job
 
 
@@ -16,7 +16,7 @@ def test_a_line_gives_its_jobs_in_order_whoever_comes_and_goes(
 ) -> None:
     monkeypatch.setattr(line_module, "MOST", 4)
     chance = random.Random(seed)
-    line, standing = Line(), dict[str, Job]()
+    line, standing = Line(), dict[str, LiveJob]()
     for number in range(300):
         if standing and chance.random() < 0.4:
             gone = standing.pop(chance.choice(sorted(standing)))

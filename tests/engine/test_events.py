@@ -6,7 +6,7 @@ from typing import Any
 
 from fairlane import Context, EventView, Fairlane, Snapshot
 from fairlane.core.decisions import Changes, Event
-from fairlane.engine.event_feed import Feed
+from fairlane.engine.event_feed import EventFeed
 from fairlane.testing import running
 from tests.support.apps import Doors
 from tests.support.eventually import eventually
@@ -179,7 +179,7 @@ async def test_who_asks_for_what_is_no_longer_stored_is_told_to_take_the_snapsho
         await store.commit(
             Changes(events=[Event(seq, 0.0, "job_log", None, "default", {})]), float(seq)
         )
-    feed = Feed(store)
+    feed = EventFeed(store)
     old = [event async for event in feed.follow(1)]
     recent = await anext(aiter(feed.follow(39)))
 

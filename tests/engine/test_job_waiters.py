@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 
 from fairlane.core.live_job import JobId
-from fairlane.engine.job_waiters import Waits
+from fairlane.engine.job_waiters import JobWaiters
 from fairlane.store.memory.store import MemoryStore
 from fairlane.store.views import JobView
 from tests.support.stores import NOW, a_job, admitted, ended
@@ -32,7 +32,7 @@ async def test_an_end_that_was_read_before_somebody_began_to_wait_is_no_news() -
     await store.lead()
     job = a_job("a")
     await store.commit(admitted(job), NOW)
-    waits = Waits(store)
+    waits = JobWaiters(store)
     early = asyncio.create_task(waits.ended(A))
     await asyncio.sleep(0)
     await store.commit(ended(job), NOW)

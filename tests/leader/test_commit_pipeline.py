@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from fairlane.cluster.fleet import Written
+from fairlane.cluster.fleet import MessageRef
 from fairlane.core.decisions import Changes, Decisions, Start, Stop
 from fairlane.core.inputs import (
     Failure,
@@ -24,10 +24,10 @@ from fairlane.core.inputs import (
 from fairlane.core.lifecycle import Priority
 from fairlane.core.live_job import JobId, WorkerId
 from fairlane.errors import FairlaneError, StoreUnavailable
-from fairlane.leader.commit_pipeline import Batch, Carry, Flight
+from fairlane.leader.commit_pipeline import Batch, Carry, CommitPipeline
 from fairlane.leader.inbox import Inbox
 from fairlane.leader.leader import Leader
-from fairlane.runtime.poll_intervals import Rhythm
+from fairlane.runtime.poll_intervals import PollIntervals
 from fairlane.store.memory.store import MemoryStore
 from fairlane.store.protocol import Writing
 from fairlane.store.views import Payload
@@ -100,7 +100,7 @@ class Hall:
         self.ahead += [start.job for start, _ in starts]
 
     def perform(
-        self, decisions: Decisions, payloads: Mapping[JobId, Payload], written: Written
+        self, decisions: Decisions, payloads: Mapping[JobId, Payload], written: MessageRef
     ) -> None:
         self.answers.update(decisions.answers)
         self.started += [start.job for start in decisions.starts]
@@ -120,10 +120,10 @@ class Hall:
 class Reign:
     def __init__(self) -> None:
         self.store = SlowStore()
-        self.hall = Hall()
+        self.host = Hall()
         self.inbox = Inbox()
-        rhythm = Rhythm(others_seconds=60, retry_seconds=0.001)
-        self.leader = Leader(self.store, self.inbox, FakeClock(), self.hall, rhythm)
+        intervals = PollIntervals(others_seconds=60, retry_seconds=0.001)
+        self.leader = Leader(self.store, self.inbox, FakeClock(), self.host, intervals)
 
     @property
     def known(self) -> set[str]:
@@ -158,7 +158,7 @@ async def reigning() -> AsyncIterator[Reign]:
     reign = Reign()
     await reign.store.open()
     leading = asyncio.create_task(reign.leader.run())
-    await until(lambda: reign.hall.leading)
+    await until(lambda: reign.host.leading)
     reign.store.is_open = False
     yield reign
     reign.let_all()
@@ -171,15 +171,15 @@ async def test_the_next_batch_is_decided_while_a_commit_is_on_its_way() -> None:
         await reign.submit("a")
         await reign.submit("b")
         assert reign.store.waiting == 1  # the second waits for the first
-        assert reign.hall.answers == {}
+        assert reign.host.answers == {}
         assert await reign.store.jobs([JobId("a"), JobId("b")]) == {}
         reign.let_one()
-        await until(lambda: "a" in reign.hall.answers)
-        assert "b" not in reign.hall.answers
+        await until(lambda: "a" in reign.host.answers)
+        assert "b" not in reign.host.answers
         assert set(await reign.store.jobs([JobId("a"), JobId("b")])) == {"a"}
         reign.let_one()
-        await until(lambda: "b" in reign.hall.answers)
-        assert reign.hall.started == ["a"]
+        await until(lambda: "b" in reign.host.answers)
+        assert reign.host.started == ["a"]
 
 
 async def test_what_is_about_to_start_is_looked_at_while_that_is_being_written() -> None:
@@ -187,30 +187,30 @@ async def test_what_is_about_to_start_is_looked_at_while_that_is_being_written()
         for name in "ab":
             await reign.submit(name)
             reign.let_one()
-            await until(lambda name=name: name in reign.hall.answers)  # type: ignore[misc]
-        assert reign.hall.started == ["a"]  # the worker has one slot
-        assert reign.hall.ahead == []
+            await until(lambda name=name: name in reign.host.answers)  # type: ignore[misc]
+        assert reign.host.started == ["a"]  # the worker has one slot
+        assert reign.host.ahead == []
         reign.inbox.put(Outcome(JobId("a"), WORKER, 1, "completed"))
-        await until(lambda: reign.hall.ahead == ["b"])
-        assert reign.hall.started == ["a"]
+        await until(lambda: reign.host.ahead == ["b"])
+        assert reign.host.started == ["a"]
         reign.let_one()
-        await until(lambda: reign.hall.started == ["a", "b"])
+        await until(lambda: reign.host.started == ["a", "b"])
 
 
 async def test_what_was_decided_on_top_of_a_commit_that_failed_is_void() -> None:
     async with reigning() as reign:
         await reign.submit("a")
         await reign.submit("b")
-        loads = reign.hall.loads
+        loads = reign.host.loads
         reign.store.failures = [StoreUnavailable("full")]
         reign.let_all()
-        await until(lambda: reign.hall.loads > loads)
-        assert {key: type(answer) for key, answer in reign.hall.answers.items()} == {
+        await until(lambda: reign.host.loads > loads)
+        assert {key: type(answer) for key, answer in reign.host.answers.items()} == {
             "a": StoreUnavailable,
             "b": StoreUnavailable,
         }
         assert reign.known == set()
-        assert reign.hall.started == []
+        assert reign.host.started == []
         assert await reign.store.jobs([JobId("a"), JobId("b")]) == {}
 
 
@@ -218,12 +218,12 @@ async def test_a_batch_at_fault_does_not_take_the_next_one_with_it() -> None:
     async with reigning() as reign:
         await reign.submit("a")
         await reign.submit("b")
-        loads = reign.hall.loads
+        loads = reign.host.loads
         fault = RuntimeError("at fault")
         reign.store.failures = [fault, None, fault]  # together, loading, alone
         reign.let_all()
-        await until(lambda: reign.hall.loads > loads and len(reign.hall.answers) == 2)
-        assert isinstance(reign.hall.answers["a"], FairlaneError)
+        await until(lambda: reign.host.loads > loads and len(reign.host.answers) == 2)
+        assert isinstance(reign.host.answers["a"], FairlaneError)
         assert reign.known == {"b"}
         assert set(await reign.store.jobs([JobId("a"), JobId("b")])) == {"b"}
 
@@ -232,13 +232,13 @@ async def test_what_has_been_read_for_a_commit_does_not_change_any_more() -> Non
     async with reigning() as reign:
         await reign.submit("a")
         reign.let_one()
-        await until(lambda: reign.hall.started == ["a"])
+        await until(lambda: reign.host.started == ["a"])
         await reign.submit("b")  # on its way as it is now: queued
         done = Outcome(JobId("a"), WORKER, 1, "completed", value="1")
         reign.inbox.put(done)
         await until(lambda: reign.known == {"b"})  # and started by what is decided meanwhile
         reign.let_one()
-        await until(lambda: "b" in reign.hall.answers)
+        await until(lambda: "b" in reign.host.answers)
         views = await reign.store.jobs([JobId("a"), JobId("b")])
         assert (views[JobId("a")].state, views[JobId("b")].state) == ("running", "queued")
 
@@ -255,9 +255,9 @@ async def test_a_row_of_another_process_is_decided_once() -> None:
         await until(lambda: jobs[JobId("b")].band is Priority.HIGH)
         reign.leader.look_at_others()
         reign.let_one()  # "b" lands and sees the row once more
-        await until(lambda: "b" in reign.hall.answers)
+        await until(lambda: "b" in reign.host.answers)
         reign.let_all()
-        await until(lambda: reign.store.consumed and not reign.leader._flight)
+        await until(lambda: reign.store.consumed and not reign.leader._pipeline)
         assert reign.store.consumed == [1]
 
 
@@ -265,7 +265,7 @@ async def test_the_database_is_asked_about_a_job_after_the_commit_that_ends_it()
     async with reigning() as reign:
         await reign.submit("a")
         reign.let_one()
-        await until(lambda: reign.hall.started == ["a"])
+        await until(lambda: reign.host.started == ["a"])
         failure = Failure("broken", "for good", retryable=False)
         reign.inbox.put(Outcome(JobId("a"), WORKER, 1, "failed", failure=failure))
         await until(lambda: reign.known == set())
@@ -273,9 +273,9 @@ async def test_the_database_is_asked_about_a_job_after_the_commit_that_ends_it()
         for _ in range(10):
             await asyncio.sleep(0)
         reign.let_all()
-        await until(lambda: "again" in reign.hall.answers)
-        assert not isinstance(reign.hall.answers["again"], FairlaneError)
-        await until(lambda: reign.hall.started == ["a", "a"])
+        await until(lambda: "again" in reign.host.answers)
+        assert not isinstance(reign.host.answers["again"], FairlaneError)
+        await until(lambda: reign.host.started == ["a", "a"])
 
 
 async def test_who_is_told_to_end_does_not_wait_for_what_is_on_its_way() -> None:
@@ -291,12 +291,12 @@ async def test_who_is_told_to_end_does_not_wait_for_what_is_on_its_way() -> None
         await never.wait()
         return carry
 
-    flight = Flight(landed=lambda: None)
-    await flight.begin(Batch([]), decide)
-    next_one = asyncio.create_task(flight.begin(Batch([]), decide_for_ever))
+    pipeline = CommitPipeline(landed=lambda: None)
+    await pipeline.begin(Batch([]), decide)
+    next_one = asyncio.create_task(pipeline.begin(Batch([]), decide_for_ever))
     await asyncio.sleep(0)
     next_one.cancel()
     await asyncio.wait([next_one], timeout=5)
     assert next_one.cancelled()
-    flight.give_up()
-    assert not flight
+    pipeline.give_up()
+    assert not pipeline

@@ -12,7 +12,7 @@ import pytest
 from fairlane.errors import NotStarted, Permanent, TooLarge
 from fairlane.process import child_pool
 from fairlane.process.child_pool import Child, ChildPool, connect
-from fairlane.process.process_group import Leash
+from fairlane.process.process_group import ProcessDeadline
 from fairlane.runtime.clock import boot_seconds
 from tests.support.programs_processes import all_gone, family, is_alive, script, survivors
 
@@ -121,11 +121,11 @@ async def test_a_child_that_is_stuck_is_killed_after_the_grace(child: Child) -> 
 
 
 async def test_a_child_of_a_worker_past_its_lease_is_gone() -> None:
-    leash = Leash(boot_seconds() + 3600)
-    child = await Child.start(ECHO, env=environment(), leash=leash)
+    process_deadline = ProcessDeadline(boot_seconds() + 3600)
+    child = await Child.start(ECHO, env=environment(), process_deadline=process_deadline)
     assert await asked(child, 1) == 1
 
-    leash.renew(boot_seconds())
+    process_deadline.renew(boot_seconds())
 
     assert await child.ended() == -signal.SIGKILL
     await child.stop(0)

@@ -15,7 +15,7 @@ import pytest
 
 from fairlane.errors import Permanent, TaskError
 from fairlane.process import program
-from fairlane.process.process_group import Leash
+from fairlane.process.process_group import ProcessDeadline
 from fairlane.process.program import Program, run_program
 from fairlane.runtime.clock import boot_seconds
 from tests.support.eventually import eventually
@@ -315,12 +315,12 @@ async def test_a_worker_frozen_past_its_lease_loses_what_it_started(tmp_path: Pa
 
 
 async def test_a_renewed_lease_lets_a_program_live_on_and_a_missed_one_does_not() -> None:
-    leash = Leash(boot_seconds() + 3600)
-    program = await Program.start(["sleep", "1000"], leash=leash)
+    process_deadline = ProcessDeadline(boot_seconds() + 3600)
+    program = await Program.start(["sleep", "1000"], process_deadline=process_deadline)
 
-    await asyncio.to_thread(leash.renew, boot_seconds() + 7200)
+    await asyncio.to_thread(process_deadline.renew, boot_seconds() + 7200)
     assert is_alive(program.pid)
-    await asyncio.to_thread(leash.renew, boot_seconds())
+    await asyncio.to_thread(process_deadline.renew, boot_seconds())
 
     assert (await program.wait()).returncode == -signal.SIGKILL
 

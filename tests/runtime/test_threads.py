@@ -9,7 +9,7 @@ from threading import Event
 
 import pytest
 
-from fairlane.runtime.threads import Aside, in_thread, returned
+from fairlane.runtime.threads import DaemonThread, await_thread, in_thread
 from tests.support.process_control import environment
 
 
@@ -42,7 +42,7 @@ async def test_a_cancellation_waits_for_the_thread() -> None:
 
 async def test_what_failed_for_somebody_who_was_cancelled_is_a_cancellation() -> None:
     work: Future[None] = Future()
-    waiting = asyncio.create_task(returned(work))
+    waiting = asyncio.create_task(await_thread(work))
     await asyncio.sleep(0)
     waiting.cancel()
     await asyncio.sleep(0)
@@ -55,7 +55,7 @@ def test_a_thread_may_return_when_the_loop_has_closed(caplog: pytest.LogCaptureF
     work: Future[int] = Future()
 
     async def begin() -> None:
-        asyncio.create_task(returned(work))  # noqa: RUF006 - nobody waits for it, ever
+        asyncio.create_task(await_thread(work))  # noqa: RUF006 - nobody waits for it, ever
         await asyncio.sleep(0)
 
     loop = asyncio.new_event_loop()
@@ -68,7 +68,7 @@ def test_a_thread_may_return_when_the_loop_has_closed(caplog: pytest.LogCaptureF
 
 
 async def test_calls_aside_are_made_one_after_the_other_and_say_what_they_raised() -> None:
-    aside = Aside("aside")
+    aside = DaemonThread("aside")
     gate, made = Event(), list[int]()
     waiting, late = aside.submit(gate.wait), aside.submit(partial(made.append, 1))
     assert late.cancel()  # it has not begun

@@ -8,8 +8,8 @@ from simulation.disks import Kind as Store
 from simulation.faults import NOTHING, Fault, Moment
 from simulation.hand import Hand
 from simulation.host import Host
+from simulation.poll_intervals import SLOW
 from simulation.program import KINDS, Plan
-from simulation.rhythms import SLOW
 from simulation.world import World
 
 IN_NO_TIME = Plan([0.1], ["ok"])
@@ -29,7 +29,7 @@ def test_a_standby_that_saw_the_clock_go_back_and_takes_over_keeps_the_rate(stor
     """What it loads is clipped to the clock as it is; the jump must not be counted once more."""
 
     async def story(world: World) -> None:
-        first, second = (world.add_host(name, lost=0.0, rhythm=SLOW, slots=8) for name in "AB")
+        first, second = (world.add_host(name, lost=0.0, intervals=SLOW, slots=8) for name in "AB")
         first.start(world.follow)
         await asyncio.sleep(5)
         second.start(world.follow)

@@ -27,7 +27,7 @@ from fairlane.core.inputs import (
     WorkerJoined,
 )
 from fairlane.core.lifecycle import Priority, State
-from fairlane.core.live_job import Job, JobId, Terms, WorkerId
+from fairlane.core.live_job import JobId, LiveJob, Terms, WorkerId
 from fairlane.core.retry import Retry
 from fairlane.core.scheduler import Scheduler, strangers
 from fairlane.errors import FairlaneError
@@ -39,7 +39,7 @@ class NaiveStore:
     """What a store keeps of changes, written as plainly as possible."""
 
     def __init__(self) -> None:
-        self.jobs: dict[JobId, Job] = {}
+        self.jobs: dict[JobId, LiveJob] = {}
         self.ended: dict[JobId, Ended] = {}
         self.dependencies: list[tuple[JobId, JobId]] = []
         self.records: dict[tuple[str, str], str] = {}
@@ -242,7 +242,7 @@ class World:
 
     # what is seen
 
-    def job(self, id: str) -> Job:
+    def job(self, id: str) -> LiveJob:
         found = self.scheduler.board.jobs.get(JobId(id))
         return found if found is not None else self.store.ended[JobId(id)].job
 

@@ -6,7 +6,7 @@ import msgspec
 
 from fairlane.core.inputs import Setting
 from fairlane.core.lifecycle import State
-from fairlane.core.live_job import Job
+from fairlane.core.live_job import LiveJob
 from fairlane.core.queues import Queue
 from tests.support.core import World
 
@@ -52,7 +52,7 @@ def check_pass(world: World) -> None:
                 assert not ready, f"{job.id} passed {other.id}"
 
 
-def _are_alike(job: Job, other: Job) -> bool:
+def _are_alike(job: LiveJob, other: LiveJob) -> bool:
     mine, theirs = job.terms, other.terms
     return (job.band, job.task, mine.limits, mine.uses, mine.requires) == (
         other.band, other.task, theirs.limits, theirs.uses, theirs.requires)  # fmt: skip
@@ -88,7 +88,7 @@ def used(world: World, name: str) -> int:
     return total
 
 
-def could_start(world: World, job: Job) -> bool:
+def could_start(world: World, job: LiveJob) -> bool:
     board = world.scheduler.board
     queue = board.queues[job.queue]
     most = queue.settings.max_concurrent
@@ -105,14 +105,14 @@ def could_start(world: World, job: Job) -> bool:
     )
 
 
-def _is_strict_head(world: World, job: Job) -> bool:
+def _is_strict_head(world: World, job: LiveJob) -> bool:
     head = _strict_head(world, job.queue)
     if head is None or head.id == job.id:
         return True
     return head.state is State.QUEUED and head.lane == job.lane and job.holds_lane
 
 
-def _strict_head(world: World, queue: str) -> Job | None:
+def _strict_head(world: World, queue: str) -> LiveJob | None:
     line = [
         job
         for job in world.store.jobs.values()
@@ -121,7 +121,7 @@ def _strict_head(world: World, queue: str) -> Job | None:
     return min(line, key=lambda job: (job.position, job.id), default=None)
 
 
-def _is_first_in_lane(world: World, queue: Queue, job: Job) -> bool:
+def _is_first_in_lane(world: World, queue: Queue, job: LiveJob) -> bool:
     for other in world.store.jobs.values():
         if other.id == job.id or other.lane is None:
             continue
@@ -137,7 +137,7 @@ def _is_first_in_lane(world: World, queue: Queue, job: Job) -> bool:
     return True
 
 
-def _has_hands(world: World, queue: Queue, job: Job) -> bool:
+def _has_hands(world: World, queue: Queue, job: LiveJob) -> bool:
     for worker in world.scheduler.board.workers.all.values():
         joined = worker.joined
         busy = [

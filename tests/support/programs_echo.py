@@ -10,7 +10,7 @@ import sys
 import time
 from typing import Any
 
-from fairlane.process.child_pool import FD_VARIABLE, Connection, connect
+from fairlane.process.child_pool import FD_VARIABLE, MessagePipe, connect
 from fairlane.process.program import run_program
 
 
@@ -20,7 +20,7 @@ async def main() -> None:
         await answer(connection, message)
 
 
-async def answer(connection: Connection, message: Any) -> None:
+async def answer(connection: MessagePipe, message: Any) -> None:
     match message:
         case "pid":
             await connection.send(os.getpid())

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from fairlane.process.child_pool import Child
-from fairlane.process.process_group import Leash
+from fairlane.process.process_group import ProcessDeadline
 from fairlane.process.program import Program
 from fairlane.runtime.clock import boot_seconds
 from tests.support.programs_processes import script
@@ -20,12 +20,12 @@ LEASE_SECONDS = 1.0
 
 
 async def main(folder: str, mode: str = "plain") -> None:
-    leash = Leash(boot_seconds() + 30) if mode == "leased" else None
+    process_deadline = ProcessDeadline(boot_seconds() + 30) if mode == "leased" else None
     family = script("programs_family.py", folder)
     if mode == "child":
         await Child.start(family)
     else:
-        await Program.start(family, leash=leash)
+        await Program.start(family, process_deadline=process_deadline)
     if mode == "forked":
         copy = os.fork()
         if copy == 0:
@@ -35,8 +35,8 @@ async def main(folder: str, mode: str = "plain") -> None:
     sys.stdout.write("started\n")
     sys.stdout.flush()
     while True:
-        if leash is not None:
-            leash.renew(boot_seconds() + LEASE_SECONDS)
+        if process_deadline is not None:
+            process_deadline.renew(boot_seconds() + LEASE_SECONDS)
         await asyncio.sleep(0.1)
 
 

@@ -4,17 +4,17 @@ import asyncio
 from typing import Any, Final
 
 from fairlane import Context, Fairlane
-from fairlane.cluster.lease_renewal import Terms
+from fairlane.cluster.lease_renewal import LeaseTimes
 from fairlane.engine.engine import Engine
 from fairlane.job import Job
-from fairlane.runtime.poll_intervals import Rhythm
+from fairlane.runtime.poll_intervals import PollIntervals
 from fairlane.store.memory.shared import SharedDatabase, SharedMemoryStore
 from fairlane.store.protocol import Store
 
-QUICK: Final = Terms(
+QUICK: Final = LeaseTimes(
     lease_seconds=1.0, beat_seconds=0.1, yield_seconds=0.6, end_seconds=0.8, margin_seconds=0.2
 )
-RHYTHM: Final = Rhythm(others_seconds=0.02, standby_seconds=0.05, answer_seconds=0.02)
+RHYTHM: Final = PollIntervals(others_seconds=0.02, standby_seconds=0.05, answer_seconds=0.02)
 
 
 class SharedApp(Fairlane):
@@ -50,7 +50,7 @@ class SharedApp(Fairlane):
         return SharedMemoryStore(self.shared_database)
 
     def _new_engine(self, store: Store, **more: Any) -> Engine:
-        return super()._new_engine(store, rhythm=RHYTHM, terms=self.terms, **more)
+        return super()._new_engine(store, intervals=RHYTHM, terms=self.terms, **more)
 
     @property
     def is_leading(self) -> bool:

@@ -9,7 +9,7 @@ import msgspec
 from fairlane.core.decisions import Changes, Ended, Event
 from fairlane.core.inputs import Submission, Submit
 from fairlane.core.lifecycle import Priority, State
-from fairlane.core.live_job import Job, JobId, Terms, WorkerId
+from fairlane.core.live_job import JobId, LiveJob, Terms, WorkerId
 from fairlane.core.position import MIDDLE, numbered
 from fairlane.store.memory.shared import SharedDatabase, SharedMemoryStore
 from fairlane.store.memory.store import MemoryStore
@@ -98,7 +98,7 @@ class PostgresPlace:
         )
 
 
-def a_job(id: str, place: int = 0, **fields: Any) -> Job:
+def a_job(id: str, place: int = 0, **fields: Any) -> LiveJob:
     """Make a queued job; `place` is its place in the order."""
     values: dict[str, Any] = {
         "id": JobId(id),
@@ -126,10 +126,10 @@ def a_job(id: str, place: int = 0, **fields: Any) -> Job:
         "created_at": NOW,
         "started_at": None,
     }
-    return Job(**values | fields)
+    return LiveJob(**values | fields)
 
 
-def submission_of(job: Job, **fields: Any) -> Submission:
+def submission_of(job: LiveJob, **fields: Any) -> Submission:
     values: dict[str, Any] = {
         "id": job.id,
         "task": job.task,
@@ -145,7 +145,7 @@ def submission_of(job: Job, **fields: Any) -> Submission:
     return Submission(**values | fields)
 
 
-def admitted(*jobs: Job, **fields: Any) -> Changes:
+def admitted(*jobs: LiveJob, **fields: Any) -> Changes:
     """Return the changes that admit jobs."""
     return Changes(
         submitted=[submission_of(job, **fields) for job in jobs],
@@ -153,7 +153,7 @@ def admitted(*jobs: Job, **fields: Any) -> Changes:
     )
 
 
-def started(*jobs: Job, worker: str = "w1") -> Changes:
+def started(*jobs: LiveJob, worker: str = "w1") -> Changes:
     for job in jobs:
         job.state = State.RUNNING
         job.attempt += 1
@@ -163,7 +163,9 @@ def started(*jobs: Job, worker: str = "w1") -> Changes:
     return Changes(changed={job.id: job for job in jobs})
 
 
-def ended(*jobs: Job, state: State = State.COMPLETED, at: float = NOW + 2, **facts: Any) -> Changes:
+def ended(
+    *jobs: LiveJob, state: State = State.COMPLETED, at: float = NOW + 2, **facts: Any
+) -> Changes:
     for job in jobs:
         job.state = state
         job.holds_lane = False

@@ -33,7 +33,7 @@ class _Rest(Struct, gc=False):
     data: dict[str, Any]
 
 
-class Message(Struct, gc=False):
+class StreamMessage(Struct, gc=False):
     """One event; `rest` is its JSON after the numbers, from the comma on."""
 
     seq: int
@@ -50,9 +50,9 @@ class Message(Struct, gc=False):
         return b"event: %b\nid: %d\ndata: %b\n\n" % (name, self.seq, self.json(prev))
 
 
-def message_of(event: EventView) -> Message:
+def message_of(event: EventView) -> StreamMessage:
     rest = _encode(_Rest(event.type, event.at, event.job, event.queue, _shown(event)))
-    return Message(event.seq, event.type, event.job, event.queue, b"," + rest[1:])
+    return StreamMessage(event.seq, event.type, event.job, event.queue, b"," + rest[1:])
 
 
 def _shown(event: EventView) -> dict[str, Any]:
@@ -65,10 +65,10 @@ def _shown(event: EventView) -> dict[str, Any]:
     return {**event.data, field: shown}
 
 
-class Batch:
+class EventBatch:
     """Messages whose numbers follow one another without a gap."""
 
-    def __init__(self, messages: list[Message]) -> None:
+    def __init__(self, messages: list[StreamMessage]) -> None:
         self.messages = messages
         self.first = messages[0].seq
         self.last = messages[-1].seq
@@ -83,41 +83,41 @@ class Batch:
         return [message.json(message.seq - 1).decode() for message in self.messages]
 
     @cached_property
-    def of_jobs(self) -> dict[str | None, list[Message]]:
-        found: dict[str | None, list[Message]] = {}
+    def of_jobs(self) -> dict[str | None, list[StreamMessage]]:
+        found: dict[str | None, list[StreamMessage]] = {}
         for message in self.messages:
             found.setdefault(message.job, []).append(message)
         return found
 
     @cached_property
-    def of_queues(self) -> dict[str | None, list[Message]]:
-        found: dict[str | None, list[Message]] = {}
+    def of_queues(self) -> dict[str | None, list[StreamMessage]]:
+        found: dict[str | None, list[StreamMessage]] = {}
         for message in self.messages:
             found.setdefault(message.queue, []).append(message)
         return found
 
 
-def batches_of(events: Sequence[EventView]) -> Iterator[Batch]:
+def batches_of(events: Sequence[EventView]) -> Iterator[EventBatch]:
     """Cut events into batches of which each is a bearable mouthful for a connection."""
-    messages: list[Message] = []
+    messages: list[StreamMessage] = []
     size = 0
     for event in events:
         message = message_of(event)
         if messages and size + len(message.rest) > MOST_BYTES:
-            yield Batch(messages)
+            yield EventBatch(messages)
             messages, size = [], 0
         messages.append(message)
         size += len(message.rest)
     if messages:
-        yield Batch(messages)
+        yield EventBatch(messages)
 
 
 class Portion(Struct):
     """What one follower is told next. One without messages only says that we are still here."""
 
-    messages: Sequence[Message]
+    messages: Sequence[StreamMessage]
     prev: int  # the number before the first, on this follower's stream
-    whole: Batch | None = None  # it is all of this one
+    whole: EventBatch | None = None  # it is all of this one
 
     def sse(self) -> bytes:
         if self.whole is not None:
@@ -129,7 +129,7 @@ class Portion(Struct):
             return self.whole.texts
         return [m.json(prev).decode() for m, prev in self._with_prev()]
 
-    def _with_prev(self) -> Iterator[tuple[Message, int]]:
+    def _with_prev(self) -> Iterator[tuple[StreamMessage, int]]:
         prev = self.prev
         for message in self.messages:
             yield message, prev

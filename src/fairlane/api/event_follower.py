@@ -5,7 +5,7 @@ import random
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from fairlane.api.event_batch import MOST_BYTES, Batch, Message, Portion, message_of
+from fairlane.api.event_batch import MOST_BYTES, EventBatch, Portion, StreamMessage, message_of
 from fairlane.store.views import EventView
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class Follower:
 
     def _taken(self, cursor: int) -> Portion | None:
         """Take what is new, as far as a connection should swallow at once."""
-        messages: list[Message] = []
+        messages: list[StreamMessage] = []
         size, prev = 0, self._prev
         for batch in self._stream.window.after(cursor):
             wanted = self._wanted(batch, cursor)
@@ -91,7 +91,7 @@ class Follower:
         self._prev = messages[-1].seq
         return Portion(messages, prev)
 
-    def _wanted(self, batch: Batch, cursor: int) -> list[Message]:
+    def _wanted(self, batch: EventBatch, cursor: int) -> list[StreamMessage]:
         if self._job is not None:
             found = batch.of_jobs.get(self._job, [])
             if self._queue is not None:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final
 
 from starlette.requests import HTTPConnection
 
-from fairlane.api.event_batch import Batch, batches_of
+from fairlane.api.event_batch import EventBatch, batches_of
 from fairlane.api.event_follower import PATIENCE_SECONDS, Follower
 from fairlane.api.event_window import MOST_EVENTS, Window
 from fairlane.runtime.service import Service
@@ -115,8 +115,8 @@ class Stream:
             self.window.prepend(older)
         return after if after >= self.window.first - 1 else None
 
-    async def _stored(self, after: int, last: int) -> list[Batch]:
-        found: list[Batch] = []
+    async def _stored(self, after: int, last: int) -> list[EventBatch]:
+        found: list[EventBatch] = []
         while after < last:
             events = await self._app.stored_events(after=after, limit=min(ROUND, last - after))
             if not events:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from operator import attrgetter
 from typing import Final
 
-from fairlane.api.event_batch import Batch
+from fairlane.api.event_batch import EventBatch
 
 MOST_EVENTS: Final = 10_000
 MOST_BYTES: Final = 8 * 1024 * 1024
@@ -18,7 +18,7 @@ class Window:
 
     def __init__(self, last: int) -> None:
         self.last = last
-        self._batches: list[Batch] = []
+        self._batches: list[EventBatch] = []
         self._dropped = 0  # at the front, of which the list is freed now and then
         self._bytes = 0
 
@@ -27,7 +27,7 @@ class Window:
         left = len(self._batches) > self._dropped
         return self._batches[self._dropped].first if left else self.last + 1
 
-    def append(self, batch: Batch) -> None:
+    def append(self, batch: EventBatch) -> None:
         self._batches.append(batch)
         self._bytes += batch.bytes
         self.last = batch.last
@@ -43,7 +43,7 @@ class Window:
         events = self.last - self._batches[self._dropped].last  # that would be left without it
         return not is_newest and (events >= MOST_EVENTS or self._bytes > MOST_BYTES)
 
-    def prepend(self, batches: list[Batch]) -> None:
+    def prepend(self, batches: list[EventBatch]) -> None:
         """Put older events in front, unless that would leave a gap or is more than we keep."""
         size = sum(batch.bytes for batch in batches)
         if batches and batches[-1].last == self.first - 1 and self._bytes + size <= MOST_BYTES:
@@ -51,7 +51,7 @@ class Window:
             self._dropped = 0
             self._bytes += size
 
-    def after(self, cursor: int) -> Iterator[Batch]:
+    def after(self, cursor: int) -> Iterator[EventBatch]:
         """Give the batches with anything above the cursor, the oldest first."""
         index = bisect_right(self._batches, cursor, lo=self._dropped, key=_last)
         while index < len(self._batches):

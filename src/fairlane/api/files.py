@@ -19,7 +19,7 @@ from fairlane.api.problems import documented, problem
 from fairlane.api.range_download import Download, Missing, opened
 from fairlane.api.responses import answer
 from fairlane.errors import Permanent
-from fairlane.runtime.threads import to_its_end
+from fairlane.runtime.threads import await_uncancelled
 from fairlane.task.disk_space import shortage
 from fairlane.uploads import Arrival, Uploads
 
@@ -85,16 +85,16 @@ async def _received(request: Request, uploads: Uploads, name: str, length: int |
         lack = await run_in_threadpool(shortage, uploads.folder, length)
         if lack is not None:
             return problem(507, "disk_full", f"the file {lack}")
-    arrival = await to_its_end(run_in_threadpool(uploads.begin))
+    arrival = await await_uncancelled(run_in_threadpool(uploads.begin))
     try:
         async for piece in _pieces(request):
-            await to_its_end(run_in_threadpool(arrival.write, piece))
+            await await_uncancelled(run_in_threadpool(arrival.write, piece))
         if length is not None and arrival.size != length:
             detail = f"{length:,} bytes were announced and {arrival.size:,} came"
             return problem(400, "wrong_length", detail)
         return await _kept(arrival, name)
     finally:
-        await to_its_end(run_in_threadpool(arrival.close))
+        await await_uncancelled(run_in_threadpool(arrival.close))
 
 
 async def _pieces(request: Request) -> AsyncIterator[bytes]:
@@ -113,7 +113,7 @@ async def _pieces(request: Request) -> AsyncIterator[bytes]:
 
 
 async def _kept(arrival: Arrival, name: str) -> Response:
-    path = await to_its_end(run_in_threadpool(arrival.keep, name))
+    path = await await_uncancelled(run_in_threadpool(arrival.keep, name))
     return answer({"path": str(path), "name": path.name, "size": arrival.size}, status=201)
 
 

@@ -27,7 +27,7 @@ from starlette.responses import PlainTextResponse, Response
 from fairlane.api.problems import documented
 from fairlane.core.lifecycle import LIVE
 from fairlane.errors import StoreError
-from fairlane.runtime.counters import Spread, Tally
+from fairlane.runtime.counters import Counters, Histogram
 
 if TYPE_CHECKING:
     from fairlane.app import Fairlane
@@ -50,7 +50,7 @@ _DOCUMENTED: Final[dict[int | str, dict[str, Any]]] = {
 }
 
 
-class Depths:
+class DatabaseGauges:
     """How much there is to do and who is there to do it, as the database has it."""
 
     def __init__(self, app: "Fairlane") -> None:
@@ -106,63 +106,65 @@ def _of_process(engine: "Engine", followers: int) -> Iterator[Metric]:
     yield GaugeMetricFamily("fairlane_followers", "Clients that follow the events here.", followers)
 
 
-def _of_attempts(tally: Tally) -> Iterator[Metric]:
+def _of_attempts(counters: Counters) -> Iterator[Metric]:
     """Give what this process has run."""
     attempts = CounterMetricFamily(
         "fairlane_attempts", "Attempts that ended in this process.",
         labels=["task", "queue", "result"],
     )  # fmt: skip
-    for labels, number in tally.attempts.items():
+    for labels, number in counters.attempts.items():
         attempts.add_metric(labels, number)
     yield attempts
     yield _spread_of_tasks(
-        "fairlane_run_seconds", "How long attempts ran here.", tally.runs.items()
+        "fairlane_run_seconds", "How long attempts ran here.", counters.runs.items()
     )
 
 
-def _of_leading(tally: Tally) -> Iterator[Metric]:
+def _of_leading(counters: Counters) -> Iterator[Metric]:
     """Give what this process has decided while it led."""
     yield CounterMetricFamily("fairlane_elections", "Times this process began to lead.",
-                              tally.elections)  # fmt: skip
+                              counters.elections)  # fmt: skip
     yield GaugeMetricFamily("fairlane_epoch", "The epoch in which this process led last.",
-                            tally.epoch)  # fmt: skip
+                            counters.epoch)  # fmt: skip
     ended = CounterMetricFamily(
         "fairlane_jobs_ended", "Jobs that ended while this process led.",
         labels=["task", "queue", "state"],
     )  # fmt: skip
-    for labels, number in tally.ended.items():
+    for labels, number in counters.ended.items():
         ended.add_metric(labels, number)
     yield ended
     for name, about, counts in (
-        ("fairlane_retries", "Failures that are tried again.", tally.retries),
-        ("fairlane_interruptions", "Attempts whose worker died.", tally.interruptions),
+        ("fairlane_retries", "Failures that are tried again.", counters.retries),
+        ("fairlane_interruptions", "Attempts whose worker died.", counters.interruptions),
     ):
         family = CounterMetricFamily(name, about, labels=["task", "queue"])
         for of, number in counts.items():
             family.add_metric(of, number)
         yield family
     yield _spread_of_tasks(
-        "fairlane_wait_seconds", "From when a job may run to its first start.", tally.waits.items()
+        "fairlane_wait_seconds",
+        "From when a job may run to its first start.",
+        counters.waits.items(),
     )
-    yield _spread("fairlane_commit_seconds", "How long commits took.", tally.commit_seconds)
-    yield _spread("fairlane_commit_jobs", "How many jobs a commit changed.", tally.commit_jobs)
+    yield _spread("fairlane_commit_seconds", "How long commits took.", counters.commit_seconds)
+    yield _spread("fairlane_commit_jobs", "How many jobs a commit changed.", counters.commit_jobs)
 
 
-def _of_loops(tally: Tally) -> Metric:
+def _of_loops(counters: Counters) -> Metric:
     lag = HistogramMetricFamily(
         "fairlane_loop_lag_seconds", "How late an event loop comes round.", labels=["loop"]
     )
-    for loop, spread in (("program", tally.program_lag), ("leader", tally.leader_lag)):
+    for loop, spread in (("program", counters.program_lag), ("leader", counters.leader_lag)):
         lag.add_metric([loop], _buckets(spread), spread.total)
     return lag
 
 
-def _spread(name: str, about: str, spread: Spread) -> Metric:
+def _spread(name: str, about: str, spread: Histogram) -> Metric:
     return HistogramMetricFamily(name, about, _buckets(spread), spread.total)
 
 
 def _spread_of_tasks(
-    name: str, about: str, spreads: Iterable[tuple[tuple[str, str], Spread]]
+    name: str, about: str, spreads: Iterable[tuple[tuple[str, str], Histogram]]
 ) -> Metric:
     family = HistogramMetricFamily(name, about, labels=["task", "queue"])
     for of, spread in spreads:
@@ -170,7 +172,7 @@ def _spread_of_tasks(
     return family
 
 
-def _buckets(spread: Spread) -> list[tuple[str, float]]:
+def _buckets(spread: Histogram) -> list[tuple[str, float]]:
     below = spread.below()
     return [("+Inf" if bound == inf else str(bound), number) for bound, number in below]
 
@@ -185,12 +187,12 @@ class _Page(Collector):
         return self._metrics
 
 
-def the_depths(connection: HTTPConnection) -> Depths:
+def the_depths(connection: HTTPConnection) -> DatabaseGauges:
     """Return the depths of the app that a request is about, as a dependency of routes."""
     state = connection.app.state
     if not hasattr(state, "depths"):
-        state.depths = Depths(state.fairlane)
-    depths: Depths = state.depths
+        state.depths = DatabaseGauges(state.fairlane)
+    depths: DatabaseGauges = state.depths
     return depths
 
 
@@ -198,7 +200,7 @@ def the_depths(connection: HTTPConnection) -> Depths:
             responses={**_DOCUMENTED, **documented()}, summary="Measure")  # fmt: skip
 async def metrics(
     connection: HTTPConnection,
-    depths: Annotated[Depths, Depends(the_depths)],
+    depths: Annotated[DatabaseGauges, Depends(the_depths)],
     accept: Annotated[str, Header(include_in_schema=False)] = "",
 ) -> Response:
     """Return the metrics of this process, and the depths of its database."""
@@ -208,9 +210,9 @@ async def metrics(
     found = [
         *await depths.read(),
         *_of_process(engine, followers),
-        *_of_attempts(engine.tally),
-        *_of_leading(engine.tally),
-        _of_loops(engine.tally),
+        *_of_attempts(engine.counters),
+        *_of_leading(engine.counters),
+        _of_loops(engine.counters),
     ]
     registry = CollectorRegistry(auto_describe=False)
     registry.register(_Page(found))

@@ -44,7 +44,7 @@ class Present(BaseModel):
     )
 
 
-class Portrait:
+class SharedSnapshot:
     """The state as JSON, read as often as it is asked for but at most half of the time."""
 
     def __init__(self, app: Fairlane) -> None:
@@ -80,17 +80,17 @@ def _written(snapshot: Snapshot, largest_upload: int | None) -> bytes:
     return _encode({**facts, "largest_upload": largest_upload})
 
 
-def the_portrait(connection: HTTPConnection) -> Portrait:
+def the_portrait(connection: HTTPConnection) -> SharedSnapshot:
     """Return the portrait of the app that a request is about, as a dependency of routes."""
     state = connection.app.state
     if not hasattr(state, "portrait"):
-        state.portrait = Portrait(state.fairlane)
-    portrait: Portrait = state.portrait
+        state.portrait = SharedSnapshot(state.fairlane)
+    portrait: SharedSnapshot = state.portrait
     return portrait
 
 
 @router.get("/state", operation_id="state", response_model=Present, responses=documented())
-async def state(portrait: Annotated[Portrait, Depends(the_portrait)]) -> Response:
+async def state(portrait: Annotated[SharedSnapshot, Depends(the_portrait)]) -> Response:
     """Return everything that matters now, true at its `seq`; events above that tell the rest.
 
     `waiting` has the first jobs of each queue, `ended` the last ones, `lanes` those in which

@@ -29,7 +29,7 @@ from fairlane.cli.work import work
 from fairlane.cli.workers import workers
 
 
-class Program(typer.Typer):
+class CommandLine(typer.Typer):
     """A command line that can show any name and takes only text."""
 
     verbs: frozenset[Any] = frozenset()  # those that every program has
@@ -60,9 +60,9 @@ _QUEUES: Final[tuple[Verb, ...]] = (
 _DATABASE: Final[tuple[Verb, ...]] = (migrate, prune, backup)
 
 
-def commands(app: Fairlane | None = None) -> Program:
+def commands(app: Fairlane | None = None) -> CommandLine:
     """Return the verbs for any queue, or for that of one app."""
-    program = Program(
+    program = CommandLine(
         no_args_is_help=True,
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},

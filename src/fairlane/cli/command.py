@@ -50,7 +50,7 @@ _JSON = Annotated[bool, typer.Option("--json", help="Answer with JSON, for scrip
 
 
 def verb(function: Verb, home: str | None = None) -> Callable[..., None]:
-    """Make a command of a coroutine that takes `steering` and `terminal` before its arguments.
+    """Make a command of a coroutine that takes `open_target` and `terminal` before its arguments.
 
     `home` is the database of the program whose verb it is.
     """
@@ -61,9 +61,9 @@ def verb(function: Verb, home: str | None = None) -> Callable[..., None]:
         terminal = Terminal(as_json=as_json)
 
         async def run() -> None:
-            from fairlane.cli.target import place_from, steering  # heavy, and an extra
+            from fairlane.cli.target import open_target, target_from  # heavy, and an extra
 
-            async with steering(place_from(url, database, token, home)) as wheel:
+            async with open_target(target_from(url, database, token, home)) as wheel:
                 await function(wheel, terminal, **given)
 
         carried_out(run, terminal)
@@ -79,9 +79,9 @@ def upkeep(function: Verb, home: str | None = None) -> Callable[..., None]:
         terminal = Terminal(as_json=as_json)
 
         async def run() -> None:
-            from fairlane.cli.target import place_from
+            from fairlane.cli.target import target_from
 
-            place = place_from(None, database, None, home)
+            place = target_from(None, database, None, home)
             if place.database is None:
                 raise Misused(f"{function.__name__} works on a database; give --database")
             await function(place.database, terminal, **given)

@@ -8,7 +8,7 @@ from rich.text import Text
 from fairlane.cli.exit_codes import Misused
 from fairlane.cli.parameters import loaded
 from fairlane.cli.paths import device_path
-from fairlane.cli.target import Steering
+from fairlane.cli.target import ApiClient
 from fairlane.cli.terminal import Terminal, named
 from fairlane.cli.times import relative
 
@@ -16,7 +16,7 @@ _STYLES = {"idle": "green", "busy": "cyan", "down": "red"}
 
 
 async def devices(
-    steering: Steering,
+    steering: ApiClient,
     terminal: Terminal,
     name: Annotated[str | None, typer.Argument(help="One device")] = None,
     settings: Annotated[

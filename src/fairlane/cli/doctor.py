@@ -11,7 +11,7 @@ from rich.text import Text
 from fairlane.cli.command import carried_out
 from fairlane.cli.exit_codes import JOB_FAILED, Refused, Unreachable
 from fairlane.cli.program_name import command
-from fairlane.cli.target import Place, place_from, steering
+from fairlane.cli.target import Target, open_target, target_from
 from fairlane.cli.terminal import STYLES, Terminal
 from fairlane.doctor import diagnose
 from fairlane.store.diagnosis import Finding
@@ -37,7 +37,7 @@ def doctor(
     terminal = Terminal(as_json=as_json)
 
     async def run() -> None:
-        place = place_from(url, database, token, home)
+        place = target_from(url, database, token, home)
         findings = [found async for found in _shown(_findings(place), terminal)]
         wrong = [found for found in findings if found.level == "problem"]
         warned = [found for found in findings if found.level == "warning"]
@@ -68,7 +68,7 @@ async def _shown(findings: AsyncIterator[Finding], terminal: Terminal) -> AsyncI
         yield finding
 
 
-async def _findings(place: Place) -> AsyncIterator[Finding]:
+async def _findings(place: Target) -> AsyncIterator[Finding]:
     if place.database is not None:
         async for finding in diagnose(place.database):
             yield finding
@@ -83,9 +83,9 @@ async def _findings(place: Place) -> AsyncIterator[Finding]:
         yield Finding("server", "problem", str(error), error.hint)
 
 
-async def _of_server(place: Place) -> AsyncIterator[Finding]:
+async def _of_server(place: Target) -> AsyncIterator[Finding]:
     """Ask a server how it is; what only its database can tell is asked of that."""
-    async with steering(place) as wheel:
+    async with open_target(place) as wheel:
         health = await wheel.get("/healthz")
         yield Finding("server", "ok", f"{place.shown} answers")
         led = health.get("led", True)

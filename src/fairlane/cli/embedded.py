@@ -35,7 +35,7 @@ _INSTANTS: Final = {
 
 
 class Direct(Requests):
-    def __init__(self, visitor: "Visitor") -> None:
+    def __init__(self, visitor: "EmbeddedApp") -> None:
         self._visitor = visitor
 
     async def ask(
@@ -49,7 +49,7 @@ class Direct(Requests):
     ) -> Any:
         changes = method != "GET" or path.endswith("/explain")  # which asks the leader's memory
         if changes and await self._visitor.leader() is None:
-            async with Visitor(self._visitor.database, leads=True) as leader:
+            async with EmbeddedApp(self._visitor.database, leads=True) as leader:
                 return await asked(leader.client, method, path, query=query, body=body)
         return await asked(self._visitor.client, method, path, query=query, body=body)
 
@@ -74,7 +74,7 @@ def _in_words(event: EventView) -> EventView:
     return replace(event, data=data)
 
 
-class Visitor(Fairlane):
+class EmbeddedApp(Fairlane):
     """An app without anything of its own, on somebody else's database."""
 
     client: httpx.AsyncClient
@@ -86,7 +86,7 @@ class Visitor(Fairlane):
         # What goes wrong is this command's to say, once: a server would also log it.
         logging.getLogger("fairlane.api").addHandler(logging.NullHandler())
 
-    async def __aenter__(self) -> "Visitor":
+    async def __aenter__(self) -> "EmbeddedApp":
         await super().__aenter__()
         # Tokens that are set outside are for those who come in, and none of this one's business.
         token, unused = secrets.token_urlsafe(), secrets.token_urlsafe()

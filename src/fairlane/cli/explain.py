@@ -2,12 +2,12 @@
 
 from fairlane.cli.jobs import Job
 from fairlane.cli.paths import job_path
-from fairlane.cli.target import Steering
+from fairlane.cli.target import ApiClient
 from fairlane.cli.terminal import Terminal, state
 from fairlane.cli.times import clock, relative
 
 
-async def explain(steering: Steering, terminal: Terminal, job: Job) -> None:
+async def explain(steering: ApiClient, terminal: Terminal, job: Job) -> None:
     """Say why a job waits: its place, everything in its way, and when it should start."""
     why = await steering.get(job_path(job, "explain"))
     if terminal.as_json:

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from fairlane.cli.exit_codes import UNAVAILABLE, Refused, Unreachable
 from fairlane.cli.paths import job_path
-from fairlane.cli.target import Steering
+from fairlane.cli.target import ApiClient
 from fairlane.errors import StoreError
 
 FINAL: Final = frozenset({"completed", "failed", "cancelled", "skipped"})
@@ -23,7 +23,7 @@ PATIENCE_SECONDS: Final = 30.0  # for a server that does not answer
 
 
 async def looks(
-    steering: Steering, look: Callable[[], Awaitable[Any]], **narrowed: str
+    steering: ApiClient, look: Callable[[], Awaitable[Any]], **narrowed: str
 ) -> AsyncGenerator[Any, None]:
     """Give what a look sees, first at once and then each time that it has changed."""
     loop, happened = asyncio.get_running_loop(), asyncio.Event()
@@ -54,7 +54,7 @@ async def looks(
         await asyncio.gather(listening, return_exceptions=True)
 
 
-async def _listen(steering: Steering, happened: asyncio.Event, narrowed: dict[str, str]) -> None:
+async def _listen(steering: ApiClient, happened: asyncio.Event, narrowed: dict[str, str]) -> None:
     while True:
         with suppress(Unreachable, StoreError, Refused):
             async for _ in steering.events(**narrowed):
@@ -63,7 +63,7 @@ async def _listen(steering: Steering, happened: asyncio.Event, narrowed: dict[st
 
 
 async def events_after(
-    steering: Steering, seq: int, **narrowed: str
+    steering: ApiClient, seq: int, **narrowed: str
 ) -> AsyncGenerator[dict[str, Any], None]:
     """Give each event once, also when a server goes and comes back meanwhile."""
     while True:
@@ -81,7 +81,7 @@ async def events_after(
         await _answers(steering)
 
 
-async def _answers(steering: Steering) -> None:
+async def _answers(steering: ApiClient) -> None:
     """Wait until the queue answers, for as long as patience lasts."""
     loop = asyncio.get_running_loop()
     give_up_at = loop.time() + PATIENCE_SECONDS
@@ -96,12 +96,12 @@ async def _answers(steering: Steering) -> None:
             return
 
 
-async def newest_event(steering: Steering) -> int:
+async def newest_event(steering: ApiClient) -> int:
     """Return the number after which everything is new."""
     return int((await steering.get("/api/state"))["seq"])
 
 
-async def job_views(steering: Steering, job: str) -> AsyncGenerator[dict[str, Any], None]:
+async def job_views(steering: ApiClient, job: str) -> AsyncGenerator[dict[str, Any], None]:
     """Give a job each time that it has changed, the last time when it has ended."""
     async for view in looks(steering, lambda: steering.get(job_path(job)), job=job):
         yield view

@@ -5,13 +5,13 @@ from typing import Annotated, Any
 import typer
 
 from fairlane.cli.exit_codes import Misused
-from fairlane.cli.target import Steering
+from fairlane.cli.target import ApiClient
 from fairlane.cli.terminal import Terminal
 from fairlane.cli.times import clock, parsed, relative, span
 
 
 async def forecast(
-    steering: Steering,
+    steering: ApiClient,
     terminal: Terminal,
     *,
     queue: Annotated[str | None, typer.Option(help="Only this queue")] = None,

@@ -13,7 +13,7 @@ LARGEST_HEAD: Final = 64 * 1024
 PATIENCE_SECONDS: Final = 20.0
 
 
-class Connection(HttpToolsProtocol):
+class BoundedHttpProtocol(HttpToolsProtocol):
     def __init__(self, *args: Any, **named: Any) -> None:
         super().__init__(*args, **named)
         self._head_bytes: int | None = 0  # None: it has come

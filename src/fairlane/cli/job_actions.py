@@ -8,8 +8,8 @@ import typer
 from fairlane.cli.exit_codes import DONE, UNAVAILABLE, Misused, Refused, Unreachable
 from fairlane.cli.jobs import Job
 from fairlane.cli.paths import job_path
-from fairlane.cli.submit import Priority
-from fairlane.cli.target import Steering
+from fairlane.cli.submit import PriorityName
+from fairlane.cli.target import ApiClient
 from fairlane.cli.terminal import Terminal, state
 
 Jobs = Annotated[list[str], typer.Argument(help="The ids of jobs", metavar="JOB…")]
@@ -26,7 +26,7 @@ class End(StrEnum):
 
 
 async def _each(
-    steering: Steering, terminal: Terminal, jobs: list[str], step: str, body: Any = None
+    steering: ApiClient, terminal: Terminal, jobs: list[str], step: str, body: Any = None
 ) -> None:
     """Take one step with each job; go on after one that refuses, and end as the first did."""
     code = DONE
@@ -58,7 +58,7 @@ def _now(view: dict[str, Any]) -> str:
 
 
 async def cancel(
-    steering: Steering,
+    steering: ApiClient,
     terminal: Terminal,
     jobs: Jobs,
     *,
@@ -72,7 +72,7 @@ async def cancel(
 
 
 async def retry(
-    steering: Steering,
+    steering: ApiClient,
     terminal: Terminal,
     jobs: Jobs,
     *,
@@ -82,18 +82,18 @@ async def retry(
     await _each(steering, terminal, jobs, "retry", {"place": place.value})
 
 
-async def rerun(steering: Steering, terminal: Terminal, jobs: Jobs) -> None:
+async def rerun(steering: ApiClient, terminal: Terminal, jobs: Jobs) -> None:
     """Run the input of ended jobs again, as new jobs."""
     await _each(steering, terminal, jobs, "rerun")
 
 
-async def skip(steering: Steering, terminal: Terminal, jobs: Jobs) -> None:
+async def skip(steering: ApiClient, terminal: Terminal, jobs: Jobs) -> None:
     """Take waiting jobs out of their queue as skipped."""
     await _each(steering, terminal, jobs, "skip")
 
 
 async def move(
-    steering: Steering,
+    steering: ApiClient,
     terminal: Terminal,
     job: Job,
     to: Annotated[End | None, typer.Argument(help="An end of its band")] = None,
@@ -110,10 +110,10 @@ async def move(
 
 
 async def priority(
-    steering: Steering,
+    steering: ApiClient,
     terminal: Terminal,
     job: Job,
-    priority: Annotated[Priority, typer.Argument(help="The band")],
+    priority: Annotated[PriorityName, typer.Argument(help="The band")],
 ) -> None:
     """Put a waiting job into another band."""
     await _each(steering, terminal, [job], "priority", {"priority": priority.value})

@@ -8,7 +8,7 @@ from rich.text import Text
 from fairlane.cli.exit_codes import Misused
 from fairlane.cli.follow import FINAL
 from fairlane.cli.paths import job_path
-from fairlane.cli.target import Steering
+from fairlane.cli.target import ApiClient
 from fairlane.cli.terminal import Terminal, compact, named, state
 from fairlane.cli.times import ago, between, clock, relative
 
@@ -16,7 +16,7 @@ Job = Annotated[str, typer.Argument(help="The id of a job")]
 
 
 async def jobs(
-    steering: Steering,
+    steering: ApiClient,
     terminal: Terminal,
     *,
     state: Annotated[list[str] | None, typer.Option(help="Only these; may be repeated")] = None,
@@ -62,7 +62,7 @@ def _since(text: str | None) -> str | None:
         raise Misused(str(error)) from None
 
 
-async def show(steering: Steering, terminal: Terminal, job: Job) -> None:
+async def show(steering: ApiClient, terminal: Terminal, job: Job) -> None:
     """Show everything known about a job."""
     view = await steering.get(job_path(job))
     if terminal.as_json:

@@ -8,12 +8,12 @@ from fairlane.cli.exit_codes import Misused
 from fairlane.cli.parameters import params_from
 from fairlane.cli.paths import lanes_path
 from fairlane.cli.submit import shape_of
-from fairlane.cli.target import Steering
+from fairlane.cli.target import ApiClient
 from fairlane.cli.terminal import Terminal, named, state
 
 
 async def lanes(
-    steering: Steering,
+    steering: ApiClient,
     terminal: Terminal,
     queue: Annotated[str | None, typer.Argument(help="Only this queue")] = None,
     lane: Annotated[str | None, typer.Argument(help="One lane of it")] = None,

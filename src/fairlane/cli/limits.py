@@ -8,7 +8,7 @@ import typer
 from fairlane.cli.exit_codes import Misused, Refused
 from fairlane.cli.paths import queue_path
 from fairlane.cli.program_name import command
-from fairlane.cli.target import Steering
+from fairlane.cli.target import ApiClient
 from fairlane.cli.terminal import Terminal
 from fairlane.cli.times import span, span_from
 
@@ -18,7 +18,7 @@ LONGEST_NUMBER: Final = 15  # digits, which is more than there are of anything
 
 
 async def limit(
-    steering: Steering,
+    steering: ApiClient,
     terminal: Terminal,
     name: Annotated[str | None, typer.Argument(help="A queue, a rate or a resource")] = None,
     value: Annotated[

@@ -9,7 +9,7 @@ from rich.text import Text
 from fairlane.cli.follow import FINAL, events_after, newest_event
 from fairlane.cli.jobs import Job
 from fairlane.cli.paths import job_path
-from fairlane.cli.target import Steering
+from fairlane.cli.target import ApiClient
 from fairlane.cli.terminal import Terminal
 from fairlane.cli.times import clock, parsed
 
@@ -19,7 +19,7 @@ Line = dict[str, Any]
 
 
 async def log(
-    steering: Steering,
+    steering: ApiClient,
     terminal: Terminal,
     job: Job,
     *,
@@ -41,7 +41,7 @@ async def log(
 class _Following:
     """Tells the lines that are there, and then each that an event brings, once and in order."""
 
-    def __init__(self, steering: Steering, terminal: Terminal, job: str) -> None:
+    def __init__(self, steering: ApiClient, terminal: Terminal, job: str) -> None:
         self._steering = steering
         self._terminal = terminal
         self._job = job
@@ -87,7 +87,7 @@ class _Following:
         _tell(self._terminal, line)
 
 
-async def _lines(steering: Steering, job: str, limit: int) -> list[Line]:
+async def _lines(steering: ApiClient, job: str, limit: int) -> list[Line]:
     lines: list[Line] = (await steering.get(job_path(job, "log"), limit=limit))["items"]
     return lines
 

@@ -6,13 +6,13 @@ import typer
 from rich.text import Text
 
 from fairlane.cli.paths import queue_path
-from fairlane.cli.target import Steering
+from fairlane.cli.target import ApiClient
 from fairlane.cli.terminal import Terminal, state
 
 Queue = Annotated[str, typer.Argument(help="The name of a queue")]
 
 
-async def queues(steering: Steering, terminal: Terminal) -> None:
+async def queues(steering: ApiClient, terminal: Terminal) -> None:
     """List the queues: what runs, what waits, and how many may run at a time."""
     answer = await steering.get("/api/queues")
     if terminal.as_json:
@@ -36,22 +36,22 @@ def _row(queue: dict[str, Any]) -> tuple[str | Text, ...]:
     )  # fmt: skip
 
 
-async def pause(steering: Steering, terminal: Terminal, queue: Queue) -> None:
+async def pause(steering: ApiClient, terminal: Terminal, queue: Queue) -> None:
     """Start nothing new in a queue; what runs goes on."""
     await _step(steering, terminal, queue, "pause", "nothing new starts")
 
 
-async def resume(steering: Steering, terminal: Terminal, queue: Queue) -> None:
+async def resume(steering: ApiClient, terminal: Terminal, queue: Queue) -> None:
     """Let a queue go on."""
     await _step(steering, terminal, queue, "resume", "goes on")
 
 
-async def stop_after_current(steering: Steering, terminal: Terminal, queue: Queue) -> None:
+async def stop_after_current(steering: ApiClient, terminal: Terminal, queue: Queue) -> None:
     """Pause a queue, and let the program that drains it end with what runs now."""
     await _step(steering, terminal, queue, "stop-after-current", "stops after what runs now")
 
 
-async def _step(steering: Steering, terminal: Terminal, queue: str, step: str, said: str) -> None:
+async def _step(steering: ApiClient, terminal: Terminal, queue: str, step: str, said: str) -> None:
     answer = await steering.post(queue_path(queue, step))
     if terminal.as_json:
         terminal.value(answer)

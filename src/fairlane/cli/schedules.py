@@ -10,7 +10,7 @@ from fairlane.cli.exit_codes import Misused
 from fairlane.cli.parameters import params_from
 from fairlane.cli.paths import schedule_path
 from fairlane.cli.submit import shape_of
-from fairlane.cli.target import Steering
+from fairlane.cli.target import ApiClient
 from fairlane.cli.terminal import Terminal, named
 from fairlane.cli.times import clock, instant_from, relative, span, span_from
 
@@ -22,7 +22,7 @@ class Overlap(StrEnum):
 
 
 async def schedules(
-    steering: Steering,
+    steering: ApiClient,
     terminal: Terminal,
     name: Annotated[str | None, typer.Argument(help="One schedule")] = None,
     params: Annotated[
@@ -68,7 +68,7 @@ async def schedules(
 
 
 async def _saved(
-    steering: Steering,
+    steering: ApiClient,
     name: str,
     path: str,
     task: str | None,

@@ -90,7 +90,7 @@ def _run(
 def _server(application: "FastAPI") -> "uvicorn.Server":
     import uvicorn  # a part of the extra, which asgi() has told about if it is missing
 
-    from fairlane.cli.http_protocol import Connection
+    from fairlane.cli.http_protocol import BoundedHttpProtocol
 
     class Server(uvicorn.Server):
         """A server that leaves signals to us: the engine has to end after it, in peace."""
@@ -102,7 +102,7 @@ def _server(application: "FastAPI") -> "uvicorn.Server":
     return Server(
         uvicorn.Config(
             application,
-            http=Connection,
+            http=BoundedHttpProtocol,
             log_config=None,
             log_level="warning",
             server_header=False,

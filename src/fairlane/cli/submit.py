@@ -9,7 +9,7 @@ import typer
 from fairlane.cli.exit_codes import JOB_FAILED, Misused, Refused, Unanswered, Unreachable
 from fairlane.cli.parameters import Shape, lines_from, params_from
 from fairlane.cli.program_name import command
-from fairlane.cli.target import Steering
+from fairlane.cli.target import ApiClient
 from fairlane.cli.terminal import Terminal
 from fairlane.cli.times import ahead, instant_from
 from fairlane.cli.watch import watched
@@ -18,14 +18,14 @@ from fairlane.ids import keyed_id, new_id
 MOST_TOGETHER: Final = 1000
 
 
-class Priority(StrEnum):
+class PriorityName(StrEnum):
     HIGH = "high"
     NORMAL = "normal"
     LOW = "low"
 
 
 async def submit(
-    steering: Steering,
+    steering: ApiClient,
     terminal: Terminal,
     task: Annotated[str | None, typer.Argument(help="The task; without one: a list")] = None,
     params: Annotated[
@@ -38,7 +38,9 @@ async def submit(
     file: Annotated[
         Path | None, typer.Option(help="A job for each line: JSON, or the one missing parameter")
     ] = None,
-    priority: Annotated[Priority, typer.Option(help="Which band it stands in")] = Priority.NORMAL,
+    priority: Annotated[
+        PriorityName, typer.Option(help="Which band it stands in")
+    ] = PriorityName.NORMAL,
     lane: Annotated[str | None, typer.Option(help="Another lane than the task says")] = None,
     queue: Annotated[str | None, typer.Option(help="Another queue than the task says")] = None,
     at: Annotated[str | None, typer.Option(help="Not before: 14:05, 2026-11-20T14:05")] = None,
@@ -62,7 +64,7 @@ async def submit(
     shape = await shape_of(steering, task)
     given = params_from(shape, params or [], params_json)
     options = {
-        "priority": priority.value if priority is not Priority.NORMAL else None,
+        "priority": priority.value if priority is not PriorityName.NORMAL else None,
         "lane": lane, "queue": queue, "dedupe": dedupe, "run_at": _run_at(at, in_),
         "depends_on": depends_on or None, "run_anyway": run_anyway or None,
         "kind": "continue" if go_on else None,
@@ -103,7 +105,7 @@ def _takes(task: dict[str, Any]) -> str:
     return " ".join(name if name in required else f"[{name}]" for name in names)
 
 
-async def _submit_one(steering: Steering, terminal: Terminal, wanted: dict[str, Any]) -> Any:
+async def _submit_one(steering: ApiClient, terminal: Terminal, wanted: dict[str, Any]) -> Any:
     """Submit a job, and name it also where nobody says what becomes of it."""
     try:
         return await _sent(steering, "/api/jobs", wanted, new_id())
@@ -113,7 +115,7 @@ async def _submit_one(steering: Steering, terminal: Terminal, wanted: dict[str, 
         raise
 
 
-async def _submit_many(steering: Steering, terminal: Terminal, jobs: list[dict[str, Any]]) -> None:
+async def _submit_many(steering: ApiClient, terminal: Terminal, jobs: list[dict[str, Any]]) -> None:
     """Submit in parts that are each taken whole or not at all, and say how far it came."""
     ids: list[str] = []
     key = new_id()
@@ -132,7 +134,7 @@ async def _submit_many(steering: Steering, terminal: Terminal, jobs: list[dict[s
         terminal.say(f"{len(ids)} jobs submitted")
 
 
-async def _sent(steering: Steering, path: str, body: Any, key: str) -> Any:
+async def _sent(steering: ApiClient, path: str, body: Any, key: str) -> Any:
     """Submit under a key, by which it is known what to look for if no answer comes."""
     try:
         return await steering.post(path, body, key=key)
@@ -143,7 +145,7 @@ async def _sent(steering: Steering, path: str, body: Any, key: str) -> Any:
         ) from error
 
 
-async def shape_of(steering: Steering, task: str) -> Shape:
+async def shape_of(steering: ApiClient, task: str) -> Shape:
     known = {item["name"]: item for item in (await steering.get("/api/tasks"))["items"]}
     return Shape(known.get(task, {}).get("parameters"))
 

@@ -21,7 +21,7 @@ from fairlane.store.sqlite import SQLiteStore
 DEFAULT_URL: Final = "http://127.0.0.1:8420"
 
 
-class Place(Struct, frozen=True):
+class Target(Struct, frozen=True):
     """Where the queue is: a server's URL with a token, or the address of a database."""
 
     url: str | None = None
@@ -40,9 +40,9 @@ def without_password(url: str) -> str:
     return f"{scheme}{separator}{rest.rpartition('@')[2]}"
 
 
-def place_from(
+def target_from(
     url: str | None, database: str | None, token: str | None, home: str | None = None
-) -> Place:
+) -> Target:
     """Settle where the queue is; what is said on the command line counts before the environment.
 
     A program that brings its own verbs has its `home`, and the environment is not asked.
@@ -76,7 +76,7 @@ def place_from(
             "the token holds a space or a character beyond ASCII, which no server takes; give "
             "another with --token or FAIRLANE_TOKEN"
         )
-    return Place(url=url or None, database=database or None, token=token)
+    return Target(url=url or None, database=database or None, token=token)
 
 
 def _is_url(text: str) -> bool:
@@ -88,7 +88,7 @@ def _is_url(text: str) -> bool:
     return parts.scheme in ("http", "https") and bool(parts.hostname)
 
 
-class Steering(Protocol):
+class ApiClient(Protocol):
     async def get(self, path: str, **query: Any) -> Any: ...
     async def post(
         self, path: str, body: Any = None, *, key: str | None = None, **query: Any
@@ -102,7 +102,7 @@ class Steering(Protocol):
 
 
 @asynccontextmanager
-async def steering(place: Place) -> AsyncIterator[Steering]:
+async def open_target(place: Target) -> AsyncIterator[ApiClient]:
     """Take the wheel of a queue."""
     try:
         from fairlane.cli import api_client, embedded
@@ -120,4 +120,6 @@ async def steering(place: Place) -> AsyncIterator[Steering]:
         else:
             assert place.database is not None
             await embedded.check(place.database)
-            yield embedded.Direct(await stack.enter_async_context(embedded.Visitor(place.database)))
+            yield embedded.Direct(
+                await stack.enter_async_context(embedded.EmbeddedApp(place.database))
+            )

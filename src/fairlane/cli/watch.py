@@ -13,7 +13,7 @@ from rich.text import Text
 
 from fairlane.cli.exit_codes import JOB_FAILED
 from fairlane.cli.follow import FINAL, events_after, job_views, looks, newest_event
-from fairlane.cli.target import Steering
+from fairlane.cli.target import ApiClient
 from fairlane.cli.terminal import STYLES, Terminal, compact, named, state, visible
 from fairlane.cli.times import between, relative
 
@@ -23,7 +23,7 @@ MOST_ENDED: Final = 5
 
 
 async def watch(
-    steering: Steering,
+    steering: ApiClient,
     terminal: Terminal,
     job: Annotated[str | None, typer.Argument(help="A job; the whole queue without one")] = None,
     *,
@@ -44,7 +44,7 @@ async def watch(
         await _watch_all(steering, terminal, queue)
 
 
-async def _tell_events(steering: Steering, terminal: Terminal, queue: str | None) -> None:
+async def _tell_events(steering: ApiClient, terminal: Terminal, queue: str | None) -> None:
     narrowed = {} if queue is None else {"queue": queue}
     newest = await newest_event(steering)
     async with aclosing(events_after(steering, newest, **narrowed)) as events:
@@ -55,7 +55,7 @@ async def _tell_events(steering: Steering, terminal: Terminal, queue: str | None
 # one job
 
 
-async def watched(steering: Steering, terminal: Terminal, job: str) -> dict[str, Any]:
+async def watched(steering: ApiClient, terminal: Terminal, job: str) -> dict[str, Any]:
     """Show a job until it has ended; return it as it is then."""
     async with aclosing(job_views(steering, job)) as views:
         if terminal.as_json:
@@ -170,7 +170,7 @@ def _ending(view: dict[str, Any]) -> Text:
 # the whole queue
 
 
-async def _watch_all(steering: Steering, terminal: Terminal, queue: str | None) -> None:
+async def _watch_all(steering: ApiClient, terminal: Terminal, queue: str | None) -> None:
     narrowed = {} if queue is None else {"queue": queue}
     async with aclosing(looks(steering, lambda: steering.get("/api/state"), **narrowed)) as seen:
         if not terminal.is_live:

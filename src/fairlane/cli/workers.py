@@ -1,10 +1,10 @@
 """`fairlane workers`: where jobs run."""
 
-from fairlane.cli.target import Steering
+from fairlane.cli.target import ApiClient
 from fairlane.cli.terminal import Terminal
 
 
-async def workers(steering: Steering, terminal: Terminal) -> None:
+async def workers(steering: ApiClient, terminal: Terminal) -> None:
     """List the places where jobs run now."""
     answer = await steering.get("/api/workers")
     if terminal.as_json:

@@ -13,7 +13,7 @@ from typing import Final, Protocol
 import msgspec
 from msgspec import Struct
 
-from fairlane.cluster.lease_watch import Flock
+from fairlane.cluster.lease_watch import LeaseWatch
 from fairlane.core.decisions import Decisions
 from fairlane.core.inputs import Input, WorkerGone, WorkerJoined
 from fairlane.core.live_job import WorkerId, carrier_of
@@ -26,7 +26,7 @@ _NEVER: Final = float("-inf")
 _encode = msgspec.json.Encoder().encode
 
 
-class Written(Struct, frozen=True):
+class MessageRef(Struct, frozen=True):
     """The message that holds what our worker is told, and the one before it.
 
     A commit of which nobody knows whether it happened may have left one that was never handed over.
@@ -36,13 +36,13 @@ class Written(Struct, frozen=True):
     after: int = 0
 
 
-NOTHING: Final = Written()
+NO_MESSAGE: Final = MessageRef()
 
 
-class Company(Protocol):
+class Fleet(Protocol):
     is_alone: bool
 
-    def led(self, epoch: int) -> None:
+    def start_epoch(self, epoch: int) -> None:
         """A reign begins."""
 
     def dead(
@@ -63,15 +63,15 @@ class Company(Protocol):
         """Return what counts of what happened."""
         ...
 
-    def write(self, decisions: Decisions, known: Collection[WorkerId]) -> Written:
+    def write(self, decisions: Decisions, known: Collection[WorkerId]) -> MessageRef:
         """Make what workers are told part of the commit, where that must outlive the leader."""
         ...
 
 
-class Alone:
+class SoloFleet:
     is_alone = True
 
-    def led(self, epoch: int) -> None: ...
+    def start_epoch(self, epoch: int) -> None: ...
 
     def dead(
         self,
@@ -89,24 +89,26 @@ class Alone:
     def hear(self, inputs: list[Input]) -> list[Input]:
         return inputs
 
-    def write(self, decisions: Decisions, known: Collection[WorkerId]) -> Written:  # noqa: ARG002
-        return NOTHING
+    def write(self, decisions: Decisions, known: Collection[WorkerId]) -> MessageRef:  # noqa: ARG002
+        return NO_MESSAGE
 
 
-class Many:
+class SharedFleet:
     is_alone = False
 
-    def __init__(self, store: SharedStore, flock: Flock, is_own: Callable[[str], bool]) -> None:
+    def __init__(
+        self, store: SharedStore, lease_watch: LeaseWatch, is_own: Callable[[str], bool]
+    ) -> None:
         self._store = store
-        self._flock = flock
+        self._lease_watch = lease_watch
         self._is_own = is_own
         self._looked_at = _NEVER
         self._number = 0
-        self._written = NOTHING
+        self._written = NO_MESSAGE
 
-    def led(self, epoch: int) -> None:
+    def start_epoch(self, epoch: int) -> None:
         self._number = epoch * _EPOCH_STEP
-        self._written = Written(self._number, self._number)
+        self._written = MessageRef(self._number, self._number)
 
     def dead(
         self, others: Collection[WorkerId], records: Mapping[tuple[str, str], str]
@@ -117,7 +119,7 @@ class Many:
                 body = records["worker", worker]
                 known[worker] = msgspec.json.decode(body, type=WorkerJoined)
         dead = {w for w in others if w not in known or carrier_of(w) not in known}
-        self._flock.load(joined for worker, joined in known.items() if worker not in dead)
+        self._lease_watch.load(joined for worker, joined in known.items() if worker not in dead)
         return sorted(dead)
 
     async def skew(self) -> float:
@@ -131,19 +133,19 @@ class Many:
         self._looked_at = now
         beats = await self._store.beats()
         others = {worker: count for worker, count in beats.items() if not self._is_own(worker)}
-        return self._flock.look(others, [w for w in known if not self._is_own(w)])
+        return self._lease_watch.look(others, [w for w in known if not self._is_own(w)])
 
     def hear(self, inputs: list[Input]) -> list[Input]:
         """Note who spoke for itself; whoever is gone does not come back by what it said before."""
         gone = {said.id for said in inputs if type(said) is WorkerGone}
         for said in inputs:
             if type(said) is WorkerJoined:
-                self._flock.heard(said.id)
+                self._lease_watch.heard(said.id)
         if not gone:
             return inputs
         return [said for said in inputs if type(said) is not WorkerJoined or said.id not in gone]
 
-    def write(self, decisions: Decisions, known: Collection[WorkerId]) -> Written:
+    def write(self, decisions: Decisions, known: Collection[WorkerId]) -> MessageRef:
         orders = {worker: told for worker, told in decisions.orders.items() if worker in known}
         if orders:
             self._number += 1
@@ -151,5 +153,5 @@ class Many:
                 (worker, self._number, _encode(told).decode()) for worker, told in orders.items()
             )
             if any(self._is_own(worker) for worker in orders):
-                self._written = Written(self._number, self._written.number)
+                self._written = MessageRef(self._number, self._written.number)
         return self._written

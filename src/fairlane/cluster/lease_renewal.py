@@ -26,7 +26,7 @@ LEASE_SECONDS: Final = 10.0
 _UNKNOWN: Final = object()  # nobody knows whether it was done
 
 
-class Terms(Struct, frozen=True, kw_only=True):
+class LeaseTimes(Struct, frozen=True, kw_only=True):
     """How long a lease lasts, and when what happens in it."""
 
     lease_seconds: float = LEASE_SECONDS
@@ -36,7 +36,7 @@ class Terms(Struct, frozen=True, kw_only=True):
     margin_seconds: float = 2.0  # after the lease, until the leader believes it
 
 
-USUAL: Final = Terms()
+DEFAULT_TIMES: Final = LeaseTimes()
 
 
 class Holder(Protocol):
@@ -62,7 +62,7 @@ class Holder(Protocol):
         """End at once: what runs here must not run beside what others run."""
 
 
-class Heartbeat:
+class LeaseRenewal:
     def __init__(
         self,
         worker: WorkerId,
@@ -70,7 +70,7 @@ class Heartbeat:
         renew_deadline: Callable[[float], None],
         holder: Holder,
         *,
-        terms: Terms = USUAL,
+        terms: LeaseTimes = DEFAULT_TIMES,
         now: Callable[[], float] = boot_seconds,
     ) -> None:
         self._worker = worker

@@ -11,7 +11,7 @@ from fairlane.core.inputs import Input, WorkerGone, WorkerJoined
 from fairlane.core.live_job import WorkerId, carrier_of
 
 
-class Flock:
+class LeaseWatch:
     def __init__(self, patience_seconds: float, now: Callable[[], float]) -> None:
         self._patience = patience_seconds
         self._now = now

@@ -13,7 +13,7 @@ from typing import Final, Protocol
 
 import msgspec
 
-from fairlane.cluster.fleet import Written
+from fairlane.cluster.fleet import MessageRef
 from fairlane.core.decisions import Orders
 from fairlane.core.inputs import Failure, FromWorker, Outcome
 from fairlane.core.live_job import JobId, WorkerId
@@ -42,7 +42,7 @@ class Sayer(Protocol):
         ...
 
 
-class Courier:
+class WorkerMailbox:
     def __init__(
         self,
         store: SharedStore,
@@ -109,7 +109,7 @@ class Courier:
 
     # what it is told
 
-    def deliver(self, at: Written, orders: Orders, payloads: Mapping[JobId, Payload]) -> None:
+    def deliver(self, at: MessageRef, orders: Orders, payloads: Mapping[JobId, Payload]) -> None:
         """Obey what the leader beside us decided, unless earlier messages must be read first."""
         if at.after > self._number:
             self.receiving.wake()

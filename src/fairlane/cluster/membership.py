@@ -5,15 +5,15 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from fairlane.cluster.fleet import Written
-from fairlane.cluster.lease_renewal import Heartbeat, Terms
-from fairlane.cluster.mailbox import Courier
+from fairlane.cluster.fleet import MessageRef
+from fairlane.cluster.lease_renewal import LeaseRenewal, LeaseTimes
+from fairlane.cluster.mailbox import WorkerMailbox
 from fairlane.core.decisions import Orders
 from fairlane.core.inputs import FromWorker, Input
 from fairlane.core.live_job import JobId, WorkerId
 from fairlane.errors import StoreUnavailable
 from fairlane.runtime.clock import Clock
-from fairlane.runtime.poll_intervals import Rhythm
+from fairlane.runtime.poll_intervals import PollIntervals
 from fairlane.runtime.service import Service
 from fairlane.store.shared_protocol import SharedStore
 from fairlane.store.views import Payload
@@ -26,25 +26,32 @@ log = logging.getLogger("fairlane.engine")
 _LEASE_SECONDS: Final = 15.0
 
 
-class Sharing:
+class Membership:
     """Everything in an engine that is there only because others work beside it."""
 
     def __init__(
-        self, engine: "Engine", store: SharedStore, clock: Clock, rhythm: Rhythm, terms: Terms
+        self,
+        engine: "Engine",
+        store: SharedStore,
+        clock: Clock,
+        intervals: PollIntervals,
+        terms: LeaseTimes,
     ) -> None:
         self._engine = engine
         self._store = store
         self._terms = terms
         self._loop = asyncio.get_running_loop()
-        self._courier = Courier(
-            store, engine.worker, clock, engine.worker.obey, look_seconds=rhythm.others_seconds
+        self._mailbox = WorkerMailbox(
+            store, engine.worker, clock, engine.worker.obey, look_seconds=intervals.others_seconds
         )
-        self._heartbeat: Heartbeat | None = None
-        engine.worker.holds_lease = lambda: self._heartbeat is None or self._heartbeat.is_held()
+        self._lease_renewal: LeaseRenewal | None = None
+        engine.worker.holds_lease = lambda: (
+            self._lease_renewal is None or self._lease_renewal.is_held()
+        )
         self._has_lease = asyncio.Event()
         self._is_over = False
         self._rising: asyncio.Task[None] | None = None  # kept, or nobody would keep it alive
-        self.services: Sequence[Service] = (self._courier.sending, self._courier.receiving)
+        self.services: Sequence[Service] = (self._mailbox.sending, self._mailbox.receiving)
 
     async def begin(self) -> None:
         """Take out a lease, before anybody can give us work."""
@@ -62,36 +69,36 @@ class Sharing:
 
     async def end(self) -> None:
         self._is_over = True
-        if self._heartbeat is not None:
-            self._heartbeat.stop()
-            await self._engine.beaten()
+        if self._lease_renewal is not None:
+            self._lease_renewal.stop()
+            await self._engine.join_lease_renewal()
 
     def _hinted(self, name: str) -> None:
         # Who leads is handed its orders, and reads along only where one seems to be missing.
-        if name == "" or (name == self._engine.worker.id and not self._courier.leading):
-            self._courier.receiving.wake()
+        if name == "" or (name == self._engine.worker.id and not self._mailbox.leading):
+            self._mailbox.receiving.wake()
         if name == "":
-            self._courier.sending.wake()  # the database is back
+            self._mailbox.sending.wake()  # the database is back
         self._engine.hinted(name)
 
     # to and from the leader
 
     @property
     def unsaid(self) -> int:
-        return len(self._courier)
+        return len(self._mailbox)
 
     def put(self, *inputs: Input) -> None:
-        self._courier.put(*(said for said in inputs if isinstance(said, FromWorker)))
+        self._mailbox.put(*(said for said in inputs if isinstance(said, FromWorker)))
 
-    def deliver(self, at: Written, orders: Orders, payloads: Mapping[JobId, Payload]) -> None:
-        self._courier.deliver(at, orders, payloads)
+    def deliver(self, at: MessageRef, orders: Orders, payloads: Mapping[JobId, Payload]) -> None:
+        self._mailbox.deliver(at, orders, payloads)
 
     async def catch_up(self) -> None:
         """Read everything that our worker has been told so far."""
-        await self._courier.receive()
+        await self._mailbox.receive()
 
     def elected(self, *, leading: bool) -> None:
-        self._courier.elected(leading=leading)
+        self._mailbox.elected(leading=leading)
         if not leading:
             inbox = self._engine.inbox
             self.put(*inbox.take_all())  # nobody here will look at it
@@ -100,11 +107,11 @@ class Sharing:
 
     def _beat(self) -> None:
         worker = self._engine.worker
-        self._heartbeat = Heartbeat(
-            worker.id, self._store.lease(worker.id), worker.leash.renew, self, terms=self._terms,
-            now=self._engine.now,
+        self._lease_renewal = LeaseRenewal(
+            worker.id, self._store.lease(worker.id), worker.process_deadline.renew, self,
+            terms=self._terms, now=self._engine.now,
         )  # fmt: skip
-        self._engine.begin_to_beat(self._heartbeat)
+        self._engine.start_lease_renewal(self._lease_renewal)
 
     def runs(self, worker: WorkerId) -> bool:
         return self._engine.worker.runs_for(worker)
@@ -133,7 +140,7 @@ class Sharing:
     @property
     def lease_ends_at(self) -> float | None:
         """Return until when nobody else runs what this process runs."""
-        renewed_at = None if self._heartbeat is None else self._heartbeat.renewed_at
+        renewed_at = None if self._lease_renewal is None else self._lease_renewal.renewed_at
         return None if renewed_at is None else renewed_at + self._terms.lease_seconds
 
     def _introduce_here(self) -> None:
@@ -147,7 +154,7 @@ class Sharing:
     def _died_here(self) -> None:
         worker = self._engine.worker
         worker.begin_anew()
-        self._courier.begin_anew()
+        self._mailbox.begin_anew()
         self._rising = self._loop.create_task(self._rise())
 
     async def _rise(self) -> None:

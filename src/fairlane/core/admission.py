@@ -13,14 +13,14 @@ from fairlane.core.decisions import Ended, Firing
 from fairlane.core.inputs import Submission, Submit
 from fairlane.core.lanes import Lane
 from fairlane.core.lifecycle import State
-from fairlane.core.live_job import Job, JobId, Reason, Terms
+from fairlane.core.live_job import JobId, LiveJob, Reason, Terms
 from fairlane.core.queues import Queue
 from fairlane.errors import Duplicate, FairlaneError, LaneBusy, Merged, NotFound, UsageError
 
 TICK_SECONDS: Final = 1e-5  # between two firings by hand
 
 
-def submit(board: Board, command: Submit, ended: dict[JobId, Job]) -> list[dict[str, Any]]:
+def submit(board: Board, command: Submit, ended: dict[JobId, LiveJob]) -> list[dict[str, Any]]:
     """Admit every job of a submission and say which id each one has now."""
     first = command.jobs[0] if command.jobs else None
     if first is not None and first.schedule is not None:
@@ -45,13 +45,13 @@ def submit(board: Board, command: Submit, ended: dict[JobId, Job]) -> list[dict[
 
 
 def _refuse(
-    board: Board, submission: Submission, ended: dict[JobId, Job], error: FairlaneError
+    board: Board, submission: Submission, ended: dict[JobId, LiveJob], error: FairlaneError
 ) -> dict[str, Any]:
     """Record a job that cannot be refused any more as skipped, with why; nobody waits for it."""
     id = submission.id
     if id not in board.jobs and id not in ended and id not in board.ended:
         reason = Reason(error.code, error.message)
-        job = Job(
+        job = LiveJob(
             id=id, task=submission.task, queue=submission.queue, lane=submission.lane,
             kind=submission.kind, band=submission.priority, position="", state=State.SKIPPED,
             terms=submission.terms, dedupe=submission.dedupe, exclusive=False,
@@ -67,7 +67,9 @@ def _refuse(
     return {"id": id, "merged": False}
 
 
-def _fire(board: Board, submission: Submission, ended: dict[JobId, Job]) -> list[dict[str, Any]]:
+def _fire(
+    board: Board, submission: Submission, ended: dict[JobId, LiveJob]
+) -> list[dict[str, Any]]:
     """Admit a schedule's job; what may not run is recorded as skipped, with why."""
     name = submission.schedule or ""
     if submission.id in board.jobs or submission.id in ended:
@@ -110,7 +112,7 @@ def _instant_by_hand(board: Board, name: str) -> float:
 
 
 def _check_all(
-    board: Board, submissions: list[Submission], ended: dict[JobId, Job]
+    board: Board, submissions: list[Submission], ended: dict[JobId, LiveJob]
 ) -> dict[JobId, JobId]:
     """Raise on the first conflict; return which submissions are merged into which job."""
     merged: dict[JobId, JobId] = {}
@@ -209,7 +211,7 @@ def check_dedupe(board: Board, dedupe: str | None) -> None:
         raise Duplicate(dedupe, holder, board.jobs[holder].state.value)
 
 
-def active_in(board: Board, lane: Lane) -> Job:
+def active_in(board: Board, lane: Lane) -> LiveJob:
     """Return the job that stands for its lane: its holder, or else the oldest."""
     return lane.holder if lane.holder is not None else board.jobs[next(iter(lane.live))]
 
@@ -221,7 +223,7 @@ def is_exclusive(queue: Queue, lane: str | None) -> bool:
 def admit(
     board: Board,
     submission: Submission,
-    ended: dict[JobId, Job],
+    ended: dict[JobId, LiveJob],
     merged: Mapping[JobId, JobId] = MappingProxyType({}),
 ) -> None:
     """Take in a job that was found to fit; who depends on a merged job waits for its twin."""
@@ -233,7 +235,7 @@ def admit(
         waits, failed = _dependencies(board, submission.terms, depends_on, ended)
     if submission.skip_reason is not None:
         waits, failed = [], Reason("output_exists", submission.skip_reason)
-    job = Job(
+    job = LiveJob(
         id=submission.id,
         task=submission.task,
         queue=submission.queue,
@@ -269,7 +271,7 @@ def admit(
 
 
 def _dependencies(
-    board: Board, terms: Terms, depends_on: list[JobId], ended: dict[JobId, Job]
+    board: Board, terms: Terms, depends_on: list[JobId], ended: dict[JobId, LiveJob]
 ) -> tuple[list[JobId], Reason | None]:
     waits: dict[JobId, None] = {}
     for id in depends_on:

@@ -25,7 +25,7 @@ from fairlane.core.capacity import Shortages
 from fairlane.core.decisions import Ended, LaneChange, last_start
 from fairlane.core.lanes import Lane
 from fairlane.core.lifecycle import TRANSITIONS, Priority, State, check
-from fairlane.core.live_job import Job, Reason
+from fairlane.core.live_job import LiveJob, Reason
 from fairlane.core.queues import Queue
 
 # What an event says of a change and nothing else; most events do, and share these.
@@ -36,7 +36,7 @@ LANE_STATUS = {State.COMPLETED: "done", State.FAILED: "failed", State.CANCELLED:
 
 
 class Board(Shortages):
-    def enter(self, job: Job) -> None:
+    def enter(self, job: LiveJob) -> None:
         """Take in a job that is new to the board, in whatever state it is."""
         self.jobs[job.id] = job
         queue = self.queues[job.queue]
@@ -65,7 +65,9 @@ class Board(Shortages):
             worker.watching.add(job.id)
         self.place(job)
 
-    def transition(self, job: Job, to: State, *, position: str | None = None, **data: Any) -> None:
+    def transition(
+        self, job: LiveJob, to: State, *, position: str | None = None, **data: Any
+    ) -> None:
         """Change a job's state, and its position with it: the one place where that happens."""
         was = job.state
         check(job.id, was, to)
@@ -103,26 +105,26 @@ class Board(Shortages):
         if not queue.waiting_in[band] and queue.fairness.forget(band):
             self.changes.records["fairness", queue.name] = queue.fairness.record()
 
-    def change_band(self, job: Job, band: Priority) -> None:
+    def change_band(self, job: LiveJob, band: Priority) -> None:
         queue = self.queues[job.queue]
         queue.waiting_in[band] += 1
         self._leave_band(queue, job.band)
         job.band = band
 
-    def unwatch(self, job: Job) -> None:
+    def unwatch(self, job: LiveJob) -> None:
         worker = self.workers.all.get(job.worker) if job.worker else None
         if worker is not None:
             worker.watching.discard(job.id)
             self.out.to(worker.id).unblock.append(job.id)
         job.worker = None
 
-    def _keep_or_free_lane(self, job: Job) -> None:
+    def _keep_or_free_lane(self, job: LiveJob) -> None:
         lane = self.lane_of(job)
         if lane is not None and lane.holder is job and not job.holds_lane:
             lane.holder = None
             self.file_heads(lane)
 
-    def _leave_worker(self, job: Job) -> None:
+    def _leave_worker(self, job: LiveJob) -> None:
         worker = self.workers.all.get(job.worker) if job.worker else None
         if worker is not None:
             worker.running.pop(job.id, None)
@@ -138,7 +140,7 @@ class Board(Shortages):
 
     def end(
         self,
-        job: Job,
+        job: LiveJob,
         state: State,
         *,
         reason: Reason | None = None,
@@ -153,7 +155,7 @@ class Board(Shortages):
 
     def _end(
         self,
-        job: Job,
+        job: LiveJob,
         state: State,
         *,
         reason: Reason | None,
@@ -191,7 +193,7 @@ class Board(Shortages):
         if self.waits_on.pop(job.id, None) is not None:
             changes.settled.append(job.id)
 
-    def _leave_lane(self, job: Job, *, forget: bool) -> None:
+    def _leave_lane(self, job: LiveJob, *, forget: bool) -> None:
         key = (job.queue, job.lane or "")
         lane = self.lanes[key]
         lane.live.pop(job.id, None)
@@ -213,7 +215,7 @@ class Board(Shortages):
         else:
             del self.lanes[key]
 
-    def _settle_dependents(self, first: Job) -> None:
+    def _settle_dependents(self, first: LiveJob) -> None:
         settling = deque([first])  # not by recursion: a chain can be longer than the stack is deep
         while settling:
             ended = settling.popleft()
@@ -233,7 +235,7 @@ class Board(Shortages):
                 else:
                     self.changes.met.append((id, ended.id))
 
-    def admit_dependent(self, job: Job) -> None:
+    def admit_dependent(self, job: LiveJob) -> None:
         """Give a job whose dependencies have all ended its place at the tail."""
         self.waits_on.pop(job.id, None)
         self.changes.settled.append(job.id)

@@ -12,11 +12,11 @@ import msgspec
 
 from fairlane.core.inputs import EnterStage
 from fairlane.core.lifecycle import Priority, State
-from fairlane.core.limits import Hands, Rate, Resource, Thing
-from fairlane.core.live_job import Job, JobId
+from fairlane.core.limits import Capacity, Rate, Resource, WorkerSlots
+from fairlane.core.live_job import JobId, LiveJob
 from fairlane.core.queues import Queue
 from fairlane.core.waiting import Filing
-from fairlane.core.workers import Worker
+from fairlane.core.workers import KnownWorker
 from fairlane.errors import UnknownName
 
 
@@ -28,7 +28,7 @@ class Shortages(Filing):
         limits: tuple[str, ...],
         uses: tuple[tuple[str, int], ...],
         requires: tuple[str, ...],
-    ) -> tuple[Thing | None, Worker | None]:
+    ) -> tuple[Capacity | None, KnownWorker | None]:
         """Return the first thing a start would lack, or else the worker that takes it."""
         for key in limits:
             rate = self.rate(key)
@@ -44,22 +44,22 @@ class Shortages(Filing):
             return self.hands_for(queue.name, task, requires), None
         return None, worker
 
-    def hands_for(self, queue: str, task: str, requires: tuple[str, ...]) -> Hands:
+    def hands_for(self, queue: str, task: str, requires: tuple[str, ...]) -> WorkerSlots:
         key = (queue, task, requires)
         if key not in self.hands:
             workers, queues = self.workers, self.queues
-            self.hands[key] = Hands(
+            self.hands[key] = WorkerSlots(
                 lambda: workers.shortage(*key, device=queues[queue].settings.devices),
                 lambda: workers.free(*key, device=queues[queue].settings.devices),
             )
         return self.hands[key]
 
-    def take_rates(self, job: Job, limits: tuple[str, ...]) -> None:
+    def take_rates(self, job: LiveJob, limits: tuple[str, ...]) -> None:
         for key in dict.fromkeys(limits):
             self.rate(key).take(self.now)
             self.changes.takes.append((key, self.now, job.id))
 
-    def untake_rates(self, job: Job, limits: tuple[str, ...]) -> None:
+    def untake_rates(self, job: LiveJob, limits: tuple[str, ...]) -> None:
         """Give back what a start took that came to nothing; somebody else may have it now."""
         at = job.started_at or 0.0
         for key in dict.fromkeys(limits):
@@ -68,7 +68,7 @@ class Shortages(Filing):
             self.changes.untakes.append((key, at, job.id))
             self.wake(rate)
 
-    def set_alarm(self, thing: Thing) -> None:
+    def set_alarm(self, thing: Capacity) -> None:
         """Have a rate looked at again when its window moves on."""
         if isinstance(thing, Rate):
             free_at = thing.free_at(self.now)
@@ -85,7 +85,7 @@ class Shortages(Filing):
         for share in resource.waited_for():
             self.wake(share)
 
-    def worker_has_room(self, worker: Worker) -> None:
+    def worker_has_room(self, worker: KnownWorker) -> None:
         if not worker.is_free:
             return
         for key, hands in list(self.hands.items()):
@@ -102,7 +102,7 @@ class Shortages(Filing):
             if key[0] == queue:
                 self.wake(hands)
 
-    def wake(self, thing: Thing) -> None:
+    def wake(self, thing: Capacity) -> None:
         """Something has room again: stages first, then the best demand of each band."""
         while thing.asks and thing.has_room(self.now):
             ask = thing.asks.popleft()
@@ -114,7 +114,7 @@ class Shortages(Filing):
         elif not thing.is_idle:
             self.set_alarm(thing)
 
-    def wake_one(self, thing: Thing, queue: str, band: Priority) -> None:
+    def wake_one(self, thing: Capacity, queue: str, band: Priority) -> None:
         """List one more demand that waited for a thing which still has room."""
         while thing.has_room(self.now):
             best = thing.unpark_best(queue, band)
@@ -163,7 +163,7 @@ class Shortages(Filing):
         self.changes.grants.append((ask.job, ask.token, msgspec.json.encode(ask.uses).decode()))
         self.out.to(ask.worker).granted.append(ask.token)
 
-    def _stage_things(self, ask: EnterStage) -> list[Thing]:
+    def _stage_things(self, ask: EnterStage) -> list[Capacity]:
         shares = [self.resource(name).share(amount) for name, amount in ask.uses]
         return [*(self.rate(key) for key in ask.limits), *shares]
 

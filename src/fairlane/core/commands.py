@@ -32,7 +32,7 @@ from fairlane.core.inputs import (
 )
 from fairlane.core.lifecycle import TRANSITIONS, Priority, State
 from fairlane.core.limits import Rate, Resource
-from fairlane.core.live_job import Job, JobId, Reason
+from fairlane.core.live_job import JobId, LiveJob, Reason
 from fairlane.core.position import between
 from fairlane.core.queues import Queue, settings_from
 from fairlane.core.validation import check_amounts
@@ -41,7 +41,7 @@ from fairlane.errors import BadSetting, Conflict, IllegalTransition, LaneBusy, L
 _UNSTARTED = frozenset({State.QUEUED, State.BLOCKED, State.SCHEDULED, State.RETRYING})
 
 
-def live(board: Board, id: JobId, ended: dict[JobId, Job], wanted: State) -> Job:
+def live(board: Board, id: JobId, ended: dict[JobId, LiveJob], wanted: State) -> LiveJob:
     """Return a live job, or say why there is none that could become what is wanted."""
     job = board.jobs.get(id)
     if job is not None:
@@ -51,12 +51,12 @@ def live(board: Board, id: JobId, ended: dict[JobId, Job], wanted: State) -> Job
     raise NotFound(f"job {id} does not exist")
 
 
-def _illegal(job: Job, wanted: State) -> IllegalTransition:
+def _illegal(job: LiveJob, wanted: State) -> IllegalTransition:
     legal = sorted(state.value for state in TRANSITIONS[job.state])
     return IllegalTransition(job.id, job.state.value, wanted.value, legal)
 
 
-def cancel(board: Board, command: Cancel, ended: dict[JobId, Job]) -> dict[str, Any]:
+def cancel(board: Board, command: Cancel, ended: dict[JobId, LiveJob]) -> dict[str, Any]:
     job = live(board, command.job, ended, State.CANCELLED)
     if job.state is not State.RUNNING:
         job.stopping = command.outputs if job.attempt else None
@@ -73,7 +73,7 @@ def cancel(board: Board, command: Cancel, ended: dict[JobId, Job]) -> dict[str, 
     return {"state": State.RUNNING.value, "stopping": True}
 
 
-def skip(board: Board, command: Skip, ended: dict[JobId, Job]) -> dict[str, Any]:
+def skip(board: Board, command: Skip, ended: dict[JobId, LiveJob]) -> dict[str, Any]:
     job = live(board, command.job, ended, State.SKIPPED)
     if job.state not in _UNSTARTED:
         raise _illegal(job, State.SKIPPED)
@@ -81,7 +81,7 @@ def skip(board: Board, command: Skip, ended: dict[JobId, Job]) -> dict[str, Any]
     return {"state": State.SKIPPED.value}
 
 
-def retry(board: Board, command: RetryJob, ended: dict[JobId, Job]) -> dict[str, Any]:
+def retry(board: Board, command: RetryJob, ended: dict[JobId, LiveJob]) -> dict[str, Any]:
     """Run an ended job once more as itself: an admission like any other."""
     if command.job in board.jobs:
         raise _illegal(board.jobs[command.job], State.QUEUED)
@@ -108,7 +108,7 @@ def retry(board: Board, command: RetryJob, ended: dict[JobId, Job]) -> dict[str,
     return {"state": State.QUEUED.value}
 
 
-def _revive(changes: Changes, job: Job) -> None:
+def _revive(changes: Changes, job: LiveJob) -> None:
     """Bring a row back; one that has ended in this very batch has never gone."""
     if changes.ended.pop(job.id, None) is None:
         changes.revived.append(job.id)
@@ -124,7 +124,7 @@ def _revive(changes: Changes, job: Job) -> None:
         lane.adopt = UNSET
 
 
-def move(board: Board, command: Move, ended: dict[JobId, Job]) -> dict[str, Any]:
+def move(board: Board, command: Move, ended: dict[JobId, LiveJob]) -> dict[str, Any]:
     job = live(board, command.job, ended, State.QUEUED)
     if job.state not in _UNSTARTED or not job.position:
         raise IllegalTransition.of_verb(
@@ -149,7 +149,7 @@ def move(board: Board, command: Move, ended: dict[JobId, Job]) -> dict[str, Any]
     return {"state": job.state.value, "position": job.position}
 
 
-def _beside(board: Board, queue: Queue, job: Job, target: Job, *, before: bool) -> str:
+def _beside(board: Board, queue: Queue, job: LiveJob, target: LiveJob, *, before: bool) -> str:
     """Return a position next to the target; a drag may look at the whole queue once.
 
     Jobs of other bands and running ones count as neighbours too: they may come back into this
@@ -164,7 +164,7 @@ def _beside(board: Board, queue: Queue, job: Job, target: Job, *, before: bool) 
     return queue.tail() if upper is None else between(target.position, upper)
 
 
-def prioritize(board: Board, command: Prioritize, ended: dict[JobId, Job]) -> dict[str, Any]:
+def prioritize(board: Board, command: Prioritize, ended: dict[JobId, LiveJob]) -> dict[str, Any]:
     job = live(board, command.job, ended, State.QUEUED)
     if job.state not in _UNSTARTED:
         raise IllegalTransition.of_verb(
@@ -174,7 +174,7 @@ def prioritize(board: Board, command: Prioritize, ended: dict[JobId, Job]) -> di
     return {"state": job.state.value, "priority": job.band.name.lower()}
 
 
-def _stand_at(board: Board, job: Job, band: Priority, position: str) -> None:
+def _stand_at(board: Board, job: LiveJob, band: Priority, position: str) -> None:
     """Let a waiting job stand elsewhere in the order of its queue."""
     board.leave_line(job, job.state)
     if band is not job.band:

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import UNSET, Struct, UnsetType, field
 
 from fairlane.core.inputs import Submission
-from fairlane.core.live_job import Job, JobId, WorkerId, carrier_of
+from fairlane.core.live_job import JobId, LiveJob, WorkerId, carrier_of
 
 
 class Event(Struct, gc=False):
@@ -27,7 +27,7 @@ class Ended(Struct, gc=False):
     With `forget` nothing of what it made or kept is left, so a retry by hand begins from nothing.
     """
 
-    job: Job
+    job: LiveJob
     ended_at: float
     result: str | None = None
     error: dict[str, Any] | None = None
@@ -60,8 +60,8 @@ class Changes(Struct):
     """
 
     submitted: list[Submission] = field(default_factory=list)
-    entered: dict[JobId, Job] = field(default_factory=dict)
-    changed: dict[JobId, Job] = field(default_factory=dict)
+    entered: dict[JobId, LiveJob] = field(default_factory=dict)
+    changed: dict[JobId, LiveJob] = field(default_factory=dict)
     left: list[JobId] = field(default_factory=list)
     ended: dict[JobId, Ended] = field(default_factory=dict)
     revived: list[JobId] = field(default_factory=list)
@@ -102,7 +102,7 @@ class Start(Struct, gc=False, array_like=True):
     lane: str | None
 
 
-def last_start(job: Job) -> Start:
+def last_start(job: LiveJob) -> Start:
     """Return the assignment that a job had last."""
     worker = job.worker or WorkerId("")
     return Start(

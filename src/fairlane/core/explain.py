@@ -6,11 +6,11 @@ from fairlane.core.board import Board
 from fairlane.core.commands import live
 from fairlane.core.inputs import Explain
 from fairlane.core.lifecycle import State
-from fairlane.core.live_job import Job, JobId, Reason
+from fairlane.core.live_job import JobId, LiveJob, Reason
 from fairlane.core.picking import strict_next
 
 
-def explain(board: Board, command: Explain, ended: dict[JobId, Job]) -> dict[str, Any]:
+def explain(board: Board, command: Explain, ended: dict[JobId, LiveJob]) -> dict[str, Any]:
     """Return a job's place and every limit, lane, pause, worker or precondition in its way."""
     if command.job not in board.jobs and command.job in ended:
         job = ended[command.job]
@@ -31,7 +31,7 @@ def explain(board: Board, command: Explain, ended: dict[JobId, Job]) -> dict[str
     return _shown(job, None if ahead is None else ahead + 1, reasons)
 
 
-def _shown(job: Job, place: int | None, reasons: list[Reason]) -> dict[str, Any]:
+def _shown(job: LiveJob, place: int | None, reasons: list[Reason]) -> dict[str, Any]:
     return {
         "job": job.id,
         "state": job.state.value,
@@ -40,7 +40,7 @@ def _shown(job: Job, place: int | None, reasons: list[Reason]) -> dict[str, Any]
     }
 
 
-def _ahead(board: Board, job: Job) -> int:
+def _ahead(board: Board, job: LiveJob) -> int:
     queue = board.queues[job.queue]
     mine = (0 if queue.is_strict else job.band, job.position)
     count = 0
@@ -50,7 +50,7 @@ def _ahead(board: Board, job: Job) -> int:
     return count
 
 
-def _own(board: Board, job: Job) -> list[Reason]:
+def _own(board: Board, job: LiveJob) -> list[Reason]:
     if job.state in (State.SCHEDULED, State.RETRYING):
         wait = max(0.0, (job.due_at or board.now) - board.now)
         what = "it is not due yet" if job.state is State.SCHEDULED else "it waits out a backoff"
@@ -63,7 +63,7 @@ def _own(board: Board, job: Job) -> list[Reason]:
     return [job.reason] if job.reason is not None else []
 
 
-def _queue(board: Board, job: Job) -> list[Reason]:
+def _queue(board: Board, job: LiveJob) -> list[Reason]:
     queue = board.queues[job.queue]
     reasons = []
     if queue.paused is not None:
@@ -85,7 +85,7 @@ def _queue(board: Board, job: Job) -> list[Reason]:
     return reasons
 
 
-def _lane(board: Board, job: Job) -> list[Reason]:
+def _lane(board: Board, job: LiveJob) -> list[Reason]:
     lane = board.lane_of(job)
     if lane is None:
         return []
@@ -101,7 +101,7 @@ def _lane(board: Board, job: Job) -> list[Reason]:
     return []
 
 
-def _things(board: Board, job: Job) -> list[Reason]:
+def _things(board: Board, job: LiveJob) -> list[Reason]:
     queue = board.queues[job.queue]
     terms = job.terms
     things = [

@@ -5,10 +5,10 @@ from typing import Any, Final
 from fairlane.core.decisions import Changes, Decisions, Event
 from fairlane.core.inputs import EnterStage
 from fairlane.core.lanes import Lane
-from fairlane.core.limits import Hands, Rate, Resource
-from fairlane.core.live_job import Job, JobId
+from fairlane.core.limits import Rate, Resource, WorkerSlots
+from fairlane.core.live_job import JobId, LiveJob
 from fairlane.core.queues import Queue, settings_from
-from fairlane.core.workers import Workers
+from fairlane.core.workers import KnownWorkers
 from fairlane.errors import UnknownName
 
 DOCUMENTS: Final = ("schedule", "device")  # kinds that are read before they are changed
@@ -19,7 +19,7 @@ class Facts:
     def __init__(self) -> None:
         self.begin(now=0.0, ended={})
         self.seq = 0
-        self.jobs: dict[JobId, Job] = {}
+        self.jobs: dict[JobId, LiveJob] = {}
         self.queues: dict[str, Queue] = {}
         self.lanes: dict[tuple[str, str], Lane] = {}
         self.dedupe: dict[str, JobId] = {}
@@ -27,8 +27,8 @@ class Facts:
         self._most_rates = MOST_IDLE_RATES
         self.resources: dict[str, Resource] = {}
         self.declared: dict[tuple[str, str], dict[str, dict[str, Any]]] = {}
-        self.hands: dict[tuple[str, str, tuple[str, ...]], Hands] = {}
-        self.workers = Workers()
+        self.hands: dict[tuple[str, str, tuple[str, ...]], WorkerSlots] = {}
+        self.workers = KnownWorkers()
         self.waits_on: dict[JobId, set[JobId]] = {}
         self.dependents: dict[JobId, list[JobId]] = {}
         self.sleepers: list[tuple[float, JobId]] = []
@@ -41,7 +41,7 @@ class Facts:
         self.dirty: dict[str, None] = {}  # queues where something may start
         self.starts = 0  # counts them, so that queues can take turns
 
-    def begin(self, now: float, ended: dict[JobId, Job]) -> None:
+    def begin(self, now: float, ended: dict[JobId, LiveJob]) -> None:
         """Start a new batch: what is decided from now on is collected in a fresh `out`.
 
         `ended` holds the final jobs that inputs may name; those that end in this batch join them.
@@ -86,20 +86,22 @@ class Facts:
         stored = self.declared.get((kind, name))
         return None if stored is None else {**stored["code"], **stored["operator"]}
 
-    def jobs_of(self, queue: Queue) -> list[Job]:
+    def jobs_of(self, queue: Queue) -> list[LiveJob]:
         """Return the live jobs of a queue; nobody keeps them by queue, so this looks at all."""
         return [job for job in self.jobs.values() if job.queue == queue.name]
 
-    def lane_of(self, job: Job) -> Lane | None:
+    def lane_of(self, job: LiveJob) -> Lane | None:
         return None if job.lane is None else self.lanes[job.queue, job.lane]
 
-    def event(self, type: str, job: Job | None, queue: str | None, data: dict[str, Any]) -> None:
+    def event(
+        self, type: str, job: LiveJob | None, queue: str | None, data: dict[str, Any]
+    ) -> None:
         self.seq += 1
         self.changes.events.append(
             Event(self.seq, self.now, type, job.id if job else None, queue, data)
         )
 
-    def touch(self, job: Job) -> None:
+    def touch(self, job: LiveJob) -> None:
         if job.id not in self.changes.entered:
             self.changes.changed[job.id] = job
 

@@ -2,7 +2,7 @@
 
 from fairlane.core.lifecycle import Priority, State
 from fairlane.core.line import Line
-from fairlane.core.live_job import Job, JobId
+from fairlane.core.live_job import JobId, LiveJob
 
 
 class Lane:
@@ -17,16 +17,16 @@ class Lane:
         self.queue = queue
         self.name = name
         self.live: dict[JobId, None] = {}
-        self.holder: Job | None = None
+        self.holder: LiveJob | None = None
         self.lines: dict[Priority, Line] = {}
-        self.filed: list[Job] = []  # heads that lie in a demand
+        self.filed: list[LiveJob] = []  # heads that lie in a demand
 
     def line(self, band: Priority) -> Line:
         if band not in self.lines:
             self.lines[band] = Line()
         return self.lines[band]
 
-    def heads(self) -> list[Job]:
+    def heads(self) -> list[LiveJob]:
         """Return the jobs that may start next: one per band, or the holder alone."""
         if self.holder is not None:
             return [self.holder] if self.holder.state is State.QUEUED else []

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from fairlane.core.queues import Demand
 
 
-class Thing(ABC):
+class Capacity(ABC):
     """What can run short, and who waits for it."""
 
     def __init__(self) -> None:
@@ -58,7 +58,7 @@ class Thing(ABC):
         return not self.asks and not self.parked
 
 
-class Rate(Thing):
+class Rate(Capacity):
     """At most `starts` in every window of `per_seconds`."""
 
     def __init__(self, key: str, starts: int, per_seconds: float) -> None:
@@ -123,7 +123,7 @@ class Resource:
         self.total = total
         self.held: dict[tuple[JobId, str], int] = {}
         self.used = 0
-        self.shares: dict[int, Share] = {}
+        self.shares: dict[int, ResourceShare] = {}
 
     def hold(self, job: JobId, token: str, amount: int) -> None:
         self.release(job, token)
@@ -135,13 +135,13 @@ class Resource:
         self.used -= amount
         return amount > 0
 
-    def share(self, amount: int) -> "Share":
+    def share(self, amount: int) -> "ResourceShare":
         """Return what those wait for who need just this much."""
         if amount not in self.shares:
-            self.shares[amount] = Share(self, amount)
+            self.shares[amount] = ResourceShare(self, amount)
         return self.shares[amount]
 
-    def waited_for(self) -> "list[Share]":
+    def waited_for(self) -> "list[ResourceShare]":
         """Return the shares that fit now and that somebody waits for; forget those nobody does."""
         free = self.total - self.used
         fitting = [share for amount, share in self.shares.items() if amount <= free]
@@ -151,7 +151,7 @@ class Resource:
         return [share for share in fitting if not share.is_idle]
 
 
-class Share(Thing):
+class ResourceShare(Capacity):
     def __init__(self, resource: Resource, amount: int) -> None:
         super().__init__()
         self.resource = resource
@@ -174,7 +174,7 @@ class Share(Thing):
         )
 
 
-class Hands(Thing):
+class WorkerSlots(Capacity):
     """A free slot on a worker that may run this kind of job."""
 
     def __init__(self, describe: Callable[[], Reason], free: Callable[[], Any]) -> None:

@@ -9,14 +9,14 @@ from bisect import bisect_left
 from operator import attrgetter
 from typing import Final
 
-from fairlane.core.live_job import Job
+from fairlane.core.live_job import LiveJob
 
 MOST: Final = 500  # jobs in a block that has grown in the middle, before it is cut in two
 
 _place = attrgetter("position", "id")  # equal positions should not be, and do no harm
 
 
-def _last_place(block: list[Job]) -> tuple[str, str]:
+def _last_place(block: list[LiveJob]) -> tuple[str, str]:
     return block[-1].position, block[-1].id
 
 
@@ -24,15 +24,15 @@ class Line:
     __slots__ = ("_blocks",)
 
     def __init__(self) -> None:
-        self._blocks: list[list[Job]] = []
+        self._blocks: list[list[LiveJob]] = []
 
     def __bool__(self) -> bool:
         return bool(self._blocks)
 
-    def first(self) -> Job | None:
+    def first(self) -> LiveJob | None:
         return self._blocks[0][0] if self._blocks else None
 
-    def add(self, job: Job) -> None:
+    def add(self, job: LiveJob) -> None:
         blocks = self._blocks
         if not blocks or job.position > blocks[-1][-1].position:
             if blocks and len(blocks[-1]) < MOST:
@@ -48,7 +48,7 @@ class Line:
             half = len(block) // 2
             blocks[at : at + 1] = [block[:half], block[half:]]
 
-    def remove(self, job: Job) -> None:
+    def remove(self, job: LiveJob) -> None:
         blocks, at, index = self._blocks, 0, 0
         if blocks[0][0] is not job:
             place = _place(job)

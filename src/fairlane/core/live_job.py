@@ -58,7 +58,7 @@ class Reason(Struct, frozen=True, gc=False):
     message: str
 
 
-class Job(Struct, gc=False):
+class LiveJob(Struct, gc=False):
     """One live job. The field order is the column order of the hot table.
 
     `attempt` counts what the user would call attempts; `fence` counts assignments, so that what a

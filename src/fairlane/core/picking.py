@@ -12,9 +12,9 @@ from typing import Final
 from fairlane.core.board import Board
 from fairlane.core.decisions import Start
 from fairlane.core.lifecycle import Priority, State
-from fairlane.core.live_job import Job, WorkerId
+from fairlane.core.live_job import LiveJob, WorkerId
 from fairlane.core.queues import Demand, Queue
-from fairlane.core.workers import Worker
+from fairlane.core.workers import KnownWorker
 
 _BANDS: Final = tuple(Priority)  # going through an enum each time costs more than a look at a band
 
@@ -52,7 +52,7 @@ def _start_strict(board: Board, queue: Queue) -> bool:
     return True
 
 
-def strict_next(board: Board, queue: Queue) -> Job | None:
+def strict_next(board: Board, queue: Queue) -> LiveJob | None:
     """Return who starts next in a strict queue: its head, or the job whose lane the head needs.
 
     That one held the lane before the head came to stand in front of it (moved, or retried there);
@@ -67,7 +67,7 @@ def strict_next(board: Board, queue: Queue) -> Job | None:
 
 def _start_best(board: Board, queue: Queue) -> bool:
     settings = queue.settings
-    tops: dict[Priority, tuple[Demand, Job, Worker]] = {}
+    tops: dict[Priority, tuple[Demand, LiveJob, KnownWorker]] = {}
     for band in _BANDS:
         top = _top(board, queue, band) if queue.bands[band].heap else None
         if top is not None:
@@ -93,7 +93,7 @@ def _start_best(board: Board, queue: Queue) -> bool:
     return True
 
 
-def _top(board: Board, queue: Queue, band: Priority) -> tuple[Demand, Job, Worker] | None:
+def _top(board: Board, queue: Queue, band: Priority) -> tuple[Demand, LiveJob, KnownWorker] | None:
     """Return the band's best job that can start now; park what cannot on the way."""
     heap = queue.bands[band].heap
     while heap:
@@ -148,7 +148,7 @@ def _relist(board: Board, queue: Queue, demand: Demand) -> None:
         queue.forget(demand)
 
 
-def start(board: Board, job: Job, worker: Worker) -> None:
+def start(board: Board, job: LiveJob, worker: KnownWorker) -> None:
     first = job.fence == 0
     job.fence += 1
     job.attempt += 1

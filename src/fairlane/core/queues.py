@@ -19,9 +19,9 @@ from msgspec import Meta, Struct
 
 from fairlane.core.fairness import Fairness
 from fairlane.core.lifecycle import Priority, State
-from fairlane.core.limits import Thing
+from fairlane.core.limits import Capacity
 from fairlane.core.line import Line
-from fairlane.core.live_job import Job, JobId, Terms
+from fairlane.core.live_job import JobId, LiveJob, Terms
 from fairlane.core.position import MIDDLE, number, numbered
 from fairlane.core.validation import LARGEST_COUNT, check_path_name, settings_as
 
@@ -109,15 +109,15 @@ class Demand:
         self.heads: list[tuple[int, str, str]] = []  # where they do, the best of each bucket
         self.shown: dict[str, tuple[int, str]] = {}
         self.listed: tuple[int, str] | None = None
-        self.parked_on: Thing | None = None
-        self.woken_by: Thing | None = None
+        self.parked_on: Capacity | None = None
+        self.woken_by: Capacity | None = None
 
     def line_of(self, bucket: str) -> Line:
         if bucket not in self.buckets:
             self.buckets[bucket] = Line()
         return self.buckets[bucket]
 
-    def leave(self, bucket: str, job: Job) -> None:
+    def leave(self, bucket: str, job: LiveJob) -> None:
         line = self.buckets[bucket]
         line.remove(job)
         if not line:

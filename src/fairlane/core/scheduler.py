@@ -48,12 +48,12 @@ from fairlane.core.inputs import (
     WorkerJoined,
 )
 from fairlane.core.lifecycle import State
-from fairlane.core.live_job import Job, JobId, WorkerId
+from fairlane.core.live_job import JobId, LiveJob, WorkerId
 from fairlane.core.picking import start_ready
 from fairlane.core.queues import Queue
 from fairlane.errors import FairlaneError
 
-Ended = dict[JobId, Job]
+Ended = dict[JobId, LiveJob]
 
 _ABOUT_JOBS: Mapping[type, Callable[[Board, Any, Ended], Any]] = {
     Submit: submit,
@@ -86,7 +86,7 @@ _FROM_WORKERS: Mapping[type, Callable[[Board, Any], None]] = {
 
 
 def strangers(
-    inputs: Iterable[Input], known: Mapping[JobId, Job], *, resent: bool = False
+    inputs: Iterable[Input], known: Mapping[JobId, LiveJob], *, resent: bool = False
 ) -> set[JobId]:
     """Return the ids that inputs name and the board does not hold: they may have ended.
 
@@ -117,7 +117,7 @@ class Scheduler:
     def load(
         self,
         *,
-        jobs: Iterable[Job],
+        jobs: Iterable[LiveJob],
         dependencies: Sequence[tuple[JobId, JobId]],
         records: Mapping[tuple[str, str], str],
         takes: Sequence[tuple[str, float, JobId]],
@@ -206,7 +206,7 @@ class Scheduler:
                 pass  # schedules and the like: the core does not decide by them
 
     def apply(
-        self, inputs: Sequence[Input], now: float, ended: Mapping[JobId, Job] | None = None
+        self, inputs: Sequence[Input], now: float, ended: Mapping[JobId, LiveJob] | None = None
     ) -> Decisions:
         """Decide what follows from what happened. `ended` holds the final jobs that inputs name."""
         board = self.board
@@ -294,7 +294,7 @@ class Scheduler:
 _NOBODY = WorkerId("")
 
 
-def _set_back(job: Job, seconds: float, now: float) -> None:
+def _set_back(job: LiveJob, seconds: float, now: float) -> None:
     """Move a job with a clock that was set back: a backoff is a duration, not an instant.
 
     What began in the future tells, when it is loaded, that nobody has moved it yet; so nothing may

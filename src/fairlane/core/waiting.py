@@ -12,12 +12,12 @@ import msgspec
 from fairlane.core.facts import Facts
 from fairlane.core.lanes import Lane
 from fairlane.core.lifecycle import State
-from fairlane.core.live_job import Job
+from fairlane.core.live_job import LiveJob
 from fairlane.core.queues import STRICT_STATES, Demand, Queue
 
 
 class Filing(Facts):
-    def place(self, job: Job) -> None:
+    def place(self, job: LiveJob) -> None:
         """File a job where its state says it belongs."""
         if job.state is State.CREATED:
             return
@@ -25,7 +25,7 @@ class Filing(Facts):
             heappush(self.sleepers, (job.due_at or 0.0, job.id))
         self.line_up(job)
 
-    def line_up(self, job: Job) -> None:
+    def line_up(self, job: LiveJob) -> None:
         """Let a job join the line that its state says it waits in, if any."""
         if not job.position:
             return
@@ -45,7 +45,7 @@ class Filing(Facts):
                 self.file(job)
         self.dirty[job.queue] = None
 
-    def leave_line(self, job: Job, was: State) -> None:
+    def leave_line(self, job: LiveJob, was: State) -> None:
         """Take a job out of the line that it stood in while it was in this state.
 
         Its lane may have another head then: the caller has the heads filed when all is in place.
@@ -79,7 +79,7 @@ class Filing(Facts):
                 self.file(job)
         lane.filed = heads
 
-    def file(self, job: Job) -> None:
+    def file(self, job: LiveJob) -> None:
         queue = self.queues[job.queue]
         demand = queue.demand(job.band, job.task, job.terms)
         turn = 0
@@ -102,7 +102,7 @@ class Filing(Facts):
             queue.bands[job.band].list(demand, turn, job.position)
         self.dirty[job.queue] = None
 
-    def unfile(self, job: Job) -> None:
+    def unfile(self, job: LiveJob) -> None:
         queue = self.queues[job.queue]
         demand = queue.demand(job.band, job.task, job.terms)
         if queue.is_round_robin:
@@ -110,7 +110,7 @@ class Filing(Facts):
         else:
             demand.line.remove(job)
 
-    def turn_of(self, queue: Queue, job: Job) -> int:
+    def turn_of(self, queue: Queue, job: LiveJob) -> int:
         """Return the turn of a job's bucket; a new bucket joins at the end of the round."""
         bucket = job.bucket or ""
         if bucket not in queue.turns:
@@ -132,7 +132,7 @@ class Filing(Facts):
         if queue.turns.pop(bucket, None) is not None:
             self.changes.records["turn", _turn_name(queue, bucket)] = None
 
-    def head_of(self, demand: Demand) -> tuple[int, str, Job] | None:
+    def head_of(self, demand: Demand) -> tuple[int, str, LiveJob] | None:
         """Return the demand's best head, with its turn and its position."""
         queue = self.queues[demand.queue]
         if queue.is_round_robin:
@@ -140,7 +140,7 @@ class Filing(Facts):
         job = demand.line.first()
         return None if job is None else (0, job.position, job)
 
-    def _head_in_turn(self, queue: Queue, demand: Demand) -> tuple[int, str, Job] | None:
+    def _head_in_turn(self, queue: Queue, demand: Demand) -> tuple[int, str, LiveJob] | None:
         """Put right on the way what is shown with an old turn or by a head that has left."""
         heads = demand.heads
         while heads:

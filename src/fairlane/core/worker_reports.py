@@ -25,11 +25,11 @@ from fairlane.core.inputs import (
     WorkerJoined,
 )
 from fairlane.core.lifecycle import State
-from fairlane.core.live_job import Job, JobId, Reason, WorkerId, carrier_of
+from fairlane.core.live_job import JobId, LiveJob, Reason, WorkerId, carrier_of
 from fairlane.errors import Conflict
 
 
-def present(board: Board, job: JobId, worker: WorkerId, fence: int) -> Job | None:
+def present(board: Board, job: JobId, worker: WorkerId, fence: int) -> LiveJob | None:
     """Return the job if this is its present assignment."""
     found = board.jobs.get(job)
     if found is None or found.state is not State.RUNNING:
@@ -69,7 +69,7 @@ def outcome(board: Board, said: Outcome) -> None:
             _refused(board, job, said)
 
 
-def _failed(board: Board, job: Job, failure: Failure, report: str | None) -> None:
+def _failed(board: Board, job: LiveJob, failure: Failure, report: str | None) -> None:
     error = msgspec.to_builtins(failure)
     if job.stopping is not None:
         _cancelled(board, job, error=error, report=report)
@@ -94,7 +94,7 @@ def _failed(board: Board, job: Job, failure: Failure, report: str | None) -> Non
     )
 
 
-def _refused(board: Board, job: Job, said: Outcome) -> None:
+def _refused(board: Board, job: LiveJob, said: Outcome) -> None:
     """Put a job that never began back at its position; it costs no attempt and no token."""
     job.attempt -= 1
     job.holds_lane = job.attempt > 0 and job.terms.hold_lane and job.lane is not None
@@ -119,7 +119,7 @@ def _refused(board: Board, job: Job, said: Outcome) -> None:
     board.transition(job, State.BLOCKED, reason=job.reason.message)
 
 
-def _again_or_cancelled(board: Board, job: Job) -> None:
+def _again_or_cancelled(board: Board, job: LiveJob) -> None:
     if job.stopping is not None:
         _cancelled(board, job)
     else:
@@ -128,7 +128,7 @@ def _again_or_cancelled(board: Board, job: Job) -> None:
 
 
 def _cancelled(
-    board: Board, job: Job, *, error: dict[str, Any] | None = None, report: str | None = None
+    board: Board, job: LiveJob, *, error: dict[str, Any] | None = None, report: str | None = None
 ) -> None:
     """End a job whose worker had not heard, when it ended, that its outputs are to be deleted."""
     if job.stopping == "delete" and job.attempt:
@@ -201,7 +201,7 @@ def workers_gone(board: Board, gone: Sequence[WorkerGone]) -> None:
         job.worker = None
 
 
-def _interrupted(board: Board, job: Job) -> None:
+def _interrupted(board: Board, job: LiveJob) -> None:
     job.crashes += 1
     stopping = job.stopping
     job.holds_lane = job.terms.hold_lane and job.lane is not None

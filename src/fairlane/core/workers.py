@@ -13,7 +13,7 @@ class _Stored(Struct):
     paused: bool = False
 
 
-class Worker:
+class KnownWorker:
     """A worker as the scheduler sees it; a device is one with a name, labels and a single slot."""
 
     def __init__(self, joined: WorkerJoined) -> None:
@@ -51,16 +51,16 @@ class Worker:
         )
 
 
-class Workers:
+class KnownWorkers:
     def __init__(self) -> None:
-        self.all: dict[WorkerId, Worker] = {}
+        self.all: dict[WorkerId, KnownWorker] = {}
 
-    def carrying(self, device: str) -> Worker | None:
+    def carrying(self, device: str) -> KnownWorker | None:
         """Return the device of this name, whoever carries it."""
         found = (w for w in self.all.values() if w.joined.device and w.joined.name == device)
         return next(found, None)
 
-    def told_of(self, worker: Worker) -> dict[str, str]:
+    def told_of(self, worker: KnownWorker) -> dict[str, str]:
         """Say where a job runs, in an event."""
         if not worker.joined.device:
             return {"worker": worker.joined.name}
@@ -68,22 +68,22 @@ class Workers:
         name = carrier_of(worker.id) if carrier is None else carrier.joined.name
         return {"worker": name, "device": worker.joined.name}
 
-    def join(self, joined: WorkerJoined) -> Worker:
+    def join(self, joined: WorkerJoined) -> KnownWorker:
         worker = self.all.get(joined.id)
         if worker is None:
-            worker = self.all[joined.id] = Worker(joined)
+            worker = self.all[joined.id] = KnownWorker(joined)
         else:
             worker.update(joined)
         return worker
 
-    def served(self, worker: Worker) -> None:
+    def served(self, worker: KnownWorker) -> None:
         """Let the others come first next time."""
         if len(self.all) > 1:
             self.all[worker.id] = self.all.pop(worker.id)
 
     def free(
         self, queue: str, task: str, requires: tuple[str, ...], *, device: bool
-    ) -> Worker | None:
+    ) -> KnownWorker | None:
         for worker in self.all.values():
             if worker.is_free and worker.may_run(queue, task, requires, device=device):
                 return worker

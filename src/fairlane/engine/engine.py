@@ -14,11 +14,11 @@ from typing import Any, Final, cast
 
 import msgspec
 
-from fairlane.cluster.fleet import Alone, Company, Many, Written
-from fairlane.cluster.lease_renewal import USUAL as LEASE
-from fairlane.cluster.lease_renewal import Heartbeat, Terms
-from fairlane.cluster.lease_watch import Flock
-from fairlane.cluster.membership import Sharing
+from fairlane.cluster.fleet import Fleet, MessageRef, SharedFleet, SoloFleet
+from fairlane.cluster.lease_renewal import DEFAULT_TIMES as LEASE
+from fairlane.cluster.lease_renewal import LeaseRenewal, LeaseTimes
+from fairlane.cluster.lease_watch import LeaseWatch
+from fairlane.cluster.membership import Membership
 from fairlane.core.decisions import Decisions, Start, Stop, last_start
 from fairlane.core.inputs import (
     Ask,
@@ -31,29 +31,29 @@ from fairlane.core.inputs import (
 )
 from fairlane.core.lifecycle import State
 from fairlane.core.live_job import JobId, WorkerId, carrier_of
-from fairlane.engine.event_feed import Feed
-from fairlane.engine.job_waiters import Waits
+from fairlane.engine.event_feed import EventFeed
+from fairlane.engine.job_waiters import JobWaiters
 from fairlane.errors import FairlaneError
 from fairlane.ids import new_id
-from fairlane.leader.command_calls import Calls
+from fairlane.leader.command_calls import CommandCalls
 from fairlane.leader.end_hooks import Hook, Hooks
 from fairlane.leader.history_retention import Kept, Retention
 from fairlane.leader.inbox import Inbox
 from fairlane.leader.leader import Leader
 from fairlane.logs import about
 from fairlane.runtime.clock import Clock, boot_seconds
-from fairlane.runtime.counters import Tally
+from fairlane.runtime.counters import Counters
 from fairlane.runtime.loop_lag import watch
-from fairlane.runtime.poll_intervals import HINTED, USUAL, Rhythm
+from fairlane.runtime.poll_intervals import NOTIFIED, POLLING, PollIntervals
 from fairlane.runtime.service import Service
-from fairlane.runtime.threads import in_thread, to_its_end
+from fairlane.runtime.threads import await_uncancelled, in_thread
 from fairlane.store.protocol import Store
 from fairlane.store.shared_protocol import INBOX, NEWS, SharedStore
 from fairlane.store.views import Payload
 from fairlane.task.definition import Definition
 from fairlane.task.output_publisher import clean_up, elsewhere, remove_finished
 from fairlane.worker.device import Device
-from fairlane.worker.device_claims import Devices
+from fairlane.worker.device_claims import DeviceClaims
 from fairlane.worker.worker import Worker
 
 log = logging.getLogger("fairlane.engine")
@@ -80,43 +80,43 @@ class Engine:
         keep_history: Kept = None,
         leads: bool = True,
         inbox: Inbox | None = None,
-        rhythm: Rhythm | None = None,
-        terms: Terms = LEASE,
+        intervals: PollIntervals | None = None,
+        terms: LeaseTimes = LEASE,
     ) -> None:
         shared = not store.single_process
-        if rhythm is None:
-            rhythm = HINTED if shared else USUAL
+        if intervals is None:
+            intervals = NOTIFIED if shared else POLLING
         self.store = store
         self.inbox = Inbox() if inbox is None else inbox
-        self.calls = Calls(store, self.inbox, clock, rhythm)
-        self.feed = Feed(store)
-        self.waits = Waits(store)
-        self.tally = Tally()
+        self.calls = CommandCalls(store, self.inbox, clock, intervals)
+        self.feed = EventFeed(store)
+        self.waits = JobWaiters(store)
+        self.counters = Counters()
         self.worker = Worker(
             self.say,
             definitions,
             clock,
             slots=slots,
             recheck_seconds=recheck_seconds,
-            tally=self.tally,
+            counters=self.counters,
         )
-        self.sharing: Sharing | None = None
-        company: Company = Alone()
+        self.membership: Membership | None = None
+        fleet: Fleet = SoloFleet()
         if shared:
             many = cast("SharedStore", store)
-            self.sharing = Sharing(self, many, clock, rhythm, terms)
-            flock = Flock(terms.lease_seconds + terms.margin_seconds, lambda: self.now())
-            company = Many(many, flock, self.is_own)
-        self.leader = Leader(store, self.inbox, clock, self, rhythm, company, self.tally)
+            self.membership = Membership(self, many, clock, intervals, terms)
+            lease_watch = LeaseWatch(terms.lease_seconds + terms.margin_seconds, lambda: self.now())
+            fleet = SharedFleet(many, lease_watch, self.is_own)
+        self.leader = Leader(store, self.inbox, clock, self, intervals, fleet, self.counters)
         self._declare = declare
         self._definitions = definitions
         self.works = work
         self._leads = leads
         self.queues = queues
         self.clock = clock
-        self.devices = Devices(self, drivers or {})
+        self.devices = DeviceClaims(self, drivers or {})
         self._tags = tags
-        self._rhythm = rhythm
+        self._intervals = intervals
         self._loop = asyncio.get_running_loop()
         self._elected = asyncio.Event()
         self._thread: threading.Thread | None = None
@@ -145,21 +145,21 @@ class Engine:
             self._feed_service,
             self._wait_service,
             self.calls.asking,
-            *(self.sharing.services if self.sharing is not None else ()),
+            *(self.membership.services if self.membership is not None else ()),
         ]
         self._tasks = [asyncio.create_task(service.run()) for service in services]
-        watching = watch(self.tally.program_lag, self._rhythm.lag_seconds)
+        watching = watch(self.counters.program_lag, self._intervals.lag_seconds)
         self._tasks.append(asyncio.create_task(watching))
         try:
-            if self.sharing is not None:
-                await self.sharing.begin()
+            if self.membership is not None:
+                await self.membership.begin()
             if self._leads:
-                self.begin_to_lead()
+                self.start_leader_thread()
                 await self._elected.wait()
             if not self.calls.leading:
                 self._tasks.append(asyncio.create_task(self._declare_beside()))
         except BaseException:
-            await to_its_end(self._end())
+            await await_uncancelled(self._end())
             raise
 
     async def _declare_beside(self) -> None:
@@ -179,22 +179,22 @@ class Engine:
         except FairlaneError as error:
             log.warning("what this program declares is not known to the leader yet: %s", error)
 
-    def begin_to_lead(self) -> None:
+    def start_leader_thread(self) -> None:
         """Give the leader a thread of its own, so that user code which blocks cannot stop it."""
         self._thread = threading.Thread(target=self._lead, name="fairlane-leader", daemon=True)
         self._thread.start()
 
-    async def led(self) -> None:
+    async def join_leader_thread(self) -> None:
         """Return when the leader has ended."""
         if self._thread is not None:
             await in_thread(self._thread.join)
 
-    def begin_to_beat(self, heartbeat: Heartbeat) -> None:
+    def start_lease_renewal(self, lease_renewal: LeaseRenewal) -> None:
         """Give the heartbeat a thread of its own, for the same reason."""
 
         def beat() -> None:
             try:
-                asyncio.run(heartbeat.run())
+                asyncio.run(lease_renewal.run())
             except BaseException:
                 log.exception("the lease is no longer renewed; this process counts as dead soon")
                 if self.worker.running:
@@ -203,7 +203,7 @@ class Engine:
         self._beating = threading.Thread(target=beat, name="fairlane-lease", daemon=True)
         self._beating.start()
 
-    async def beaten(self) -> None:
+    async def join_lease_renewal(self) -> None:
         """Return when the heartbeat has ended."""
         if self._beating is not None:
             await in_thread(self._beating.join)
@@ -217,7 +217,7 @@ class Engine:
             log.exception("the leader ended with an error that it should have handled")
 
     async def _lead_here(self) -> None:
-        looking = watch(self.tally.leader_lag, self._rhythm.lag_seconds)
+        looking = watch(self.counters.leader_lag, self._intervals.lag_seconds)
         watching = asyncio.ensure_future(looking)
         try:
             await self.leader.run()
@@ -231,22 +231,22 @@ class Engine:
             await self.worker.close(grace_seconds)
             await self.devices.close()
             deadline = self._loop.time() + _FAREWELL_SECONDS
-            if self.sharing is not None:
+            if self.membership is not None:
                 await self._said_everything(deadline)  # what is acknowledged goes with the worker
-                await self.sharing.end()
-            if self.calls.leading or self.sharing is not None:
+                await self.membership.end()
+            if self.calls.leading or self.membership is not None:
                 self.say(WorkerGone(self.worker.id, resigned=True))
                 await self._said_everything(deadline)
         finally:
-            await to_its_end(self._end())
+            await await_uncancelled(self._end())
 
     async def _end(self) -> None:
         self.leader.stop()
-        await self.led()
+        await self.join_leader_thread()
         if not self.still_runs():
             await self.devices.close()
-        if self.sharing is not None and not self.still_runs():
-            await self.sharing.end()  # otherwise the lease ends with the process
+        if self.membership is not None and not self.still_runs():
+            await self.membership.end()  # otherwise the lease ends with the process
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -256,7 +256,9 @@ class Engine:
 
     async def _said_everything(self, deadline: float) -> None:
         while (  # noqa: ASYNC110 - bounded, and only while stopping
-            self.worker.unsettled() or len(self.inbox) or (self.sharing and self.sharing.unsaid)
+            self.worker.unsettled()
+            or len(self.inbox)
+            or (self.membership and self.membership.unsaid)
         ) and self._loop.time() < deadline:
             await asyncio.sleep(0.005)
 
@@ -268,8 +270,8 @@ class Engine:
         for _ in range(2):
             await self.worker.flush_reports()
             await self.call(Ask(new_id(), queued=""))
-            if self.sharing is not None:
-                await self.sharing.catch_up()
+            if self.membership is not None:
+                await self.membership.catch_up()
             await asyncio.sleep(0)
 
     def now(self) -> float:
@@ -282,10 +284,10 @@ class Engine:
 
     def say(self, *inputs: Input) -> None:
         """Have the leader hear it, here or elsewhere."""
-        if self.sharing is None or self.calls.leading:
+        if self.membership is None or self.calls.leading:
             self.inbox.put_together(*inputs)
         else:
-            self.sharing.put(*inputs)
+            self.membership.put(*inputs)
 
     def hinted(self, name: str) -> None:
         """Something may have happened; an empty name says that anything may have."""
@@ -338,13 +340,13 @@ class Engine:
 
     def discard(self, payloads: Mapping[JobId, Payload]) -> None:
         for payload in payloads.values():
-            remove_finished(payload.kept, everywhere=self.sharing is None)
+            remove_finished(payload.kept, everywhere=self.membership is None)
             clean_up(payload.kept)
 
     def elsewhere(
         self, payloads: Mapping[JobId, Payload], *, finished: bool
     ) -> list[tuple[str, dict[str, str]]]:
-        if self.sharing is None:
+        if self.membership is None:
             return []
         found = (elsewhere(payload.kept, finished=finished) for payload in payloads.values())
         return [item for by_host in found for item in by_host.items()]
@@ -371,7 +373,7 @@ class Engine:
         self._loop.call_soon_threadsafe(self._elected_here, leading)
 
     def perform(
-        self, decisions: Decisions, payloads: Mapping[JobId, Payload], written: Written
+        self, decisions: Decisions, payloads: Mapping[JobId, Payload], written: MessageRef
     ) -> None:
         self._loop.call_soon_threadsafe(self._perform_here, decisions, payloads, written)
 
@@ -382,8 +384,8 @@ class Engine:
             self.calls.lost()
         if leading and not self.calls.leading:
             self._hooks.elected()
-        if self.sharing is not None and self.calls.leading != leading:
-            self.sharing.elected(leading=leading)
+        if self.membership is not None and self.calls.leading != leading:
+            self.membership.elected(leading=leading)
         self.calls.leading = leading
         self._elected.set()
         self.devices.service.wake()
@@ -400,15 +402,15 @@ class Engine:
         self._feed_service.wake()
 
     def _perform_here(
-        self, decisions: Decisions, payloads: Mapping[JobId, Payload], written: Written
+        self, decisions: Decisions, payloads: Mapping[JobId, Payload], written: MessageRef
     ) -> None:
         worker = self.worker
         orders = decisions.orders.get(worker.id)
         if orders is not None:
-            if self.sharing is None:
+            if self.membership is None:
                 worker.obey(orders, payloads)
             else:
-                self.sharing.deliver(written, orders, payloads)
+                self.membership.deliver(written, orders, payloads)
         self.calls.answered(decisions.answers)
         if self.devices.may_carry and any(
             kind == "device" for kind, _ in decisions.changes.records
@@ -445,7 +447,7 @@ class Engine:
                 self._seen = version
                 await self.waits.look(None)
                 await self.feed.pump()
-        return self._rhythm.others_seconds
+        return self._intervals.others_seconds
 
     async def _pump(self) -> float | None:
         await self.feed.pump()

@@ -22,7 +22,7 @@ _WINDOW: Final = 5_000
 _CHUNK: Final = 500
 
 
-class Feed:
+class EventFeed:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._window: list[EventView] = []  # of numbers without a gap

@@ -12,7 +12,7 @@ from fairlane.store.views import JobView
 _FINAL = frozenset(state.value for state in FINAL)
 
 
-class Waits:
+class JobWaiters:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._waiting: dict[JobId, list[asyncio.Future[JobView]]] = {}

@@ -26,7 +26,7 @@ from fairlane.errors import FairlaneError, StoreError, StoreUnavailable, Undecid
 from fairlane.leader.inbox import Inbox
 from fairlane.leader.inbox_codec import from_text
 from fairlane.runtime.clock import Clock
-from fairlane.runtime.poll_intervals import USUAL, Rhythm
+from fairlane.runtime.poll_intervals import POLLING, PollIntervals
 from fairlane.runtime.service import Service
 from fairlane.store.protocol import Store
 
@@ -38,12 +38,14 @@ _REPEATABLE: Final = (Ask, Explain, Move, Pause, Prioritize, Resume, Setting, Su
 _LOST: Final = object()
 
 
-class Calls:
-    def __init__(self, store: Store, inbox: Inbox, clock: Clock, rhythm: Rhythm = USUAL) -> None:
+class CommandCalls:
+    def __init__(
+        self, store: Store, inbox: Inbox, clock: Clock, intervals: PollIntervals = POLLING
+    ) -> None:
         self._store = store
         self._inbox = inbox
         self._clock = clock
-        self._rhythm = rhythm
+        self._intervals = intervals
         self._here: dict[str, asyncio.Future[Any]] = {}
         self._elsewhere: dict[str, asyncio.Future[Any]] = {}
         self.leading = False
@@ -99,12 +101,12 @@ class Calls:
             answers = await self._store.answers(list(self._elsewhere))
         except StoreError as error:
             log.warning("answers cannot be read: %s", error)
-            return self._rhythm.retry_seconds
+            return self._intervals.retry_seconds
         for key, text in answers.items():
             waiting = self._elsewhere.get(key)
             if waiting is not None and not waiting.done():
                 waiting.set_result(from_text(text))
-        return self._rhythm.answer_seconds
+        return self._intervals.answer_seconds
 
     def answered(self, answers: list[tuple[str, Any]]) -> None:
         for key, answer in answers:

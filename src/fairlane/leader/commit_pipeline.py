@@ -23,7 +23,7 @@ class Batch(Struct, eq=False, frozen=True):
     rows: Sequence[InboxRow] = ()
 
 
-class Flight:
+class CommitPipeline:
     def __init__(self, landed: Callable[[], None]) -> None:
         self._landed = landed  # called when a commit has ended, well or not
         self._carrying: asyncio.Task[None] | None = None

@@ -3,14 +3,14 @@
 from collections.abc import Mapping
 from typing import Protocol
 
-from fairlane.cluster.fleet import Written
+from fairlane.cluster.fleet import MessageRef
 from fairlane.core.decisions import Decisions, Start, Stop
 from fairlane.core.inputs import Input
 from fairlane.core.live_job import JobId
 from fairlane.store.views import Payload
 
 
-class Hall(Protocol):
+class LeaderHost(Protocol):
     """What the leader needs of its process: whom to tell, and what to begin with."""
 
     def joined(self) -> list[Input]:
@@ -47,7 +47,7 @@ class Hall(Protocol):
         """Look at jobs that our worker is going to be given as soon as that is written."""
 
     def perform(
-        self, decisions: Decisions, payloads: Mapping[JobId, Payload], written: Written
+        self, decisions: Decisions, payloads: Mapping[JobId, Payload], written: MessageRef
     ) -> None: ...
 
     def found(self, tasks: set[str]) -> None:

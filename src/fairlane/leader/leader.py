@@ -5,7 +5,7 @@ blocks cannot cost leadership. `run` stands for election until it is stopped; `_
 
 Rules it lives by:
 - Nothing is acted on before the commit that holds it has returned. The next batch may be decided
-  meanwhile (see `flight`), and what the database is asked about jobs is asked between two commits.
+  meanwhile (see `commit_pipeline`); questions about jobs go to the database between two commits.
 - After any error in a commit nobody knows what is stored: memory is forgotten and loaded again.
 - If the database could not take it, callers are told so and what workers said is kept for the next
   try. If the inputs were at fault, they are replayed one by one; one that fails alone is answered
@@ -21,7 +21,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
 
-from fairlane.cluster.fleet import NOTHING, Alone, Company, Written
+from fairlane.cluster.fleet import NO_MESSAGE, Fleet, MessageRef, SoloFleet
 from fairlane.core.decisions import Decisions, Start, Stop, last_start
 from fairlane.core.inputs import (
     EnterStage,
@@ -36,7 +36,7 @@ from fairlane.core.inputs import (
     WorkerGone,
 )
 from fairlane.core.lifecycle import State
-from fairlane.core.live_job import Job, JobId, WorkerId, carrier_of
+from fairlane.core.live_job import JobId, LiveJob, WorkerId, carrier_of
 from fairlane.core.scheduler import Scheduler, strangers
 from fairlane.errors import (
     InternalError,
@@ -44,16 +44,16 @@ from fairlane.errors import (
     StoreError,
     StoreUnavailable,
 )
-from fairlane.leader.commit_pipeline import Batch, Carry, Flight
-from fairlane.leader.host import Hall
+from fairlane.leader.commit_pipeline import Batch, Carry, CommitPipeline
+from fairlane.leader.host import LeaderHost
 from fairlane.leader.inbox import Inbox
 from fairlane.leader.inbox_codec import as_text, pieces, read, readable
-from fairlane.leader.payload_cache import Fresh
-from fairlane.leader.remote_cleanup import Removals
-from fairlane.leader.schedule import Schedules, stamp
+from fairlane.leader.payload_cache import PayloadCache
+from fairlane.leader.remote_cleanup import RemoteCleanup
+from fairlane.leader.schedule import DueSchedules, stamp
 from fairlane.runtime.clock import Clock
-from fairlane.runtime.counters import Tally
-from fairlane.runtime.poll_intervals import USUAL, Rhythm
+from fairlane.runtime.counters import Counters
+from fairlane.runtime.poll_intervals import POLLING, PollIntervals
 from fairlane.runtime.storable_text import storable
 from fairlane.store.protocol import InboxRow, Store, Writing
 from fairlane.store.views import Payload
@@ -76,26 +76,26 @@ class Leader:
         store: Store,
         inbox: Inbox,
         clock: Clock,
-        hall: Hall,
-        rhythm: Rhythm = USUAL,
-        company: Company | None = None,
-        tally: Tally | None = None,
+        host: LeaderHost,
+        intervals: PollIntervals = POLLING,
+        fleet: Fleet | None = None,
+        counters: Counters | None = None,
     ) -> None:
         self._store = store
-        self._tally = tally or Tally()
-        self._company = company or Alone()
+        self._counters = counters or Counters()
+        self._fleet = fleet or SoloFleet()
         self._inbox = inbox
         self._clock = clock
-        self._hall = hall
-        self._rhythm = rhythm
+        self._host = host
+        self._intervals = intervals
         self._scheduler = Scheduler()
-        self._schedules = Schedules()
-        self._fresh = Fresh()
-        self._flight = Flight(landed=inbox.poke_here)
+        self._schedules = DueSchedules()
+        self._fresh = PayloadCache()
+        self._pipeline = CommitPipeline(landed=inbox.poke_here)
         self._arrived: list[InboxRow] = []  # from others, to be decided next
         self._taken: set[int] = set()  # rows that are being decided and still lie in the table
         self._records: Mapping[tuple[str, str], str] = {}
-        self._removals = Removals()
+        self._removals = RemoteCleanup()
         self._handed: dict[JobId, int] = {}  # assignments our worker holds, by fence
         self._stopping = False
         self._life: tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]] | None = None
@@ -108,7 +108,7 @@ class Leader:
     @property
     def is_ahead(self) -> bool:
         """Tell whether memory knows more than is being written."""
-        return self._flight.is_overtaken
+        return self._pipeline.is_overtaken
 
     def stop(self) -> None:
         """End, without waiting for long on a database that does not answer; from any thread."""
@@ -149,38 +149,38 @@ class Leader:
                     log.exception("leadership interrupted by an error of our own")
                     await self._pause()
         finally:
-            if not (self._company.is_alone and self._hall.still_runs()):
+            if not (self._fleet.is_alone and self._host.still_runs()):
                 await self._store.resign()  # otherwise the claim ends with the process
 
     async def _stand(self) -> None:
         epoch = await self._store.lead()
         if epoch is None:
-            self._hall.elected(leading=False)
-            await self._inbox.stand_by(self._rhythm.standby_seconds * random.uniform(0.8, 1.2))
+            self._host.elected(leading=False)
+            await self._inbox.stand_by(self._intervals.standby_seconds * random.uniform(0.8, 1.2))
             return
-        self._company.led(epoch)
-        self._tally.elected(epoch)
+        self._fleet.start_epoch(epoch)
+        self._counters.elected(epoch)
         try:
             await self._reign()
         except asyncio.CancelledError:
-            self._flight.give_up()
+            self._pipeline.give_up()
             raise
         finally:
             with suppress(Exception):  # why the reign ends is known already
-                await self._flight.land()
-            self._keep(self._flight.void().happened)
+                await self._pipeline.land()
+            self._keep(self._pipeline.void().happened)
             self._keep(self._inbox.take_all())  # callers are told that it is over
-            self._hall.elected(leading=False)
+            self._host.elected(leading=False)
 
     async def _pause(self) -> None:
-        self._hall.elected(leading=False)
+        self._host.elected(leading=False)
         if not self._stopping:
-            await asyncio.sleep(self._rhythm.retry_seconds)
+            await asyncio.sleep(self._intervals.retry_seconds)
 
     async def _reign(self) -> None:
         await self._load()
         await self._open()
-        self._hall.elected(leading=True)
+        self._host.elected(leading=True)
         while not self._stopping:
             rows = await self._from_others()
             back = await self._set_back()
@@ -188,16 +188,16 @@ class Leader:
             # Last: what was taken out of the inbox would be lost with a look that fails.
             happened = [*([Jumped(back)] if back else ()), *self._inbox.take(_BATCH), *lives]
             happened += self._schedules.due(self._now())
-            if happened or rows or self._is_due() or self._flight.has_ended:
+            if happened or rows or self._is_due() or self._pipeline.has_ended:
                 await self._decide(Batch(happened, rows))
             else:
                 await self._inbox.wait(self._pause_seconds())
-        await self._flight.land()
+        await self._pipeline.land()
 
     async def _open(self) -> None:
         """Take in what the code declares, and what our worker may have told a former leader."""
-        unsettled = self._inbox.missing(self._hall.unsettled())
-        happened = [*self._hall.declared(self._records), *unsettled]
+        unsettled = self._inbox.missing(self._host.unsettled())
+        happened = [*self._host.declared(self._records), *unsettled]
         try:
             await self._commit(happened, (), resent=True)
         except StoreError:
@@ -205,7 +205,7 @@ class Leader:
         except Exception:
             log.exception("what the code declares could not be taken in as a whole")
             await self._replay(happened, ())
-        self._hall.found({job.task for job in self._scheduler.board.jobs.values()})
+        self._host.found({job.task for job in self._scheduler.board.jobs.values()})
 
     def _now(self) -> float:
         """Return the time as the database has it: leaders on several machines agree on that."""
@@ -217,7 +217,7 @@ class Leader:
         loop_time = asyncio.get_running_loop().time()
         if back or loop_time - self._measured_at > _SKEW_SECONDS:
             self._measured_at = loop_time
-            was, self._skew = self._skew, await self._company.skew()
+            was, self._skew = self._skew, await self._fleet.skew()
             if abs(was - self._skew) > _SMALL_SECONDS:
                 back += was - self._skew
         return max(0.0, back)
@@ -228,10 +228,10 @@ class Leader:
     def _pause_seconds(self) -> float:
         times = [at for at in (self._wake_at, self._schedules.next_at) if at is not None]
         waits = [self._clock.seconds_until(at - self._skew) for at in times]
-        return min([self._rhythm.others_seconds, *(wait for wait in waits if wait is not None)])
+        return min([self._intervals.others_seconds, *(wait for wait in waits if wait is not None)])
 
     async def _from_others(self) -> list[InboxRow]:
-        if not self._flight:
+        if not self._pipeline:
             await self._look()
         rows, self._arrived = self._arrived, []
         return rows
@@ -239,7 +239,7 @@ class Leader:
     async def _look(self) -> None:
         """Take over what lies in the inbox table, if it is time to look."""
         loop_time = asyncio.get_running_loop().time()
-        if loop_time - self._looked_at < self._rhythm.others_seconds:
+        if loop_time - self._looked_at < self._intervals.others_seconds:
             return
         self._looked_at = loop_time
         rows = await self._store.take(_BATCH)
@@ -251,7 +251,7 @@ class Leader:
 
     async def _lives(self) -> list[Input]:
         """Look at the leases of the others; nobody else may be left to say that one is dead."""
-        inputs = await self._company.look(self._scheduler.board.workers.all)
+        inputs = await self._fleet.look(self._scheduler.board.workers.all)
         dead = {said.id for said in inputs if isinstance(said, WorkerGone)}
         if dead:
             log.warning("workers that no longer renew their lease: %s", ", ".join(sorted(dead)))
@@ -261,7 +261,7 @@ class Leader:
     async def _load(self) -> None:
         """Forget everything and rebuild it, then say who we are and who is dead."""
         self._clock.jumped()  # loading reckons with the clock as it is now, whatever it was
-        self._skew = await self._company.skew()
+        self._skew = await self._fleet.skew()
         now = self._now()
         self._scheduler = Scheduler()
         self._taken.clear()
@@ -284,29 +284,29 @@ class Leader:
         board = self._scheduler.board
         self._records = image.records
         self._schedules.load(image.records, board.fired, now)
-        dead = self._company.dead(self._others(), image.records)
+        dead = self._fleet.dead(self._others(), image.records)
         if dead:
             await self._clean_up(set(dead))
         gone = [WorkerGone(worker) for worker in dead]
-        await self._commit([*gone, *self._unheard(), *self._hall.joined()], (), resent=True)
-        self._hall.reloaded(self._stops())
+        await self._commit([*gone, *self._unheard(), *self._host.joined()], (), resent=True)
+        self._host.reloaded(self._stops())
 
     def _others(self) -> set[WorkerId]:
         """Name every worker but ours that is known or was given something."""
         board = self._scheduler.board
         named = {*board.workers.all, *(job.worker for job in board.jobs.values() if job.worker)}
-        return {worker for worker in named if not self._hall.is_own(worker)}
+        return {worker for worker in named if not self._host.is_own(worker)}
 
-    def _own_running(self) -> list[Job]:
+    def _own_running(self) -> list[LiveJob]:
         jobs = self._scheduler.board.jobs.values()
-        return [j for j in jobs if j.state is State.RUNNING and self._hall.is_own(j.worker or "")]
+        return [j for j in jobs if j.state is State.RUNNING and self._host.is_own(j.worker or "")]
 
     def _unheard(self) -> list[Input]:
         """Take back what a commit assigned to our worker whose return we never saw.
 
         Where many work it has been told by a message, which the worker reads by itself.
         """
-        if not self._company.is_alone:
+        if not self._fleet.is_alone:
             return []
         return [
             Outcome(job.id, job.worker or NOBODY, job.fence, "refused")
@@ -330,23 +330,23 @@ class Leader:
         lost = [last_start(job) for job in theirs if job.state is State.RUNNING]
         if lost:
             left = await self._store.payloads(lost)
-            self._hall.clean_up(left)
-            self._removals.add(self._hall.elsewhere(left, finished=False))
+            self._host.clean_up(left)
+            self._removals.add(self._host.elsewhere(left, finished=False))
 
     async def _decide(self, batch: Batch) -> None:
         """Turn a batch into one commit and its effects, which may still be on their way after."""
         try:
             if batch.happened or batch.rows or self._is_due():
-                await self._flight.begin(batch, self._sent_off)
+                await self._pipeline.begin(batch, self._sent_off)
             else:
-                await self._flight.land()
+                await self._pipeline.land()
         except StoreUnavailable as error:
-            await self._wait_out(self._flight.void().happened, error)
+            await self._wait_out(self._pipeline.void().happened, error)
         except StoreError:
-            self._keep(self._flight.void().happened)
+            self._keep(self._pipeline.void().happened)
             raise
         except Exception:
-            void = self._flight.void()
+            void = self._pipeline.void()
             count = len(void.happened) + len(void.rows)
             log.exception("a batch of %d inputs could not be committed", count)
             await self._replay(void.happened, void.rows)
@@ -373,11 +373,11 @@ class Leader:
         """Decide a batch: memory moves on, and what is returned writes it and acts on it."""
         rows = batch.rows
         said_elsewhere = (said for row in rows for said in read(row))
-        inputs = self._company.hear([*batch.happened, *said_elsewhere])
+        inputs = self._fleet.hear([*batch.happened, *said_elsewhere])
         names = strangers(inputs, self._scheduler.board.jobs, resent=resent)
-        ended: Mapping[JobId, Job] = {}
+        ended: Mapping[JobId, LiveJob] = {}
         if names:
-            await self._flight.land()  # they may be in it
+            await self._pipeline.land()  # they may be in it
             ended = await self._store.ended(sorted(names))
         now = self._now()
         stamp(inputs, now)
@@ -391,14 +391,14 @@ class Leader:
             )
         made: Mapping[JobId, Payload] = {}
         if decisions.discards:
-            await self._flight.land()
+            await self._pipeline.land()
             made = await self._store.payloads(decisions.discards)  # the commit forgets it
             for job, name, body in changes.kept:  # what was said with it is not stored yet
                 if job in made and body is not None:
                     made[job].kept[name] = body
-            self._removals.add(self._hall.elsewhere(made, finished=True))
+            self._removals.add(self._host.elsewhere(made, finished=True))
         self._removals.hand_out(decisions, self._scheduler.board.workers.all.values())
-        written = self._company.write(decisions, self._scheduler.board.workers.all)
+        written = self._fleet.write(decisions, self._scheduler.board.workers.all)
         writing = self._store.commit(changes, now) if changes else None
         self._wake_at = decisions.wake_at
         self._schedules.follow(changes.records, now)
@@ -409,7 +409,7 @@ class Leader:
         inputs: Sequence[Input],
         decisions: Decisions,
         writing: Writing | None,
-        written: Written,
+        written: MessageRef,
         made: Mapping[JobId, Payload],
     ) -> None:
         changes = decisions.changes
@@ -419,27 +419,27 @@ class Leader:
             await writing
             self.commits += 1
             seconds = asyncio.get_running_loop().time() - began_at
-            self._tally.committed(changes, decisions.starts, seconds)
+            self._counters.committed(changes, decisions.starts, seconds)
         self._taken.difference_update(changes.consumed)
         self._fresh.add(changes.submitted)
         self._fresh.forget(changes.ended)
-        starts = [start for start in decisions.starts if self._hall.is_own(start.worker)]
+        starts = [start for start in decisions.starts if self._host.is_own(start.worker)]
         payloads = await self._payloads(starts)
         if made:
-            self._hall.discard(made)
+            self._host.discard(made)
         self._hand_over(inputs, starts)
-        self._hall.perform(decisions, payloads, written)
+        self._host.perform(decisions, payloads, written)
 
     def _look_ahead(self, starts: Sequence[Start]) -> None:
         """Have checked what is about to start, while the disk is busy with this commit.
 
         If the commit fails, nothing has been done: a check looks, and takes names for the job.
         """
-        if self._company.is_alone:
-            soon = [start for start in starts if self._hall.checks(start.task)]
+        if self._fleet.is_alone:
+            soon = [start for start in starts if self._host.checks(start.task)]
             known = [(start, fresh) for start in soon if (fresh := self._fresh.look(start))]
             if known:
-                self._hall.look_ahead(known)
+                self._host.look_ahead(known)
 
     def _hand_over(self, inputs: Sequence[Input], starts: Sequence[Start]) -> None:
         """Remember what our worker has been given and not yet given back."""
@@ -458,7 +458,7 @@ class Leader:
                 return {**found, **await self._store.payloads(rest)}
             except StoreUnavailable as error:
                 log.warning("cannot read what to start: %s", error)
-                await asyncio.sleep(self._rhythm.retry_seconds)
+                await asyncio.sleep(self._intervals.retry_seconds)
         return found
 
     async def _wait_out(self, happened: Sequence[Input], error: StoreUnavailable) -> None:
@@ -466,11 +466,11 @@ class Leader:
         log.warning("the database is unavailable: %s", error)
         refused = [h for h in happened if not isinstance(h, FromWorker)]
         answers = Decisions(answers=[(command.key, error) for command in refused if command.key])
-        self._hall.perform(answers, {}, NOTHING)
+        self._host.perform(answers, {}, NO_MESSAGE)
         self._keep(happened)
-        await asyncio.sleep(self._rhythm.retry_seconds)
+        await asyncio.sleep(self._intervals.retry_seconds)
         await self._load()
-        self._inbox.put_first(self._inbox.missing(self._hall.unsettled()))
+        self._inbox.put_first(self._inbox.missing(self._host.unsettled()))
 
     def _keep(self, happened: Sequence[Input]) -> None:
         """Keep what workers said; a jump of the clock is reckoned with by loading again."""
@@ -496,7 +496,7 @@ class Leader:
                 log.exception("an input was set aside")
                 await self._load()
                 await self._set_aside(inputs, one_row, error)
-        self._inbox.put_first(self._inbox.missing(self._hall.unsettled()))
+        self._inbox.put_first(self._inbox.missing(self._host.unsettled()))
 
     async def _admitted(
         self, happened: Sequence[Input], rows: Sequence[InboxRow]
@@ -534,9 +534,9 @@ class Leader:
                 decisions.to(said.worker).denied.append((said.token, problem.as_problem()))
             elif not isinstance(said, FromWorker) and said.key:
                 decisions.answers.append((said.key, answer))
-        written = self._company.write(decisions, self._scheduler.board.workers.all)
+        written = self._fleet.write(decisions, self._scheduler.board.workers.all)
         await self._store.commit(decisions.changes, now)
-        self._hall.perform(decisions, {}, written)
+        self._host.perform(decisions, {}, written)
         for said in happened:
             if isinstance(said, Outcome):
                 # The attempt is over, whatever cannot be said about it: its lane must go on.

@@ -15,7 +15,7 @@ MOST_JOBS: Final = 10_000
 LARGEST_CHARACTERS: Final = 4_096
 
 
-class Fresh:
+class PayloadCache:
     def __init__(self) -> None:
         self._payloads: dict[JobId, Payload] = {}
 

@@ -4,12 +4,12 @@ from collections.abc import Iterable
 from typing import Final
 
 from fairlane.core.decisions import Decisions
-from fairlane.core.workers import Worker
+from fairlane.core.workers import KnownWorker
 
 MOST: Final = 1_000  # that wait for somebody on their host
 
 
-class Removals:
+class RemoteCleanup:
     def __init__(self) -> None:
         self._waiting: list[tuple[str, dict[str, str]]] = []
 
@@ -17,7 +17,7 @@ class Removals:
         """Have these removed, each given with its host."""
         self._waiting.extend(files)
 
-    def hand_out(self, decisions: Decisions, workers: Iterable[Worker]) -> None:
+    def hand_out(self, decisions: Decisions, workers: Iterable[KnownWorker]) -> None:
         """Tell workers what to remove; the rest waits until somebody works on its host."""
         if not self._waiting:
             return

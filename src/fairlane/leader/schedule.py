@@ -162,7 +162,7 @@ def fire(schedule: Schedule, fire_at: float | None) -> Submission:
     )
 
 
-class Schedules:
+class DueSchedules:
     """The leader's view of all schedules: what is due, and when to look next."""
 
     def __init__(self) -> None:

@@ -15,15 +15,15 @@ from typing import Any, Final, Self
 import msgspec
 
 from fairlane.errors import InternalError, NotStarted, TooLarge, UsageError
-from fairlane.process.process_group import Leash, ProcessGroup
-from fairlane.runtime.threads import to_its_end
+from fairlane.process.process_group import ProcessDeadline, ProcessGroup
+from fairlane.runtime.threads import await_uncancelled
 
 FD_VARIABLE: Final = "FAIRLANE_CHILD_FD"
 MESSAGE_BYTES: Final = 64 * 1024 * 1024
 GRACE_SECONDS: Final = 2.0
 
 
-class Connection:
+class MessagePipe:
     """One end of the socket between a worker and its child; belongs to one event loop."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -86,7 +86,7 @@ class Connection:
 class Child:
     """A child process, seen from the worker."""
 
-    def __init__(self, group: ProcessGroup, connection: Connection) -> None:
+    def __init__(self, group: ProcessGroup, connection: MessagePipe) -> None:
         self._killed = False
         self._group = group
         self._connection = connection
@@ -98,7 +98,7 @@ class Child:
         *,
         env: Mapping[str, str] | None = None,
         cwd: str | None = None,
-        leash: Leash | None = None,
+        process_deadline: ProcessDeadline | None = None,
     ) -> Self:
         """Start a program that calls `connect()`; `env` replaces the whole environment."""
         ours, theirs = socket.socketpair()
@@ -107,16 +107,20 @@ class Child:
         try:
             with theirs:
                 group = await ProcessGroup.start(
-                    argv, cwd=cwd, env=environment, fds=[theirs.fileno()], leash=leash
+                    argv,
+                    cwd=cwd,
+                    env=environment,
+                    fds=[theirs.fileno()],
+                    process_deadline=process_deadline,
                 )
         except BaseException:
             ours.close()
             raise
         try:
-            connection = await Connection.over(ours)
+            connection = await MessagePipe.over(ours)
         except BaseException:
             ours.close()
-            await to_its_end(group.stop(0))
+            await await_uncancelled(group.stop(0))
             raise
 
         def hang_up() -> None:
@@ -171,7 +175,7 @@ class ChildPool:
         *,
         env: Mapping[str, str] | None = None,
         cwd: str | None = None,
-        leash: Leash | None = None,
+        process_deadline: ProcessDeadline | None = None,
         idle_limit: int | None = None,
     ) -> None:
         if idle_limit is not None and idle_limit < 0:
@@ -179,7 +183,7 @@ class ChildPool:
         self._argv = list(argv)
         self._env = env
         self._cwd = cwd
-        self._leash = leash
+        self._process_deadline = process_deadline
         self._idle_limit = idle_limit if idle_limit is not None else os.cpu_count() or 1
         self._idle: list[Child] = []
         self._lent: set[Child] = set()
@@ -198,7 +202,7 @@ class ChildPool:
             yield child
         except BaseException:
             child.kill()
-            await to_its_end(child.stop(0))
+            await await_uncancelled(child.stop(0))
             raise
         finally:
             self._lent.discard(child)
@@ -211,7 +215,7 @@ class ChildPool:
             child.kill()
         children = [*self._idle, *self._lent]
         self._idle.clear()
-        await to_its_end(_stop_all(children))
+        await await_uncancelled(_stop_all(children))
 
     async def _take(self) -> Child:
         self._refuse_if_closed()
@@ -220,11 +224,13 @@ class ChildPool:
             if child.is_usable:
                 return child
             await child.stop(0)
-        child = await Child.start(self._argv, env=self._env, cwd=self._cwd, leash=self._leash)
+        child = await Child.start(
+            self._argv, env=self._env, cwd=self._cwd, process_deadline=self._process_deadline
+        )
         try:
             self._refuse_if_closed()  # it may have been while the child started
         except NotStarted:
-            await to_its_end(child.stop(0))
+            await await_uncancelled(child.stop(0))
             raise
         return child
 
@@ -234,9 +240,9 @@ class ChildPool:
 
     async def _give_back(self, child: Child) -> None:
         if not child.is_usable:
-            await to_its_end(child.stop(0))
+            await await_uncancelled(child.stop(0))
         elif self._closed or len(self._idle) >= self._idle_limit:
-            await to_its_end(child.stop())
+            await await_uncancelled(child.stop())
         else:
             self._idle.append(child)
 
@@ -245,7 +251,7 @@ async def _stop_all(children: list[Child]) -> None:
     await asyncio.gather(*(child.stop() for child in children))
 
 
-async def connect() -> Connection:
+async def connect() -> MessagePipe:
     """The child's side: the connection to the worker that started this process.
 
     The variable that names the socket is removed and the socket is not inherited further, so that
@@ -258,4 +264,4 @@ async def connect() -> Connection:
         )
     end = socket.socket(fileno=int(number))
     end.set_inheritable(False)
-    return await Connection.over(end)
+    return await MessagePipe.over(end)

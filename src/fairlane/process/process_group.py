@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import IO, Final, Self
 
 from fairlane.errors import Permanent, Retryable, TaskError
-from fairlane.runtime.threads import to_its_end
+from fairlane.runtime.threads import await_uncancelled
 
 LAUNCHER: Final = str(Path(__file__).resolve().with_name("launcher.py"))
 POLL_SECONDS: Final = 0.05  # where there is no pidfd
@@ -32,7 +32,7 @@ POLL_SECONDS: Final = 0.05  # where there is no pidfd
 Argument = str | os.PathLike[str]
 
 
-class Leash:
+class ProcessDeadline:
     """The lease of a worker, held against everything it started; safe to use from any thread.
 
     `renew(deadline)` takes an instant of `boot_seconds()`. What was started with this leash is
@@ -75,7 +75,7 @@ class ProcessGroup:
         self._failure = 0
         self._started: asyncio.Future[None] = self._loop.create_future()
         self._ended: asyncio.Future[int] = self._loop.create_future()
-        self._leash: Leash | None = None
+        self._process_deadline: ProcessDeadline | None = None
         self._pidfd: int | None = None
         self._watch()
 
@@ -90,7 +90,7 @@ class ProcessGroup:
         stdout: int | IO[bytes] | None = None,
         stderr: int | IO[bytes] | None = None,
         fds: Iterable[int] = (),
-        leash: Leash | None = None,
+        process_deadline: ProcessDeadline | None = None,
     ) -> Self:
         """Return once the program runs; `fds` stay open in it under their numbers."""
         arguments = _checked(argv)
@@ -118,17 +118,17 @@ class ProcessGroup:
         finally:
             theirs.close()
         group = cls(process, ours)
-        if leash is not None:
-            group._leash = leash
-            leash.add(group)
+        if process_deadline is not None:
+            group._process_deadline = process_deadline
+            process_deadline.add(group)
         try:
             await asyncio.shield(group._started)
         except BaseException:
             group.kill()
-            await to_its_end(group.ended())
+            await await_uncancelled(group.ended())
             raise
         if not group.pid:
-            await to_its_end(group.ended())
+            await await_uncancelled(group.ended())
             raise _start_error(arguments[0], group._failure)
         return group
 
@@ -219,8 +219,8 @@ class ProcessGroup:
         if self._pidfd is not None:
             self._loop.remove_reader(self._pidfd)
             os.close(self._pidfd)
-        if self._leash is not None:
-            self._leash.remove(self)
+        if self._process_deadline is not None:
+            self._process_deadline.remove(self)
         with self._control_lock:
             self._control.close()
         launcher_code = self._process.wait()

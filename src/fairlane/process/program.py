@@ -17,8 +17,8 @@ from typing import IO, Final, Self
 from msgspec import Struct
 
 from fairlane.errors import Permanent
-from fairlane.process.process_group import Argument, Leash, ProcessGroup
-from fairlane.runtime.threads import to_its_end
+from fairlane.process.process_group import Argument, ProcessDeadline, ProcessGroup
+from fairlane.runtime.threads import await_uncancelled
 
 TAIL_BYTES: Final = 64 * 1024
 LINE_CHARACTERS: Final = 64 * 1024  # a longer line reaches its callback in pieces
@@ -127,7 +127,7 @@ class Program:
         on_stdout: Callable[[str], None] | None = None,
         on_stderr: Callable[[str], None] | None = None,
         tail_bytes: int = TAIL_BYTES,
-        leash: Leash | None = None,
+        process_deadline: ProcessDeadline | None = None,
     ) -> Self:
         """Start `argv` (never a shell), with `input` or nothing on its stdin.
 
@@ -153,7 +153,7 @@ class Program:
                 stdin=subprocess.DEVNULL if stdin_end is None else stdin_end,
                 stdout=stdout_end,
                 stderr=stderr_end,
-                leash=leash,
+                process_deadline=process_deadline,
             )
         except BaseException:
             for end in pipes:
@@ -170,9 +170,9 @@ class Program:
         )
         try:
             # To its end: a pipe that nobody has connected would be closed by nobody.
-            await to_its_end(program._connect(stdout, stderr, stdin, input))
+            await await_uncancelled(program._connect(stdout, stderr, stdin, input))
         except BaseException:
-            await to_its_end(program.stop(0))
+            await await_uncancelled(program.stop(0))
             raise
         return program
 
@@ -239,7 +239,7 @@ async def run_program(
     grace_seconds: float = 2.0,
     check: bool = True,
     tail_bytes: int = TAIL_BYTES,
-    leash: Leash | None = None,
+    process_deadline: ProcessDeadline | None = None,
 ) -> Finished:
     """Run a program to its end; see `Program.start` for its arguments.
 
@@ -255,12 +255,12 @@ async def run_program(
         on_stdout=on_stdout,
         on_stderr=on_stderr,
         tail_bytes=tail_bytes,
-        leash=leash,
+        process_deadline=process_deadline,
     )
     try:
         finished = await program.wait()
     except BaseException:
-        await to_its_end(program.stop(grace_seconds), hurry=program.kill)
+        await await_uncancelled(program.stop(grace_seconds), hurry=program.kill)
         raise
     if check and finished.returncode != 0:
         raise _failed(os.fspath(argv[0]), finished)

@@ -32,7 +32,7 @@ _INTERRUPTED: Final = State.INTERRUPTED
 _NOT_YET: Final = frozenset({State.SCHEDULED, State.BLOCKED})
 
 
-class Spread:
+class Histogram:
     """How values are spread: how many were at most each bound, and what they add up to."""
 
     __slots__ = ("_bounds", "_counts", "total")
@@ -51,22 +51,22 @@ class Spread:
         return list(zip((*self._bounds, float("inf")), accumulate(self._counts), strict=True))
 
 
-class Spreads:
+class Histograms:
     """A spread for each task and queue; when there are too many of them, one for the rest."""
 
     def __init__(self, bounds: tuple[float, ...]) -> None:
         self._bounds = bounds
-        self._spreads: dict[Of, Spread] = {}
+        self._spreads: dict[Of, Histogram] = {}
 
     def add(self, task: str, queue: str, value: float) -> None:
         of = (task, queue)
         (self._spreads.get(of) or self._new(of)).add(value)
 
-    def _new(self, of: Of) -> Spread:
+    def _new(self, of: Of) -> Histogram:
         of = of if len(self._spreads) < _MOST_KEYS else OTHERS
-        return self._spreads.setdefault(of, Spread(self._bounds))
+        return self._spreads.setdefault(of, Histogram(self._bounds))
 
-    def items(self) -> list[tuple[Of, Spread]]:
+    def items(self) -> list[tuple[Of, Histogram]]:
         return list(self._spreads.items())
 
 
@@ -88,23 +88,23 @@ class Counts(Generic[Key]):
         return list(self._counts.items())
 
 
-class Tally:
+class Counters:
     def __init__(self) -> None:
         # by the leader
-        self.waits = Spreads(LONG_SECONDS)
+        self.waits = Histograms(LONG_SECONDS)
         self.ended: Counts[tuple[str, str, str]] = Counts((*OTHERS, ""))
         self.retries: Counts[Of] = Counts(OTHERS)
         self.interruptions: Counts[Of] = Counts(OTHERS)
-        self.commit_seconds = Spread(SHORT_SECONDS)
-        self.commit_jobs = Spread(SIZES)
+        self.commit_seconds = Histogram(SHORT_SECONDS)
+        self.commit_jobs = Histogram(SIZES)
         self.elections = 0
         self.epoch = 0
-        self.leader_lag = Spread(SHORT_SECONDS)
+        self.leader_lag = Histogram(SHORT_SECONDS)
         self._ready: dict[JobId, float] = {}  # since when, where that is not the submission
         # by the worker and the loop it lives on
-        self.runs = Spreads(LONG_SECONDS)
+        self.runs = Histograms(LONG_SECONDS)
         self.attempts: Counts[tuple[str, str, str]] = Counts((*OTHERS, ""))
-        self.program_lag = Spread(SHORT_SECONDS)
+        self.program_lag = Histogram(SHORT_SECONDS)
 
     def elected(self, epoch: int) -> None:
         self.elections += 1

@@ -2,10 +2,10 @@
 
 import asyncio
 
-from fairlane.runtime.counters import Spread
+from fairlane.runtime.counters import Histogram
 
 
-async def watch(lag: Spread, seconds: float) -> None:
+async def watch(lag: Histogram, seconds: float) -> None:
     """Look again and again by how much a short sleep on this loop was too long."""
     loop = asyncio.get_running_loop()
     while True:

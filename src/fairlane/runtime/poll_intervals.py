@@ -5,7 +5,7 @@ from typing import Final
 from msgspec import Struct
 
 
-class Rhythm(Struct, frozen=True, kw_only=True):
+class PollIntervals(Struct, frozen=True, kw_only=True):
     """Seconds between two looks. A wake-up that comes sooner is always taken."""
 
     others_seconds: float = 0.025  # at what other processes did
@@ -15,6 +15,6 @@ class Rhythm(Struct, frozen=True, kw_only=True):
     lag_seconds: float = 0.25  # at how late a loop comes round
 
 
-USUAL: Final = Rhythm()
+POLLING: Final = PollIntervals()
 # Where the database gives hints, looking round only makes up for those that were lost.
-HINTED: Final = Rhythm(others_seconds=0.5, standby_seconds=1.0, answer_seconds=0.25)
+NOTIFIED: Final = PollIntervals(others_seconds=0.5, standby_seconds=1.0, answer_seconds=0.25)

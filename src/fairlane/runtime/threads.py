@@ -30,15 +30,15 @@ async def in_thread(
     Without `threads` it is one of our own: the loop's default pool belongs to the program, which
     may fill it with calls that wait for us.
     """
-    return await returned((threads or _our_pool()).submit(_call, function, *args))
+    return await await_thread((threads or _our_pool()).submit(_call, function, *args))
 
 
-def beside(function: Callable[..., T], *args: object) -> "Future[T]":
+def start_in_thread(function: Callable[..., T], *args: object) -> "Future[T]":
     """Run a function in a thread of our own, for whose end nobody has to wait; from any thread."""
     return _our_pool().submit(_call, function, *args)
 
 
-async def returned(work: "Future[T]") -> T:
+async def await_thread(work: "Future[T]") -> T:
     """Wait until a thread has returned; a cancellation meanwhile is raised then.
 
     By a bare future, which is one turn of the loop: a job goes through here several times.
@@ -92,7 +92,7 @@ def _call(function: Callable[..., T], *args: object) -> T:
         raise RuntimeError(f"StopIteration: {error}") from error
 
 
-class Aside:
+class DaemonThread:
     """One thread for calls that may never return; a program ends without waiting for it."""
 
     def __init__(self, name: str) -> None:
@@ -123,7 +123,7 @@ class Aside:
             del call, work, function  # or what it was called for would stay until the next call
 
 
-async def to_its_end(work: Awaitable[T], *, hurry: Callable[[], None] | None = None) -> T:
+async def await_uncancelled(work: Awaitable[T], *, hurry: Callable[[], None] | None = None) -> T:
     """Await work even if this task is cancelled meanwhile, and be cancelled then.
 
     `hurry` is called at each such cancellation.

@@ -14,9 +14,9 @@ from msgspec import UNSET
 from fairlane.core.decisions import Changes, Ended, Event, LaneChange
 from fairlane.core.inputs import Submission
 from fairlane.core.lifecycle import State
-from fairlane.core.live_job import Job, Reason, terms_to_text
+from fairlane.core.live_job import LiveJob, Reason, terms_to_text
 
-JOB: Final = Job.__struct_fields__
+JOB: Final = LiveJob.__struct_fields__
 MUTABLE: Final = (
     "band", "position", "state", "attempt", "failures", "crashes", "fence", "holds_lane", "worker",
     "due_at", "reason", "stopping", "started_at",
@@ -77,7 +77,7 @@ def _cut(items: list[Any], limit: int) -> Iterator[str]:
     yield encoded.decode()
 
 
-def live_jobs(changes: Changes) -> tuple[list[Job], list[Job]]:
+def live_jobs(changes: Changes) -> tuple[list[LiveJob], list[LiveJob]]:
     """Return the jobs that changed and stay, those that wait and those that run."""
     left = set(changes.left)
     jobs = [job for id, job in changes.changed.items() if id not in left]
@@ -85,7 +85,7 @@ def live_jobs(changes: Changes) -> tuple[list[Job], list[Job]]:
     return waiting, [job for job in jobs if job.state is State.RUNNING]
 
 
-def rows_of(changes: Changes, waiting: list[Job], at: float) -> dict[str, list[Any]]:
+def rows_of(changes: Changes, waiting: list[LiveJob], at: float) -> dict[str, list[Any]]:
     """Return the rows of each column that is the same in every database."""
     left = set(changes.left)
     kept = {(job, name): body for job, name, body in changes.kept}
@@ -150,7 +150,7 @@ def reason_to_text(reason: Reason | None) -> str | None:
     return None if reason is None else _text(reason)
 
 
-def changed_row(job: Job) -> tuple[Any, ...]:
+def changed_row(job: LiveJob) -> tuple[Any, ...]:
     return (
         job.id, job.band, job.position, job.state, job.attempt, job.failures, job.crashes,
         job.fence, job.holds_lane, job.worker, job.due_at, reason_to_text(job.reason), job.stopping,
@@ -158,7 +158,7 @@ def changed_row(job: Job) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
-def _shared(job: Job, item: Submission) -> tuple[Any, ...]:
+def _shared(job: LiveJob, item: Submission) -> tuple[Any, ...]:
     return (
         job.task, job.queue, job.kind, job.band, job.state, terms_to_text(job.terms), job.exclusive,
         job.due_at, reason_to_text(job.reason), job.created_at, item.meta, item.options,
@@ -166,7 +166,7 @@ def _shared(job: Job, item: Submission) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
-def _own(job: Job, item: Submission) -> tuple[Any, ...]:
+def _own(job: LiveJob, item: Submission) -> tuple[Any, ...]:
     return job.id, job.position, job.lane, job.bucket, job.dedupe, item.digest, item.params
 
 
@@ -193,7 +193,7 @@ def grouped(rows: Iterable[tuple[tuple[Any, ...], tuple[Any, ...]]]) -> list[Gro
     return [Group(shared, members) for shared, members in groups.items()]
 
 
-def _entered(job: Job) -> tuple[Any, ...]:
+def _entered(job: LiveJob) -> tuple[Any, ...]:
     return (
         job.id, job.task, job.queue, job.lane, job.kind, job.band, job.position, job.state,
         terms_to_text(job.terms), job.dedupe, job.exclusive, job.digest, job.bucket, job.attempt,

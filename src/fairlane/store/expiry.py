@@ -17,7 +17,7 @@ class Expiry(Struct, frozen=True):
     takes: float | None = None
 
 
-class Broom:
+class ExpirySchedule:
     """Decides, commit by commit, what has become old. Most commits sweep nothing."""
 
     def __init__(self, *, keep_events: int, keep_seconds: float) -> None:

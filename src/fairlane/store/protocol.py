@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from fairlane.core.decisions import Changes, Start
 from fairlane.core.inputs import Submission
-from fairlane.core.live_job import Job, JobId
+from fairlane.core.live_job import JobId, LiveJob
 from fairlane.store.prune import Pruned, Pruning
 from fairlane.store.views import (
     EventView,
@@ -36,7 +36,7 @@ from fairlane.store.views import (
 class Image(Struct):
     """Everything the core is rebuilt from. `jobs` come in order of position."""
 
-    jobs: list[Job]
+    jobs: list[LiveJob]
     dependencies: list[tuple[JobId, JobId]]
     records: dict[tuple[str, str], str]
     takes: list[tuple[str, float, JobId]]
@@ -149,7 +149,7 @@ class Store(Protocol):
         A row whose key has been answered before is removed and not returned.
         """
 
-    async def ended(self, ids: Sequence[JobId]) -> dict[JobId, Job]:
+    async def ended(self, ids: Sequence[JobId]) -> dict[JobId, LiveJob]:
         """Return those of the ids that have ended, as the core knew them."""
 
     async def payloads(self, starts: Sequence[Start]) -> Mapping[JobId, Payload]: ...

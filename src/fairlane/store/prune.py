@@ -14,7 +14,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from fairlane.core.live_job import Job
+from fairlane.core.live_job import LiveJob
 
 PIECE: Final = 500
 
@@ -28,7 +28,7 @@ class Pruning(Struct, frozen=True, kw_only=True):
     queue: str | None = None
     dry_run: bool = False
 
-    def fits(self, job: Job) -> bool:
+    def fits(self, job: LiveJob) -> bool:
         """Tell by state and queue, for a store that has no language for it."""
         states = self.states or (job.state.value,)
         return job.state.value in states and self.queue in (None, job.queue)

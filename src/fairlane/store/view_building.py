@@ -29,7 +29,7 @@ MASK: Final = "**********"
 LATELY: Final = 2_000  # how many of the newest ended jobs tell how long a task takes
 
 
-class Facts(Struct, array_like=True):
+class StoredJob(Struct, array_like=True):
     """One job as it is stored, live or ended; the texts are JSON."""
 
     id: JobId
@@ -57,7 +57,7 @@ class Facts(Struct, array_like=True):
     options: str
 
 
-class LaneFacts(Struct, array_like=True):
+class StoredLane(Struct, array_like=True):
     queue: str
     lane: str
     status: str | None
@@ -121,7 +121,7 @@ def without_secrets(params: dict[str, Any], options: str) -> dict[str, Any]:
     }
 
 
-def job_view(facts: Facts, workers: Mapping[str, WorkerName]) -> JobView:
+def job_view(facts: StoredJob, workers: Mapping[str, WorkerName]) -> JobView:
     report = _read(_report, facts.report, ReportBody())
     ran_by = WorkerId(facts.worker) if facts.worker else None
     carrier = None if ran_by is None else carrier_of(ran_by)
@@ -156,7 +156,7 @@ def job_view(facts: Facts, workers: Mapping[str, WorkerName]) -> JobView:
     )
 
 
-def _waiting_for(facts: Facts) -> list[Reason]:
+def _waiting_for(facts: StoredJob) -> list[Reason]:
     match facts.state:
         case State.BLOCKED | State.INTERRUPTED | State.SKIPPED if facts.reason:
             return [_reason.decode(facts.reason)]
@@ -180,7 +180,7 @@ def submissions_in(body: str) -> list[Submission]:
 
 def created_view(submission: Submission, at: float) -> JobView:
     """Show a job that no leader has admitted yet."""
-    facts = Facts(
+    facts = StoredJob(
         id=submission.id,
         task=submission.task,
         queue=submission.queue,
@@ -208,7 +208,7 @@ def created_view(submission: Submission, at: float) -> JobView:
     return job_view(facts, {})
 
 
-def lane_views(lanes: Iterable[LaneFacts], active: Iterable[ActiveJob]) -> list[LaneView]:
+def lane_views(lanes: Iterable[StoredLane], active: Iterable[ActiveJob]) -> list[LaneView]:
     """Join what is kept of lanes with the jobs that are live in them, in order of name."""
     stored = {(lane.queue, lane.lane): lane for lane in lanes}
     live = {(job.queue, job.lane): job for job in active}
@@ -221,7 +221,7 @@ def lanes_of(jobs: Iterable[JobView], stored: Iterable[LaneKey], limit: int) -> 
     return list(islice(dict.fromkeys(chain(busy, stored)), limit))
 
 
-def _lane_view(key: tuple[str, str], lane: LaneFacts | None, active: ActiveJob | None) -> LaneView:
+def _lane_view(key: tuple[str, str], lane: StoredLane | None, active: ActiveJob | None) -> LaneView:
     if active is not None:
         holds = active.state in (State.RUNNING, State.INTERRUPTED)
         state = "running" if holds else "queued"

@@ -1,7 +1,7 @@
 """What a task sees of its own job.
 
 `Context` is for async functions, `SyncContext` for plain ones; they differ only in whether one
-awaits. Both tell a `Link` what they learn and know nothing of who listens: the worker in this
+awaits. Both tell a `WorkerLink` what they learn and know nothing of who listens: the worker in this
 process, or a pipe to it.
 """
 
@@ -22,14 +22,14 @@ from msgspec import Struct
 
 from fairlane.core.live_job import JobId
 from fairlane.errors import Permanent, TooLarge
-from fairlane.process.process_group import Leash
+from fairlane.process.process_group import ProcessDeadline
 from fairlane.process.program import Finished, run_program
 from fairlane.runtime.storable_text import storable
 from fairlane.runtime.threads import in_thread
 from fairlane.store.views import Artifact, Progress, ReportBody, StageView
 from fairlane.task.output_publisher import Publishing
 from fairlane.task.stages import Stage, SyncStage
-from fairlane.task.worker_link import Link
+from fairlane.task.worker_link import WorkerLink
 
 LARGEST_VALUE: Final = 64 * 1024
 LONGEST_MESSAGE: Final = 500
@@ -102,7 +102,12 @@ class Body:
     """The report of one attempt, changed from the task's thread, read by the worker."""
 
     def __init__(
-        self, link: Link, *, earlier: ReportBody, stages: Sequence[str], checkpoint: dict[str, Any]
+        self,
+        link: WorkerLink,
+        *,
+        earlier: ReportBody,
+        stages: Sequence[str],
+        checkpoint: dict[str, Any],
     ) -> None:
         self._link = link
         self.lock = threading.RLock()
@@ -163,12 +168,12 @@ class _ContextBase:
     def __init__(
         self,
         job: JobFacts,
-        link: Link,
+        link: WorkerLink,
         body: Body,
         publishing: Publishing,
         kept: dict[str, str],
         loop: asyncio.AbstractEventLoop,
-        leash: Leash | None = None,
+        process_deadline: ProcessDeadline | None = None,
         threads: Executor | None = None,
     ) -> None:
         self.job = job
@@ -179,7 +184,7 @@ class _ContextBase:
         self._publishing = publishing
         self._kept = kept
         self._loop = loop
-        self._leash = leash
+        self._process_deadline = process_deadline
         self._threads = threads
         self._stop = threading.Event()
         self._begun: set[str] = set()
@@ -189,7 +194,7 @@ class _ContextBase:
         its own and is asked to stop apart from the task."""
         other = (Context if is_async else SyncContext)(
             self.job, self._link, self._body, self._publishing, self._kept, self._loop,
-            self._leash, self._threads,
+            self._process_deadline, self._threads,
         )  # fmt: skip
         other.device, other._begun = self.device, self._begun
         return other
@@ -259,7 +264,7 @@ class Context(_ContextBase):
 
     async def run(self, argv: Sequence[str | os.PathLike[str]], **options: Any) -> Finished:
         """Run a program; it and all its children end with this job, whatever happens."""
-        return await run_program(argv, leash=self._leash, **options)
+        return await run_program(argv, process_deadline=self._process_deadline, **options)
 
     @asynccontextmanager
     async def output(
@@ -321,7 +326,7 @@ class SyncContext(_ContextBase):
 
     def run(self, argv: Sequence[str | os.PathLike[str]], **options: Any) -> Finished:
         """Run a program; it and all its children end with this job, whatever happens."""
-        program = run_program(argv, leash=self._leash, **options)
+        program = run_program(argv, process_deadline=self._process_deadline, **options)
         return self._wait_until_stopped(program)  # type: ignore[no-any-return]
 
     @contextmanager
@@ -343,7 +348,7 @@ class SyncContext(_ContextBase):
 class _OnLoop:
     """Waiting by awaiting. Plain functions of a stage run in a thread: they may block."""
 
-    def __init__(self, link: Link, threads: Executor | None) -> None:
+    def __init__(self, link: WorkerLink, threads: Executor | None) -> None:
         self._link = link
         self._threads = threads
 
@@ -369,7 +374,7 @@ class _InThread:
 
     def __init__(
         self,
-        link: Link,
+        link: WorkerLink,
         wait: Callable[[Any], Any],
         wait_until_stopped: Callable[[Any], Any],
         stop: threading.Event,

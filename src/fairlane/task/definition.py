@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, get_args
 
 from fairlane.core.validation import check_name, is_number
 from fairlane.errors import BadSetting
-from fairlane.task.option_checks import Declared, signature_of, takes_context
+from fairlane.task.option_checks import OptionChecks, signature_of, takes_context
 from fairlane.task.output_files import Policy
 from fairlane.task.parameters import Parameters, Results
 
@@ -51,7 +51,7 @@ class Definition:
         given = given[1:] if self.takes_context else given
         self.parameters = Parameters(self.name, given)
         self.results = Results(signature.return_annotation)
-        declared = Declared(self.name, self.parameters)
+        declared = OptionChecks(self.name, self.parameters)
         declared.seconds("timeout_seconds", timeout_seconds)
         declared.seconds("stall_seconds", stall_seconds)
         has_grace = is_number(grace_seconds) and grace_seconds >= 0

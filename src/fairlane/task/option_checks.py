@@ -12,7 +12,7 @@ from fairlane.task.context import Context, SyncContext
 from fairlane.task.parameters import Parameters
 
 
-class Declared:
+class OptionChecks:
     """The options of one task: each check raises what was got and what was expected."""
 
     def __init__(self, task: str, parameters: Parameters) -> None:

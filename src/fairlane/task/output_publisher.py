@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from fairlane.core.validation import LONGEST_NAME
 from fairlane.errors import OutputBusy
-from fairlane.runtime.threads import beside, in_thread, returned
+from fairlane.runtime.threads import await_thread, in_thread, start_in_thread
 from fairlane.task.output_files import (
     OutputRecord,
     OutputRegistry,
@@ -30,7 +30,7 @@ from fairlane.task.output_files import (
     resolve,
     temporary_name,
 )
-from fairlane.task.worker_link import Link
+from fairlane.task.worker_link import WorkerLink
 
 log = logging.getLogger("fairlane.outputs")
 
@@ -106,7 +106,7 @@ class Publishing:
         job: str,
         attempt: int,
         registry: OutputRegistry,
-        link: Link,
+        link: WorkerLink,
         kept: dict[str, str],
         *,
         policy: Policy,
@@ -153,9 +153,9 @@ class Publishing:
         return self._registry.take(self._job, [final])[0]
 
     async def publish(self, output: OpenOutput) -> Path | None:
-        publishing = beside(publish, output.temporary, output.final, output.policy)
+        publishing = start_in_thread(publish, output.temporary, output.final, output.policy)
         try:
-            return await returned(publishing)
+            return await await_thread(publishing)
         finally:
             if publishing.exception() is None:  # also if who awaited it was cancelled meanwhile
                 self._remember(output, publishing.result())

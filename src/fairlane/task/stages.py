@@ -19,7 +19,7 @@ from fairlane.errors import TimedOut, UsageError
 from fairlane.runtime.storable_text import storable, storable_name
 from fairlane.task.failure_kinds import classify
 from fairlane.task.parameters import Results
-from fairlane.task.worker_link import Link
+from fairlane.task.worker_link import WorkerLink
 
 if TYPE_CHECKING:
     from fairlane.task.context import Body, Services
@@ -46,7 +46,7 @@ class _StageBase:
         kept: dict[str, str],
         begun: set[str],
         services: "Services",
-        link: Link,
+        link: WorkerLink,
     ) -> None:
         given: object = name
         if not isinstance(given, str) or not 0 < len(given) <= LONGEST_NAME:

@@ -10,7 +10,7 @@ from typing import Protocol
 from fairlane.store.views import ReportBody
 
 
-class Link(Protocol):
+class WorkerLink(Protocol):
     def report(self, snapshot: Callable[[], ReportBody], stage: str | None) -> None:
         """Show progress: whoever listens takes a snapshot when it suits, within a second."""
 

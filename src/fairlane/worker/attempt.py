@@ -26,14 +26,14 @@ from fairlane.core.inputs import EnterStage, Failure, Keep, LeaveStage, Outcome,
 from fairlane.errors import DeviceDown, Permanent, TimedOut
 from fairlane.logs import Subject, speak_of
 from fairlane.redaction import Mask, mask_of
-from fairlane.runtime.threads import in_thread, returned, to_its_end
+from fairlane.runtime.threads import await_thread, await_uncancelled, in_thread
 from fairlane.store.views import Payload, Progress, ReportBody
 from fairlane.task import output_publisher
 from fairlane.task.context import Body, Context, JobFacts, SyncContext
 from fairlane.task.definition import Definition
 from fairlane.task.failure_kinds import classify
 from fairlane.tracing import AttemptSpan, attempting
-from fairlane.worker.device import Actor
+from fairlane.worker.device import DeviceActor
 from fairlane.worker.preconditions import Obstacle, check
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class Attempt:
         self._task: asyncio.Task[None] | None = None
         self._context: Context | SyncContext | None = None
         self._body: Body | None = None
-        self._device: Actor | None = None
+        self._device: DeviceActor | None = None
         self._kill: Callable[[], None] | None = None
         self._ask_child: Callable[[], None] | None = None
         self._timers: list[asyncio.TimerHandle] = []
@@ -84,7 +84,7 @@ class Attempt:
     def token(self) -> str:
         return token_of(self.start)
 
-    def begin(self, device: Actor | None = None) -> None:
+    def begin(self, device: DeviceActor | None = None) -> None:
         self._device = device
         if device is not None:
             device.begins(self)
@@ -100,7 +100,7 @@ class Attempt:
         self._ending = True
         for timer in self._timers:
             timer.cancel()
-        self.worker.tally.ran(self.start, outcome.result, self._time() - began_at)
+        self.worker.counters.ran(self.start, outcome.result, self._time() - began_at)
         try:
             if self.span is not None:
                 self.span.end(outcome.result, outcome.failure)
@@ -167,7 +167,7 @@ class Attempt:
         return await check(self.start.job, self.payload, self.definition, values, outputs)
 
     async def _looked(self, checking: Checking) -> list[Path] | Obstacle:
-        return await returned(checking)
+        return await await_thread(checking)
 
     async def _settle(self, running: Any) -> Outcome:
         try:
@@ -192,7 +192,7 @@ class Attempt:
         return self.stop_reason == "return" and not knows
 
     async def _run_on(
-        self, device: Actor, values: Mapping[str, Any], declared: list[Any]
+        self, device: DeviceActor, values: Mapping[str, Any], declared: list[Any]
     ) -> Outcome:
         """Run the function on a device that is prepared for it, and tidied up after it."""
         if self.definition.isolation == "process":
@@ -207,13 +207,13 @@ class Attempt:
             outcome = await self._settle(self._prepare_and_call(device, context, values, declared))
         finally:
             self._has_returned = True
-            await to_its_end(device.cleanup(context, values))
+            await await_uncancelled(device.cleanup(context, values))
         outcome.report = self._final_report()
         return outcome
 
     async def _prepare_and_call(
         self,
-        device: Actor,
+        device: DeviceActor,
         context: Context | SyncContext,
         values: Mapping[str, Any],
         declared: list[Any],
@@ -245,8 +245,8 @@ class Attempt:
     ) -> Context | SyncContext:
         self._context, self._body = build_context(
             self.definition, values, self.facts(), self.payload, self.kept, self,
-            outputs=self.worker.outputs, declared=declared, loop=loop, leash=self.worker.leash,
-            threads=self._threads,
+            outputs=self.worker.outputs, declared=declared, loop=loop,
+            process_deadline=self.worker.process_deadline, threads=self._threads,
         )  # fmt: skip
         return self._context
 
@@ -431,7 +431,7 @@ def build_context(
     outputs: Any,
     declared: list[Any],
     loop: asyncio.AbstractEventLoop,
-    leash: Any = None,
+    process_deadline: Any = None,
     threads: Any = None,
 ) -> tuple[Context | SyncContext, Body]:
     """Make a context for the worker's process or for a child: they differ only in the link."""
@@ -447,4 +447,4 @@ def build_context(
         declared=declared,
     )  # fmt: skip
     kind = Context if definition.is_async else SyncContext
-    return kind(facts, link, body, publisher, kept, loop, leash, threads), body
+    return kind(facts, link, body, publisher, kept, loop, process_deadline, threads), body

@@ -14,7 +14,7 @@ from fairlane.core.inputs import Failure
 from fairlane.errors import FairlaneError, TaskError
 from fairlane.logs import chosen
 from fairlane.process.child_pool import Child, ChildPool
-from fairlane.process.process_group import Leash
+from fairlane.process.process_group import ProcessDeadline
 from fairlane.store.views import ReportBody
 
 if TYPE_CHECKING:
@@ -32,8 +32,8 @@ class ChildFailed(TaskError):
 
 
 class ChildWork:
-    def __init__(self, leash: Leash) -> None:
-        self._pool = ChildPool(_ARGV, leash=leash)
+    def __init__(self, process_deadline: ProcessDeadline) -> None:
+        self._pool = ChildPool(_ARGV, process_deadline=process_deadline)
 
     async def close(self) -> None:
         await self._pool.close()

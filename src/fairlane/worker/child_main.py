@@ -20,7 +20,7 @@ import msgspec
 
 from fairlane.errors import FairlaneError
 from fairlane.logs import Chosen, Subject, chosen, configure, speak_of
-from fairlane.process.child_pool import Connection, connect
+from fairlane.process.child_pool import MessagePipe, connect
 from fairlane.redaction import Mask, mask_of
 from fairlane.runtime.threads import in_thread
 from fairlane.store.views import Payload, ReportBody
@@ -38,7 +38,7 @@ _REPORT_SECONDS: Final = 0.2
 class PipeLink:
     """The link of a context whose worker is another process."""
 
-    def __init__(self, connection: Connection, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, connection: MessagePipe, loop: asyncio.AbstractEventLoop) -> None:
         self._connection = connection
         self._loop = loop
         self._answers: dict[int, asyncio.Future[str]] = {}
@@ -115,7 +115,7 @@ _scripts: dict[str, Any] = {}
 class Runner:
     """Runs what the worker sends, one job at a time."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: MessagePipe) -> None:
         self._connection = connection
         self._loop = asyncio.get_running_loop()
         self._link = PipeLink(connection, self._loop)

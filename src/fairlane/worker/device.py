@@ -19,7 +19,7 @@ from msgspec import Struct, field
 
 from fairlane.core.live_job import WorkerId, device_id
 from fairlane.errors import DeviceDown
-from fairlane.runtime.threads import Aside, in_thread
+from fairlane.runtime.threads import DaemonThread, in_thread
 from fairlane.task.failure_kinds import classify
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class DeviceRecord(Struct, frozen=True, kw_only=True):
     paused: bool = False
 
 
-class Actor:
+class DeviceActor:
     def __init__(
         self,
         worker: "Worker",
@@ -83,7 +83,7 @@ class Actor:
         record: DeviceRecord,
         kind: type[Device],
         *,
-        tell: Callable[["Actor"], None],
+        tell: Callable[["DeviceActor"], None],
         now: Callable[[], float],
     ) -> None:
         self.id: WorkerId = device_id(worker.id, name)
@@ -102,7 +102,7 @@ class Actor:
         self._changed = asyncio.Event()  # what is stored of it, or what is known of it
         self._idle = asyncio.Event()
         self._idle.set()
-        self._thread = Aside(f"fairlane-device-{name}")
+        self._thread = DaemonThread(f"fairlane-device-{name}")
         # Its jobs take none of the slots of its carrier, so they must not wait for their threads.
         self.threads = ThreadPoolExecutor(worker.slots, thread_name_prefix=f"fairlane-task-{name}")
 

@@ -15,7 +15,7 @@ import msgspec
 from fairlane.core.inputs import WorkerGone, WorkerJoined
 from fairlane.core.live_job import WorkerId, carrier_of, device_id, device_of
 from fairlane.runtime.service import Service
-from fairlane.worker.device import Actor, Device, DeviceRecord
+from fairlane.worker.device import Device, DeviceActor, DeviceRecord
 
 if TYPE_CHECKING:
     from fairlane.engine.engine import Engine
@@ -27,7 +27,7 @@ _FAREWELL_SECONDS: Final = 5.0  # for drivers to let go of their devices
 _SOON_SECONDS: Final = 0.1  # until a claim is looked at again
 
 
-class Devices:
+class DeviceClaims:
     def __init__(self, engine: "Engine", drivers: Mapping[str, type[Device]]) -> None:
         self._engine = engine
         self._drivers = drivers
@@ -42,7 +42,7 @@ class Devices:
         return bool(self._drivers) and self._engine.works and not self._is_over
 
     @property
-    def _actors(self) -> dict[str, Actor]:
+    def _actors(self) -> dict[str, DeviceActor]:
         return self._engine.worker.devices
 
     def introductions(self, *, accepting: bool) -> list[WorkerJoined]:
@@ -50,21 +50,21 @@ class Devices:
         actors = list(self._actors.values())
         return [self._introduction(actor, accepting=accepting) for actor in actors]
 
-    def _introduction(self, actor: Actor, *, accepting: bool) -> WorkerJoined:
+    def _introduction(self, actor: DeviceActor, *, accepting: bool) -> WorkerJoined:
         return msgspec.structs.replace(
             self._engine.introduction(accepting=accepting and actor.accepting),
             id=actor.id, name=actor.name, slots=1, device=True, queues=(actor.record.queue,),
             labels=actor.record.labels, note=actor.note, seen_at=actor.seen_at,
         )  # fmt: skip
 
-    def _tell(self, actor: Actor) -> None:
+    def _tell(self, actor: DeviceActor) -> None:
         self._engine.say(self._introduction(actor, accepting=self._engine.worker.accepting))
 
     async def run_once(self) -> float | None:
         """Carry what is to be carried, and let go of the rest."""
         if not self.may_carry:
             return None
-        if self._engine.sharing is None and not self._engine.calls.leading:
+        if self._engine.membership is None and not self._engine.calls.leading:
             return _LOOK_SECONDS  # only the process that leads works on a file
         store, carrier = self._engine.store, self._engine.worker.id
         stored = self._wanted(await store.records("device"))
@@ -103,8 +103,8 @@ class Devices:
             if record.queue in self._drivers and (queues is None or record.queue in queues)
         }
 
-    def _actor(self, name: str, record: DeviceRecord) -> Actor:
-        return Actor(
+    def _actor(self, name: str, record: DeviceRecord) -> DeviceActor:
+        return DeviceActor(
             self._engine.worker, name, record, self._drivers[record.queue],
             tell=self._tell, now=self._engine.clock.now,
         )  # fmt: skip
@@ -113,7 +113,7 @@ class Devices:
         actor = self._actors[name] = self._actor(name, record)
         self._lives[name] = asyncio.create_task(self._live(actor))
 
-    async def _live(self, actor: Actor) -> None:
+    async def _live(self, actor: DeviceActor) -> None:
         try:
             await actor.run()
         finally:

@@ -20,18 +20,18 @@ from fairlane.core.live_job import JobId, WorkerId, carrier_of, device_of
 from fairlane.errors import Conflict, FairlaneError
 from fairlane.ids import new_id
 from fairlane.logs import about
-from fairlane.process.process_group import Leash
+from fairlane.process.process_group import ProcessDeadline
 from fairlane.runtime.clock import Clock
-from fairlane.runtime.counters import Tally
+from fairlane.runtime.counters import Counters
 from fairlane.runtime.storable_text import storable, storable_name
-from fairlane.runtime.threads import beside
+from fairlane.runtime.threads import start_in_thread
 from fairlane.store.views import Payload, ReportBody
 from fairlane.task.definition import Definition
 from fairlane.task.output_files import OutputRegistry
 from fairlane.task.output_publisher import remove
 from fairlane.worker.attempt import Attempt, Checking, token_of
 from fairlane.worker.child_attempt import ChildWork
-from fairlane.worker.device import Actor
+from fairlane.worker.device import DeviceActor
 from fairlane.worker.preconditions import Obstacle, check, check_now
 
 log = logging.getLogger("fairlane.worker")
@@ -51,13 +51,13 @@ class Worker:
         *,
         slots: int,
         recheck_seconds: float = RECHECK_SECONDS,
-        tally: Tally | None = None,
+        counters: Counters | None = None,
     ) -> None:
-        self.tally = tally or Tally()
+        self.counters = counters or Counters()
         self.id = WorkerId(new_id())
         self.outputs = OutputRegistry()
-        self.leash = Leash()
-        self.devices: dict[str, Actor] = {}  # that this process carries
+        self.process_deadline = ProcessDeadline()
+        self.devices: dict[str, DeviceActor] = {}  # that this process carries
         self.slots = slots
         self.accepting = True
         self.holds_lease: Callable[[], bool] = lambda: True
@@ -67,7 +67,7 @@ class Worker:
         self._clock = clock
         self._recheck_seconds = recheck_seconds
         self._threads: ThreadPoolExecutor | None = None
-        self._children = ChildWork(self.leash)
+        self._children = ChildWork(self.process_deadline)
         self._attempts: dict[JobId, Attempt] = {}
         self._unsettled: dict[str, FromWorker] = {}
         self._answers: dict[str, asyncio.Future[None]] = {}
@@ -107,14 +107,14 @@ class Worker:
         for stop in orders.stops:
             self.stop(stop)
         for kept in orders.removals:
-            beside(remove, kept)
+            start_in_thread(remove, kept)
 
     def look_ahead(self, starts: list[tuple[Start, Payload]]) -> None:
         """Check what is about to be assigned; on the leader's thread, while that is written."""
         for start, payload in starts:
             facts = (start.job, payload, self._definitions[start.task], self.outputs)
             with suppress(RuntimeError):  # a program that is ending has no threads to spare
-                self._ahead[start.job] = (start.fence, beside(check_now, *facts))
+                self._ahead[start.job] = (start.fence, start_in_thread(check_now, *facts))
 
     def accept(self, starts: list[Start], payloads: Mapping[JobId, Payload]) -> None:
         for start in starts:

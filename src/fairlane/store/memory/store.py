@@ -18,7 +18,7 @@ import msgspec
 from fairlane.core.decisions import Changes, Start
 from fairlane.core.inputs import Submission
 from fairlane.core.lifecycle import Priority, State
-from fairlane.core.live_job import Job, JobId, Reason
+from fairlane.core.live_job import JobId, LiveJob, Reason
 from fairlane.errors import NotLeading
 from fairlane.store.memory.tables import EndedRow, MemoryDatabase
 from fairlane.store.protocol import Image, InboxRow, Writing
@@ -27,7 +27,7 @@ from fairlane.store.view_building import (
     LATELY,
     MASK,
     ActiveJob,
-    Facts,
+    StoredJob,
     WorkerName,
     created_view,
     cursor_of,
@@ -151,8 +151,8 @@ class MemoryStore:
     async def picture(self, *, waiting: int = 200, ended: int = 50, lanes: int = 200) -> Picture:
         with self._database.turn:
             database, workers = self._database, self._workers()
-            running: list[Job] = []
-            lines: dict[str, list[Job]] = {}
+            running: list[LiveJob] = []
+            lines: dict[str, list[LiveJob]] = {}
             counts: dict[str, dict[str, int]] = {}
             for job in database.jobs.values():
                 of_queue = counts.setdefault(job.queue, {})
@@ -309,7 +309,7 @@ class MemoryStore:
                 database.forget(row.id)
             return [copy.copy(row) for row in islice(database.inbox.values(), limit)]
 
-    async def ended(self, ids: Sequence[JobId]) -> dict[JobId, Job]:
+    async def ended(self, ids: Sequence[JobId]) -> dict[JobId, LiveJob]:
         self._leading()
         with self._database.turn:
             numbers = self._database.ended_numbers
@@ -348,7 +348,7 @@ class MemoryStore:
         records = self._database.records.items()
         return worker_names({name: body for (kind, name), body in records if kind == "worker"})
 
-    def _facts(self, id: JobId) -> Facts | None:
+    def _facts(self, id: JobId) -> StoredJob | None:
         database = self._database
         job = database.jobs.get(id)
         if job is not None:
@@ -356,18 +356,18 @@ class MemoryStore:
         number = database.ended_numbers.get(id)
         return None if number is None else self._past(database.ended[number])
 
-    def _live(self, job: Job) -> Facts:
+    def _live(self, job: LiveJob) -> StoredJob:
         return self._of(job, report=self._database.reports.get(job.id))
 
-    def _past(self, row: EndedRow) -> Facts:
+    def _past(self, row: EndedRow) -> StoredJob:
         facts = self._of(row.job, report=row.report)
         facts.ended_at, facts.error, facts.result = row.ended_at, row.error, row.result
         facts.position = facts.due_at = facts.stopping = None
         return facts
 
-    def _of(self, job: Job, *, report: str | None) -> Facts:
+    def _of(self, job: LiveJob, *, report: str | None) -> StoredJob:
         submission = self._database.details[job.id].submission
-        return Facts(
+        return StoredJob(
             id=job.id,
             task=job.task,
             queue=job.queue,
@@ -425,7 +425,7 @@ class MemoryStore:
             next=_text(shown[-1].number if shown and len(rows) > query.limit else floor),
         )
 
-    def _has_text(self, job: Job, error: str | None, text: str | None) -> bool:
+    def _has_text(self, job: LiveJob, error: str | None, text: str | None) -> bool:
         if text is None:
             return True
         given = self._database.details[job.id].submission
@@ -441,7 +441,7 @@ class MemoryStore:
 
     def _lanes(self, queue: str | None) -> list[LaneView]:
         stored = [lane for lane in self._database.lanes.values() if queue in (None, lane.queue)]
-        best: dict[tuple[str, str], Job] = {}
+        best: dict[tuple[str, str], LiveJob] = {}
         for job in self._database.jobs.values():
             if job.lane is not None and queue in (None, job.queue):
                 key = (job.queue, job.lane)
@@ -450,7 +450,7 @@ class MemoryStore:
         active = [ActiveJob(*key, job.id, job.state) for key, job in best.items()]
         return lane_views(stored, active)
 
-    def _ended_job(self, id: JobId) -> Job:
+    def _ended_job(self, id: JobId) -> LiveJob:
         database = self._database
         submission = database.details[id].submission
         job = copy.copy(database.ended[database.ended_numbers[id]].job)
@@ -476,12 +476,12 @@ class MemoryStore:
         )
 
 
-def _order(job: Job) -> tuple[Any, ...]:
+def _order(job: LiveJob) -> tuple[Any, ...]:
     """A job that waits for others stands in no order yet and comes after those that do."""
     return job.position == "", job.band, job.position, job.id
 
 
-def _claim(job: Job) -> tuple[Any, ...]:
+def _claim(job: LiveJob) -> tuple[Any, ...]:
     """Sort the jobs of a lane by who stands for it: what runs, what holds it, what is next."""
     return (
         job.state is not State.RUNNING,
@@ -493,7 +493,7 @@ def _claim(job: Job) -> tuple[Any, ...]:
     )
 
 
-def _fits(job: Job, at: float, query: Query) -> bool:
+def _fits(job: LiveJob, at: float, query: Query) -> bool:
     return (
         (not query.states or job.state.value in query.states)
         and query.task in (None, job.task)

@@ -16,10 +16,10 @@ from msgspec import UNSET, Struct
 from fairlane.core.decisions import Changes, Ended, LaneChange
 from fairlane.core.inputs import Submission
 from fairlane.core.lifecycle import FINAL, LIVE, State
-from fairlane.core.live_job import Job, JobId
+from fairlane.core.live_job import JobId, LiveJob
 from fairlane.errors import NotLeading
 from fairlane.store.protocol import InboxRow
-from fairlane.store.view_building import LaneFacts
+from fairlane.store.view_building import StoredLane
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -36,14 +36,14 @@ class Detail(Struct):
 
 class EndedRow(Struct):
     number: int
-    job: Job
+    job: LiveJob
     ended_at: float
     result: str | None
     error: str | None
     report: str | None
 
 
-class EventRow(Struct):
+class MemoryEvent(Struct):
     seq: int
     at: float
     type: str
@@ -60,7 +60,7 @@ class MemoryDatabase:
         self.epoch = 0
         self.leader: object | None = None
         self.version = 0
-        self.jobs: dict[JobId, Job] = {}
+        self.jobs: dict[JobId, LiveJob] = {}
         self.running: dict[tuple[str, str], JobId] = {}
         self.exclusive: dict[tuple[str, str], JobId] = {}
         self.dedupe: dict[str, JobId] = {}
@@ -71,11 +71,11 @@ class MemoryDatabase:
         self.reports: dict[JobId, str] = {}
         self.kept: dict[JobId, dict[str, str]] = {}
         self.logs: dict[JobId, list[tuple[float, str, str]]] = {}
-        self.events: list[EventRow] = []
+        self.events: list[MemoryEvent] = []
         self.dependencies: dict[JobId, dict[JobId, None]] = {}
         self.takes: list[tuple[str, float, JobId]] = []
         self.grants: dict[JobId, dict[str, str]] = {}
-        self.lanes: dict[tuple[str, str], LaneFacts] = {}
+        self.lanes: dict[tuple[str, str], StoredLane] = {}
         self.records: dict[tuple[str, str], str] = {}
         self.firings: dict[str, dict[float, tuple[JobId | None, int, str | None]]] = {}
         self.inbox: dict[int, InboxRow] = {}
@@ -190,7 +190,7 @@ class MemoryDatabase:
             data = _text(event.data)
             self._append(
                 self.events,
-                EventRow(event.seq, event.at, event.type, event.job, event.queue, data),
+                MemoryEvent(event.seq, event.at, event.type, event.job, event.queue, data),
             )
         for answered, body in changes.answers.items():
             self._put(self.answers, answered, (body, at))
@@ -209,7 +209,7 @@ class MemoryDatabase:
             self._drop(self.beats, name)
             self._drop(self.messages, name)
 
-    def _insert_job(self, job: Job) -> None:
+    def _insert_job(self, job: LiveJob) -> None:
         if job.state not in LIVE:
             raise Clash(f"job {job.id} is {job.state}, which is not a live state")
         self._insert(self.jobs, job.id, copy.copy(job))
@@ -223,7 +223,7 @@ class MemoryDatabase:
             for index, key in self._indexed(job):
                 self._drop(index, key)
 
-    def _indexed(self, job: Job) -> list[tuple[dict[Any, JobId], Any]]:
+    def _indexed(self, job: LiveJob) -> list[tuple[dict[Any, JobId], Any]]:
         """Return the unique indexes that a job is in, with its key in each."""
         found: list[tuple[dict[Any, JobId], Any]] = []
         if job.lane is not None and job.state is State.RUNNING:
@@ -272,7 +272,7 @@ class MemoryDatabase:
             self._drop(self.kept, job.id)
 
     def _change_lane(self, key: tuple[str, str], change: LaneChange) -> None:
-        lane = copy.copy(self.lanes.get(key)) or LaneFacts(*key, None, None, None, None)
+        lane = copy.copy(self.lanes.get(key)) or StoredLane(*key, None, None, None, None)
         if change.status is not UNSET:
             lane.status = change.status
         if change.job is not UNSET:

@@ -19,7 +19,7 @@ from typing import Any, Final, TypeAlias
 
 from fairlane.core.decisions import Changes
 from fairlane.core.lifecycle import State
-from fairlane.core.live_job import Job
+from fairlane.core.live_job import LiveJob
 from fairlane.store.commit_rows import (
     DETAIL,
     ENDED,
@@ -393,13 +393,13 @@ def postgres_rows(changes: Changes, at: float) -> dict[str, list[Any]]:
     return {column: rows[column] for column in COLUMNS if column not in FIXED}
 
 
-def _change(job: Job) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+def _change(job: LiveJob) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """Return what a change may share with others, and what is its own."""
     id, band, position, *rest = changed_row(job)
     return (band, *rest), (id, position)
 
 
-def _start(job: Job) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+def _start(job: LiveJob) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     shared = (
         job.queue, job.band, job.attempt, job.failures, job.crashes, job.fence, job.holds_lane,
         job.worker, job.due_at, reason_to_text(job.reason), job.stopping, job.started_at,

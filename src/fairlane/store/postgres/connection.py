@@ -149,7 +149,7 @@ def disown(*things: Any) -> None:
                 os.close(nowhere)
 
 
-class Link:
+class ReopeningConnection:
     """One connection, made when it is first needed and again after it was lost.
 
     It belongs to the loop that uses it, and only one caller at a time may.

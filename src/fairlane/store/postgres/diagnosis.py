@@ -39,7 +39,7 @@ FROM fairlane.set_aside
 """
 
 
-class Examination:
+class ServerExamination:
     """Looks at one database, from its server down to its rows, and says what it finds."""
 
     def __init__(self, address: Address) -> None:

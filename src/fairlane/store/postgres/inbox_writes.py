@@ -15,7 +15,7 @@ Row = tuple[str, str, float]  # key, body, at
 Send = Callable[[list[Row]], Awaitable[None]]
 
 
-class Gathering:
+class InboxWriter:
     def __init__(self, send: Send) -> None:
         self._send = send
         self._waiting: list[tuple[Row, asyncio.Future[None]]] = []

@@ -5,7 +5,7 @@ from typing import Final
 from fairlane.core.live_job import WorkerId
 from fairlane.store.postgres import statements
 from fairlane.store.postgres.address import Address
-from fairlane.store.postgres.connection import Connection, Link
+from fairlane.store.postgres.connection import Connection, ReopeningConnection
 from fairlane.store.shared_protocol import Standing
 
 RENEW_SECONDS: Final = 1.0
@@ -16,7 +16,9 @@ class PostgresLease:
         self._worker = worker
         self._sql = address.sql(statements.RENEW)
         self._lease = address.sql(statements.LEASE)
-        self._link = Link(address, timeout=RENEW_SECONDS, command_timeout=RENEW_SECONDS)
+        self._link = ReopeningConnection(
+            address, timeout=RENEW_SECONDS, command_timeout=RENEW_SECONDS
+        )
 
     async def begin(self) -> None:
         await self._link.run(lambda connection: connection.execute(self._lease, self._worker))

@@ -19,7 +19,7 @@ CLOSE_SECONDS: Final = 1.0
 MOST_BYTES: Final = 7_000  # PostgreSQL takes 8000
 
 
-class Hinter:
+class Notifier:
     """Sends hints on the loop that gives them."""
 
     def __init__(self, send: Callable[[str], Awaitable[None]]) -> None:

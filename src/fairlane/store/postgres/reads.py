@@ -14,7 +14,7 @@ import msgspec
 from fairlane.core.decisions import Start
 from fairlane.core.inputs import Submission
 from fairlane.core.lifecycle import State
-from fairlane.core.live_job import Job, JobId, terms_from_text
+from fairlane.core.live_job import JobId, LiveJob, terms_from_text
 from fairlane.store.postgres import statements
 from fairlane.store.postgres.address import Address
 from fairlane.store.postgres.connection import Connection
@@ -25,7 +25,7 @@ from fairlane.store.protocol import Image
 from fairlane.store.view_building import (
     LATELY,
     ActiveJob,
-    LaneFacts,
+    StoredLane,
     WorkerName,
     created_view,
     cursor_of,
@@ -247,19 +247,19 @@ class Reading:
             seq=await self.last_seq(),
         )
 
-    async def _all_jobs(self) -> list[Job]:
+    async def _all_jobs(self) -> list[LiveJob]:
         """Walk over the table once, a piece at a time, so that it is never in memory twice.
 
         Asked for in an order, the server would sort all of it: of a table that has grown fast it
         does not know that an index has that order.
         """
-        jobs: list[Job] = []
+        jobs: list[LiveJob] = []
         cursor = await self._connection.cursor(self._address.sql(statements.IMAGE))
         while piece := jobs_in(await cursor.fetch(statements.CHUNK)):
             jobs += piece
         return jobs
 
-    async def ended_jobs(self, ids: Sequence[JobId]) -> dict[JobId, Job]:
+    async def ended_jobs(self, ids: Sequence[JobId]) -> dict[JobId, LiveJob]:
         rows = await self._rows(statements.ENDED_AS_JOBS, list(ids))
         return {job.id: job for job in jobs_in(rows)}
 
@@ -278,7 +278,7 @@ class Reading:
 
 def _lane_views(stored: Sequence[Any], active: Sequence[Any]) -> list[LaneView]:
     return lane_views(
-        [LaneFacts(*row) for row in stored],
+        [StoredLane(*row) for row in stored],
         [ActiveJob(queue, lane, id, State(state)) for queue, lane, id, state in active],
     )
 

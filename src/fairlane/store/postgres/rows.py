@@ -8,9 +8,9 @@ from typing import Any, Final
 import msgspec
 
 from fairlane.core.lifecycle import Priority, State
-from fairlane.core.live_job import Job, Reason, Terms, terms_from_text
+from fairlane.core.live_job import LiveJob, Reason, Terms, terms_from_text
 from fairlane.errors import FairlaneError
-from fairlane.store.view_building import Facts
+from fairlane.store.view_building import StoredJob
 
 log = logging.getLogger("fairlane.store")
 
@@ -19,19 +19,19 @@ _BANDS: Final = {band.value: band for band in Priority}
 _reason: Final = msgspec.json.Decoder(Reason)
 
 
-def jobs_in(rows: Iterable[Iterable[Any]]) -> list[Job]:
+def jobs_in(rows: Iterable[Iterable[Any]]) -> list[LiveJob]:
     """Make jobs of rows; a million of them share the few texts and times they have in common."""
     times: dict[float, float] = {}
     return [_job(row, times) for row in rows]
 
 
-def _job(row: Iterable[Any], times: dict[float, float]) -> Job:
+def _job(row: Iterable[Any], times: dict[float, float]) -> LiveJob:
     (
         id, task, queue, lane, kind, band, position, state, terms, dedupe, exclusive, digest,
         bucket, attempt, failures, crashes, fence, holds_lane, worker, due_at, reason, stopping,
         created_at, started_at,
     ) = row  # fmt: skip
-    return Job(
+    return LiveJob(
         id, intern(task), intern(queue), lane and intern(lane), intern(kind), _BANDS[band],
         position, _STATES[state], _terms(terms), dedupe, exclusive, digest,
         bucket and intern(bucket), attempt, failures, crashes, fence, holds_lane, worker, due_at,
@@ -49,5 +49,5 @@ def _terms(text: str) -> Terms:
         return Terms()
 
 
-def facts_in(row: Iterable[Any]) -> Facts:
-    return msgspec.convert(tuple(row), Facts)
+def facts_in(row: Iterable[Any]) -> StoredJob:
+    return msgspec.convert(tuple(row), StoredJob)

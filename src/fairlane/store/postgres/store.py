@@ -8,10 +8,10 @@ from typing import Any, Final, TypeVar
 
 from fairlane.core.decisions import Changes, Start
 from fairlane.core.inputs import Submission
-from fairlane.core.live_job import Job, JobId, WorkerId
+from fairlane.core.live_job import JobId, LiveJob, WorkerId
 from fairlane.errors import StoreUnavailable
 from fairlane.store.commit_rows import pieces
-from fairlane.store.expiry import Broom
+from fairlane.store.expiry import ExpirySchedule
 from fairlane.store.postgres import statements
 from fairlane.store.postgres.address import Address
 from fairlane.store.postgres.commit import (
@@ -23,23 +23,23 @@ from fairlane.store.postgres.commit import (
 )
 from fairlane.store.postgres.connection import (
     Connection,
-    Link,
+    ReopeningConnection,
     close,
     connect,
     disown,
     is_behind_pooler,
 )
 from fairlane.store.postgres.errors import translated
-from fairlane.store.postgres.inbox_writes import Gathering, Row
+from fairlane.store.postgres.inbox_writes import InboxWriter, Row
 from fairlane.store.postgres.leader_session import SESSION_SECONDS, Leadership
 from fairlane.store.postgres.lease import PostgresLease
 from fairlane.store.postgres.listening import Listener
 from fairlane.store.postgres.migrate import migrate
-from fairlane.store.postgres.notify import Hinter
+from fairlane.store.postgres.notify import Notifier
 from fairlane.store.postgres.pool import Pool
 from fairlane.store.postgres.prune import prune
 from fairlane.store.postgres.reads import Reading
-from fairlane.store.postgres.taking import Beginning
+from fairlane.store.postgres.taking import InboxCursor
 from fairlane.store.protocol import Image, InboxRow, Writing
 from fairlane.store.prune import Pruned, Pruning
 from fairlane.store.shared_protocol import INBOX, NEWS, Message
@@ -84,18 +84,18 @@ class PostgresStore:
         self._address = Address(address)
         self.address = str(self._address)
         self.schema = self._address.schema
-        self._broom = Broom(keep_events=keep_events, keep_seconds=keep_seconds)
+        self._broom = ExpirySchedule(keep_events=keep_events, keep_seconds=keep_seconds)
         self._begin()
 
     def _begin(self) -> None:
         self._pool = Pool(self._address)
         self._leadership = Leadership(self._address)
-        self._beginning = Beginning()
-        self._appending = Gathering(lambda rows: self._insert(statements.APPEND, rows))
-        self._saying = Gathering(lambda rows: self._insert(statements.SAY, rows))
-        self._hints = Hinter(self._notify)
-        self._leader_link = Link(self._address, direct=True)
-        self._leader_hints = Hinter(self._notify_as_leader)
+        self._beginning = InboxCursor()
+        self._appending = InboxWriter(lambda rows: self._insert(statements.APPEND, rows))
+        self._saying = InboxWriter(lambda rows: self._insert(statements.SAY, rows))
+        self._hints = Notifier(self._notify)
+        self._leader_link = ReopeningConnection(self._address, direct=True)
+        self._leader_hints = Notifier(self._notify_as_leader)
         self._listeners: list[Listener] = []
         self._leases: list[PostgresLease] = []
         self._forgotten: dict[WorkerId, int] = {}
@@ -272,7 +272,7 @@ class PostgresStore:
             oldest = self._address.sql(statements.OLDEST_EVENT)
             found = await self._leadership.run(lambda connection: connection.fetchval(oldest))
             self._broom.found(found)
-            self._beginning = Beginning()
+            self._beginning = InboxCursor()
         return epoch
 
     async def resign(self) -> None:
@@ -313,7 +313,7 @@ class PostgresStore:
             if fresh or not answered:
                 return fresh
 
-    async def ended(self, ids: Sequence[JobId]) -> dict[JobId, Job]:
+    async def ended(self, ids: Sequence[JobId]) -> dict[JobId, LiveJob]:
         return await self._leadership.run(
             lambda connection: self._reading(connection).ended_jobs(ids)
         )

@@ -14,7 +14,7 @@ LAG_SECONDS: Final = 0.1
 SHARE: Final = 0.05
 
 
-class Beginning:
+class InboxCursor:
     def __init__(self) -> None:
         self._consumed: deque[tuple[float, int]] = deque()
         self._floor = 0

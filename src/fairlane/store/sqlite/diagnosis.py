@@ -39,7 +39,7 @@ SELECT count(*), (SELECT error FROM set_aside ORDER BY at DESC LIMIT 1) FROM set
 """
 
 
-class Examination:
+class FileExamination:
     """Looks at one file, from its folder down to its rows, and says what it finds on the way."""
 
     def __init__(self, path: Path) -> None:

@@ -16,7 +16,7 @@ from msgspec import Struct
 from fairlane.store.sqlite.locking import open_beside
 
 
-class Leader(Struct):
+class LockHolder(Struct):
     pid: int
     host: str
     started_at: str
@@ -48,7 +48,7 @@ class LeaderLock:
             return False
         self._descriptor = descriptor
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        me = Leader(pid=os.getpid(), host=socket.gethostname(), started_at=now, id=self._id)
+        me = LockHolder(pid=os.getpid(), host=socket.gethostname(), started_at=now, id=self._id)
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, msgspec.json.encode(me), 0)
         return True
@@ -67,7 +67,7 @@ class LeaderLock:
         if descriptor is not None:
             os.close(descriptor)
 
-    def holder(self) -> Leader | None:
+    def holder(self) -> LockHolder | None:
         """Read who holds the lock, in this process or another."""
         descriptor = open_beside(self._path)
         try:
@@ -82,6 +82,6 @@ class LeaderLock:
         finally:
             os.close(descriptor)
         try:
-            return msgspec.json.decode(text, type=Leader)
+            return msgspec.json.decode(text, type=LockHolder)
         except msgspec.DecodeError:
             return None  # it has the lock and is about to write its name

@@ -14,15 +14,15 @@ import msgspec
 from fairlane.core.decisions import Start
 from fairlane.core.inputs import Submission
 from fairlane.core.lifecycle import State
-from fairlane.core.live_job import Job, JobId, terms_from_text
+from fairlane.core.live_job import JobId, LiveJob, terms_from_text
 from fairlane.store.protocol import Image, InboxRow
 from fairlane.store.sqlite import statements
 from fairlane.store.sqlite.rows import EventRow, JobRow, PayloadRow, fetched, jobs_in, texts
 from fairlane.store.view_building import (
     LATELY,
     ActiveJob,
-    Facts,
-    LaneFacts,
+    StoredJob,
+    StoredLane,
     WorkerName,
     created_view,
     cursor_of,
@@ -57,11 +57,11 @@ def _workers(connection: apsw.Connection) -> dict[str, WorkerName]:
 
 def jobs(connection: apsw.Connection, ids: Sequence[JobId]) -> dict[JobId, JobView]:
     workers = _workers(connection)
-    found = fetched(connection, Facts, statements.LIVE_JOBS, texts(ids))
+    found = fetched(connection, StoredJob, statements.LIVE_JOBS, texts(ids))
     views = {facts.id: job_view(facts, workers) for facts in found}
     missing = [id for id in ids if id not in views]
     if missing:
-        found = fetched(connection, Facts, statements.ENDED_JOBS, texts(missing))
+        found = fetched(connection, StoredJob, statements.ENDED_JOBS, texts(missing))
         views |= {facts.id: job_view(facts, workers) for facts in found}
         missing = [id for id in missing if id not in views]
     if missing:
@@ -79,7 +79,7 @@ def history(connection: apsw.Connection, query: Query) -> Page:
     floor = None if query.text is None else _floor(connection, *history_numbers(window_of(query)))
     numbers, values = history_numbers(query, floor)
     sql = statements.HISTORY.format(numbers=numbers)
-    rows = fetched(connection, tuple[int, Facts], sql, *values)
+    rows = fetched(connection, tuple[int, StoredJob], sql, *values)
     workers = _workers(connection)
     shown = rows[: query.limit]
     return Page(
@@ -91,7 +91,7 @@ def history(connection: apsw.Connection, query: Query) -> Page:
 def live(connection: apsw.Connection, query: Query) -> Page:
     floor = None if query.text is None else _floor(connection, *live_ids(window_of(query)))
     ids, values = live_ids(query, floor)
-    rows = fetched(connection, Facts, statements.LISTED.format(ids=ids), *values)
+    rows = fetched(connection, StoredJob, statements.LISTED.format(ids=ids), *values)
     workers = _workers(connection)
     shown = rows[: query.limit]
     return Page(
@@ -191,12 +191,13 @@ def picture(connection: apsw.Connection, *, waiting: int, ended: int, lanes: int
     workers = worker_names({name: body for (kind, name), body in kept.items() if kind == "worker"})
     by_queue = counts(connection)
     running = [
-        job_view(facts, workers) for facts in fetched(connection, Facts, statements.RUNNING_JOBS)
+        job_view(facts, workers)
+        for facts in fetched(connection, StoredJob, statements.RUNNING_JOBS)
     ]
     first = {
         queue: [job_view(facts, workers) for facts in rows]
         for queue in by_queue
-        if (rows := fetched(connection, Facts, statements.WAITING_JOBS, queue, waiting))
+        if (rows := fetched(connection, StoredJob, statements.WAITING_JOBS, queue, waiting))
     }
     return Picture(
         seq=last_seq(connection),
@@ -211,7 +212,7 @@ def picture(connection: apsw.Connection, *, waiting: int, ended: int, lanes: int
 
 def line(connection: apsw.Connection, *, queue: str, after: Place, limit: int) -> list[JobView]:
     workers = _workers(connection)
-    rows = fetched(connection, Facts, statements.LINE, queue, after.band, after.position, limit)
+    rows = fetched(connection, StoredJob, statements.LINE, queue, after.band, after.position, limit)
     return [job_view(facts, workers) for facts in rows]
 
 
@@ -234,16 +235,16 @@ def _lanes_shown(connection: apsw.Connection, jobs: list[JobView], limit: int) -
         rest = msgspec.json.encode(others).decode()
         found = fetched(connection, ActiveJob, statements.ACTIVE_NAMED, rest)
         active |= {(job.queue, job.lane): job for job in found}
-    stored = fetched(connection, LaneFacts, statements.LANES_NAMED, named)
+    stored = fetched(connection, StoredLane, statements.LANES_NAMED, named)
     return lane_views(stored, active.values())
 
 
 def lanes(connection: apsw.Connection, queue: str | None) -> list[LaneView]:
     if queue is None:
-        stored = fetched(connection, LaneFacts, statements.LANES)
+        stored = fetched(connection, StoredLane, statements.LANES)
         active = fetched(connection, ActiveJob, statements.ACTIVE)
     else:
-        stored = fetched(connection, LaneFacts, statements.LANES_OF_QUEUE, queue)
+        stored = fetched(connection, StoredLane, statements.LANES_OF_QUEUE, queue)
         active = fetched(connection, ActiveJob, statements.ACTIVE_OF_QUEUE, queue)
     return lane_views(stored, active)
 
@@ -322,9 +323,9 @@ def image(connection: apsw.Connection, *, queue: str | None, limit: int | None) 
     )
 
 
-def _all_jobs(connection: apsw.Connection) -> list[Job]:
+def _all_jobs(connection: apsw.Connection) -> list[LiveJob]:
     """Walk down the table a piece at a time: to sort it in SQL takes memory for all of it twice."""
-    jobs: list[Job] = []
+    jobs: list[LiveJob] = []
     while piece := jobs_in(
         connection.execute(statements.IMAGE, (jobs[-1].id if jobs else "",)).get
     ):
@@ -348,7 +349,7 @@ def take(connection: apsw.Connection, limit: int) -> list[InboxRow]:
             return fresh
 
 
-def ended_jobs(connection: apsw.Connection, ids: Sequence[JobId]) -> dict[JobId, Job]:
+def ended_jobs(connection: apsw.Connection, ids: Sequence[JobId]) -> dict[JobId, LiveJob]:
     rows = fetched(connection, JobRow, statements.ENDED_AS_JOBS, texts(ids))
     return {row.id: row.job() for row in rows}
 

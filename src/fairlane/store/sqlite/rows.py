@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from fairlane.core.lifecycle import Priority, State
-from fairlane.core.live_job import Job, JobId, Reason, Terms, WorkerId, terms_from_text
+from fairlane.core.live_job import JobId, LiveJob, Reason, Terms, WorkerId, terms_from_text
 from fairlane.errors import FairlaneError
 
 T = TypeVar("T")
@@ -46,9 +46,9 @@ class JobRow(Struct, array_like=True):
     created_at: float
     started_at: float | None
 
-    def job(self) -> Job:
+    def job(self) -> LiveJob:
         """Make a job; a million of them share the few texts that they have in common."""
-        return Job(
+        return LiveJob(
             self.id, intern(self.task), intern(self.queue), self.lane and intern(self.lane),
             intern(self.kind), self.band, self.position, self.state, _terms(self.terms),
             self.dedupe, bool(self.exclusive), self.digest, self.bucket and intern(self.bucket),
@@ -110,7 +110,7 @@ def texts(items: Iterable[str]) -> str:
     return msgspec.json.encode(list(items)).decode()
 
 
-def jobs_in(text: str) -> list[Job]:
+def jobs_in(text: str) -> list[LiveJob]:
     """Make jobs of one JSON text; those that came together share the time they came at."""
     times: dict[float, float] = {}
     jobs = [row.job() for row in _job_rows.decode(text)]

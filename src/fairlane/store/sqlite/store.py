@@ -12,10 +12,10 @@ import apsw
 
 from fairlane.core.decisions import Changes, Start
 from fairlane.core.inputs import Submission
-from fairlane.core.live_job import Job, JobId
+from fairlane.core.live_job import JobId, LiveJob
 from fairlane.errors import NotLeading, StoreUnavailable
 from fairlane.store.commit_rows import pieces
-from fairlane.store.expiry import Broom, Expiry
+from fairlane.store.expiry import Expiry, ExpirySchedule
 from fairlane.store.protocol import Image, InboxRow, Writing
 from fairlane.store.prune import Pruned, Pruning
 from fairlane.store.sqlite import fork_safety, reads, statements
@@ -26,7 +26,7 @@ from fairlane.store.sqlite.leader_lock import LeaderLock
 from fairlane.store.sqlite.migrate import migrate, refuse_others
 from fairlane.store.sqlite.network_file_system import refuse_network_file_system
 from fairlane.store.sqlite.prune import prune
-from fairlane.store.sqlite.write_turns import Courtesy
+from fairlane.store.sqlite.write_turns import WriteTurns
 from fairlane.store.views import (
     EventView,
     FiringView,
@@ -69,9 +69,9 @@ class SQLiteStore:
         self._leader = Handle(self.path, self._leader_connection)
         self._handles = (self._reader, self._writer, self._leader)
         self._lock = LeaderLock(self._beside("lock"), id=uuid4().hex)
-        self._asking = Courtesy(self._beside("inbox"))
-        self._yielding = Courtesy(self._beside("inbox"))
-        self._broom = Broom(keep_events=keep_events, keep_seconds=keep_seconds)
+        self._asking = WriteTurns(self._beside("inbox"))
+        self._yielding = WriteTurns(self._beside("inbox"))
+        self._broom = ExpirySchedule(keep_events=keep_events, keep_seconds=keep_seconds)
         self._epoch: int | None = None
         self._reading: ThreadPoolExecutor | None = None
         self._appending: ThreadPoolExecutor | None = None
@@ -258,7 +258,7 @@ class SQLiteStore:
         self._leading()
         return self._leader.run(partial(reads.take, limit=limit))
 
-    async def ended(self, ids: Sequence[JobId]) -> dict[JobId, Job]:
+    async def ended(self, ids: Sequence[JobId]) -> dict[JobId, LiveJob]:
         self._leading()
         return self._leader.run(partial(reads.ended_jobs, ids=ids))
 

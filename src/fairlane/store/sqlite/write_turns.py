@@ -21,7 +21,7 @@ PATIENCE_SECONDS: Final = 0.003
 STEP_SECONDS: Final = 0.0003
 
 
-class Courtesy:
+class WriteTurns:
     """Each end has a descriptor of its own: locks of one descriptor never conflict."""
 
     def __init__(self, path: Path) -> None:

@@ -4,17 +4,17 @@ from typing import Final
 
 from mutations.mutation import Mutation, suite, worlds
 
-_HEARTBEAT: Final = "src/fairlane/cluster/lease_renewal.py"
-_COURIER: Final = "src/fairlane/cluster/mailbox.py"
-_FLOCK: Final = "src/fairlane/cluster/lease_watch.py"
+_RENEWAL: Final = "src/fairlane/cluster/lease_renewal.py"
+_MAILBOX: Final = "src/fairlane/cluster/mailbox.py"
+_LEASE_WATCH: Final = "src/fairlane/cluster/lease_watch.py"
 _BEATS: Final = suite("tests/cluster/test_lease_renewal.py")
 _SHARED: Final = worlds(seeds=60, store="shared")
 
-SHARING: Final = (
+MEMBERSHIP: Final = (
     Mutation(
         name="handing back before the lease ends",
         guards="A worker that cannot renew stops what it runs while nobody else may run it.",
-        file=_HEARTBEAT,
+        file=_RENEWAL,
         find="            self._holder.hand_back()\n",
         replace="",
         noticed_by=(_BEATS,),
@@ -22,7 +22,7 @@ SHARING: Final = (
     Mutation(
         name="the end of a process that cannot stop",
         guards="What does not stop before the lease ends takes its process with it.",
-        file=_HEARTBEAT,
+        file=_RENEWAL,
         find="        if self._is_over(terms.end_seconds) and self._holder.runs(self._worker):",
         replace="        if False:",
         noticed_by=(_BEATS,),
@@ -30,7 +30,7 @@ SHARING: Final = (
     Mutation(
         name="leases counted from before they are sent",
         guards="A renewal that took long to arrive does not lengthen the lease.",
-        file=_HEARTBEAT,
+        file=_RENEWAL,
         find="    def _hold(self, sent_at: float) -> None:\n        self.renewed_at = sent_at",
         replace="    def _hold(self, sent_at: float) -> None:\n"
         "        self.renewed_at = sent_at + self._terms.lease_seconds",
@@ -39,7 +39,7 @@ SHARING: Final = (
     Mutation(
         name="stopping of whoever counts as dead",
         guards="What a worker still runs that counts as dead is stopped at once.",
-        file=_HEARTBEAT,
+        file=_RENEWAL,
         find="        self._holder.died()\n",
         replace="",
         noticed_by=(_BEATS,),
@@ -47,15 +47,15 @@ SHARING: Final = (
     Mutation(
         name="the lease of child processes",
         guards="A child process ends with the lease of its worker, also if that is frozen.",
-        file=_HEARTBEAT,
-        find="        self._leash.renew(sent_at + self._terms.end_seconds)",
+        file=_RENEWAL,
+        find="        self._renew_deadline(sent_at + self._terms.end_seconds)",
         replace="        pass",
         noticed_by=(_BEATS,),
     ),
     Mutation(
         name="patience with silent workers",
         guards="A worker is dead only when its lease is over for sure.",
-        file=_FLOCK,
+        file=_LEASE_WATCH,
         find="elif now - before[1] > self._patience:",
         replace="elif now - before[1] > self._patience / 4:",
         noticed_by=(_SHARED,),
@@ -87,7 +87,7 @@ SHARING: Final = (
     Mutation(
         name="workers without a lease",
         guards="Who is known and has no lease is dead, and gets no work.",
-        file=_FLOCK,
+        file=_LEASE_WATCH,
         find="WorkerGone(worker) for worker in known if carrier_of(worker) not in beats",
         replace="WorkerGone(worker) for worker in ()",
         noticed_by=(suite("tests/cluster/test_lease_watch.py"),),
@@ -95,7 +95,7 @@ SHARING: Final = (
     Mutation(
         name="silence of whom a former leader knew",
         guards="Nobody gets work from a new leader before it shows that it lives.",
-        file=_FLOCK,
+        file=_LEASE_WATCH,
         find="                if before is not None:\n",
         replace="                if True:\n",
         noticed_by=(suite("tests/cluster/test_lease_watch.py"),),
@@ -103,7 +103,7 @@ SHARING: Final = (
     Mutation(
         name="messages before those at hand",
         guards="Orders are obeyed in order: what was never handed over is read first.",
-        file=_COURIER,
+        file=_MAILBOX,
         find="        if at.after > self._number:\n",
         replace="        if False:\n",
         noticed_by=(suite("tests/cluster/test_mailbox.py"),),
@@ -111,7 +111,7 @@ SHARING: Final = (
     Mutation(
         name="messages obeyed once",
         guards="What was read from the table is not obeyed again when it is handed over.",
-        file=_COURIER,
+        file=_MAILBOX,
         find="        elif at.number > self._number:\n",
         replace="        else:\n",
         noticed_by=(suite("tests/cluster/test_mailbox.py"),),
@@ -119,7 +119,7 @@ SHARING: Final = (
     Mutation(
         name="words that nobody acknowledged, said again",
         guards="What the database may have lost is said again.",
-        file=_COURIER,
+        file=_MAILBOX,
         find="                self._outgoing.append(said)\n",
         replace="                pass\n",
         noticed_by=(suite("tests/cluster/test_mailbox.py"),),
@@ -127,7 +127,7 @@ SHARING: Final = (
     Mutation(
         name="words that could not be sent, kept",
         guards="What could not be written into the inbox is kept for the next try.",
-        file=_COURIER,
+        file=_MAILBOX,
         find="                self._outgoing.extendleft(reversed(batch))\n",
         replace="                pass\n",
         noticed_by=(suite("tests/cluster/test_mailbox.py"),),
