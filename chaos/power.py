@@ -110,9 +110,9 @@ def _kept(connection: apsw.Connection, entries: list[Entry], *, over: bool) -> l
         # The power went before the first commit: nobody can have been told anything.
         return ["there are no tables, but jobs were acknowledged"] if acked else []
     live: dict[str, Any] = {
-        id: (state, attempt, lane, (band, position))
-        for id, state, attempt, lane, band, position in connection.execute(
-            "SELECT id, state, attempt, lane, band, position FROM job"
+        id: (state, attempt, lane, (priority, position))
+        for id, state, attempt, lane, priority, position in connection.execute(
+            "SELECT id, state, attempt, lane, priority, position FROM job"
         )
     }
     ended: dict[str, tuple[str, int]] = {

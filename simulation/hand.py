@@ -84,7 +84,7 @@ class Hand:
         for sent, job in zip(batch, jobs, strict=True):
             sent.heard_at = journal.now()
             journal.say(
-                f"{sent.id} accepted: {sent.kind.name}, lane {sent.lane}, band {sent.priority}"
+                f"{sent.id} accepted: {sent.kind.name}, lane {sent.lane}, priority {sent.priority}"
             )
             if job.merged:
                 sent.merged, sent.holder = True, job.id

@@ -67,7 +67,7 @@ ATTEMPTS: Final = (
         name="cancelled jobs that fail on their way out",
         guards="A job that was cancelled is not retried because stopping made it fail.",
         file=_OUTCOMES,
-        find="""    if job.stopping is not None:
+        find="""    if job.cancel_outputs is not None:
         _cancelled(board, job, error""",
         replace="""    if False:
         _cancelled(board, job, error""",
@@ -77,7 +77,7 @@ ATTEMPTS: Final = (
         name="cancelled jobs that are handed back",
         guards="A job that was cancelled does not start again when its worker hands it back.",
         file=_OUTCOMES,
-        find="""    if job.stopping is not None:
+        find="""    if job.cancel_outputs is not None:
         _cancelled(board, job)
     else:
         board.transition(job, State.QUEUED)""",

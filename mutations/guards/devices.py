@@ -70,7 +70,7 @@ DEVICES: Final = (
         name="cleaning up after jobs",
         guards="A device is cleaned up after each job, whatever happened to it.",
         file="src/fairlane/worker/attempt.py",
-        find="            await to_its_end(device.cleanup(context, values))",
+        find="            await await_uncancelled(device.cleanup(context, values))",
         replace="            pass",
         noticed_by=(_DRIVEN,),
     ),

@@ -130,15 +130,15 @@ LIMITS: Final = (
     ),
     Mutation(
         name="starvation turns",
-        guards="After enough picks that passed it by, a lower band has its turn.",
+        guards="After enough picks that passed it by, a lower priority has its turn.",
         file="src/fairlane/core/fairness.py",
-        find="if self.passed.get(band, 0) >= picks",
+        find="if self.passed.get(priority, 0) >= picks",
         replace="if False",
         noticed_by=(worlds(),),
     ),
     Mutation(
         name="starvation counts across restarts",
-        guards="How often a band was passed by is stored, so a restart does not begin anew.",
+        guards="How often a priority was passed by is stored, so a restart does not begin anew.",
         file=_PICKING,
         find='board.changes.records["fairness", queue.name] = fairness.record()',
         replace="pass",

@@ -59,7 +59,7 @@ def _picture(scheduler: Scheduler, now: float) -> dict[str, Any]:
 def _facts(job: Any) -> tuple[Any, ...]:
     return (
         job.state, job.attempt, job.failures, job.crashes, job.fence, job.holds_lane, job.due_at,
-        job.band, job.stopping, job.worker, job.lane, job.queue,
+        job.priority, job.cancel_outputs, job.worker, job.lane, job.queue,
     )  # fmt: skip
 
 

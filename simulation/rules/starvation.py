@@ -3,7 +3,7 @@
 from simulation.journal import Journal, Run
 from simulation.program import STARVATION_PICKS
 
-_BANDS = 3
+_PRIORITIES = 3
 
 
 class Starvation:
@@ -31,20 +31,21 @@ class Starvation:
         if sent is None or sent.touched is not None:
             self._passed.clear()  # nobody here knows its band
             return
-        for band in range(_BANDS):
-            if band == sent.priority:
-                self._passed[band] = 0
-            elif band > sent.priority and self._waits(band, run):
-                self._passed[band] = self._passed.get(band, 0) + 1
+        for priority in range(_PRIORITIES):
+            if priority == sent.priority:
+                self._passed[priority] = 0
+            elif priority > sent.priority and self._waits(priority, run):
+                self._passed[priority] = self._passed.get(priority, 0) + 1
                 journal.checked("starvation")
-                if self._passed[band] > STARVATION_PICKS + _BANDS:
+                if self._passed[priority] > STARVATION_PICKS + _PRIORITIES:
                     journal.violate(
-                        "starvation", f"band {band} was passed by {self._passed[band]} times"
+                        "starvation",
+                        f"priority {priority} was passed by {self._passed[priority]} times",
                     )
 
-    def _waits(self, band: int, run: Run) -> bool:
+    def _waits(self, priority: int, run: Run) -> bool:
         return any(
-            sent.priority == band
+            sent.priority == priority
             and sent.kind.name == "plain"
             and sent.accepted
             and (sent.heard_at or 0) < run.since

@@ -17,12 +17,12 @@ def check_turns(journal: Journal) -> None:
     _check_held_lanes(journal)
     if journal.shared:
         return  # bodies do not begin in the order in which their starts were decided
-    _check_bands(journal)
+    _check_priorities(journal)
     _check_strict(journal)
     _check_rounds(journal)
 
 
-def _check_bands(journal: Journal) -> None:
+def _check_priorities(journal: Journal) -> None:
     """A lower band has its next turn only after enough picks from higher ones."""
     runs = [run for run in journal.runs if run.queue == "line"]
     plain = [sent for sent in journal.sent.values() if _waits_plainly(sent, "plain")]
@@ -45,11 +45,11 @@ def _check_bands(journal: Journal) -> None:
             continue
         journal.checked("bands")
         between = [journal.sent[other.job].priority for other in runs[before + 1 : index]]
-        if sum(band < sent.priority for band in between) < STARVATION_PICKS:
+        if sum(priority < sent.priority for priority in between) < STARVATION_PICKS:
             journal.violate(
                 "bands",
-                f"{run.job} of band {sent.priority} begins, so soon after {runs[before].job}, "
-                f"while {waiting[0].id} of band {waiting[0].priority} waits",
+                f"{run.job} of priority {sent.priority} begins, so soon after {runs[before].job}, "
+                f"while {waiting[0].id} of priority {waiting[0].priority} waits",
             )
 
 

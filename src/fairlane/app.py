@@ -65,7 +65,7 @@ class Fairlane(Client):
 
     `database` is `sqlite:///work.db` or `memory://`; without it FAIRLANE_DATABASE counts, else
     `fairlane.db` in the working folder. `slots` is how many jobs this process runs at a time,
-    `queues` narrows whose jobs those are, and `tags` say what this place has for tasks that
+    `queues` narrows whose jobs those are, and `labels` say what this place has for tasks that
     `require` it; a process with `work=False` only submits and steers. `keep_history` says how much
     is kept of what has ended: a timedelta such as timedelta(days=30), or a number of jobs.
     `uploads` is the folder to which clients of `asgi()` may send files, each of `largest_upload`
@@ -82,7 +82,7 @@ class Fairlane(Client):
         clock: Clock | None = None,
         work: bool = True,
         queues: Sequence[str] | None = None,
-        tags: Sequence[str] = (),
+        labels: Sequence[str] = (),
         keep_history: Kept = None,
         uploads: str | os.PathLike[str] | None = None,
         largest_upload: int = LARGEST_UPLOAD,
@@ -99,9 +99,9 @@ class Fairlane(Client):
         self._queues = None if queues is None else tuple(queues)
         self._keep_history = keep_history
         self._uploads = None if uploads is None else Uploads(uploads, largest=largest_upload)
-        self._tags = tuple(tags)
-        for tag in self._tags:
-            check_name("tag", tag)
+        self._labels = tuple(labels)
+        for label in self._labels:
+            check_name("label", label)
         self._stop_grace_seconds = stop_grace_seconds
         self._recheck_seconds = recheck_seconds
         self._in_a_hurry = False
@@ -303,7 +303,7 @@ class Fairlane(Client):
         *,
         slots: int | None,
         queues: Sequence[str] | None,
-        tags: Sequence[str] | None,
+        labels: Sequence[str] | None,
         stop_grace_seconds: float | None,
     ) -> None:
         """Let the command line choose what a process is for; what is None stays."""
@@ -314,7 +314,7 @@ class Fairlane(Client):
         self._work = True
         self._slots = self._slots if slots is None else slots
         self._queues = self._queues if not queues else tuple(queues)
-        self._tags = self._tags if not tags else tuple(tags)
+        self._labels = self._labels if not labels else tuple(labels)
         if stop_grace_seconds is not None:
             self._stop_grace_seconds = stop_grace_seconds
 
@@ -332,7 +332,7 @@ class Fairlane(Client):
             hooks=self._hooks,
             work=self._work,
             queues=self._queues,
-            tags=self._tags,
+            labels=self._labels,
             drivers=self._drivers,
             keep_history=self._keep_history,
             **more,

@@ -107,7 +107,7 @@ def _devices(condition: Condition) -> Iterator[Finding]:
 
 def _running(condition: Condition) -> Iterator[Finding]:
     lost = [job for job in condition.running if job.worker not in condition.workers]
-    stopping = [job for job in condition.running if job.stopping]
+    stopping = [job for job in condition.running if job.cancel_outputs]
     if condition.running and condition.leader is None:
         yield Finding(
             "running", "warning",

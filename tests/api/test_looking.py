@@ -6,7 +6,7 @@ from tests.support.talking import reaches, said, submitted, talking
 
 
 def program(doors: Doors) -> Fairlane:
-    app = Fairlane("memory://", stop_grace_seconds=0, slots=3, tags=["gpu"])
+    app = Fairlane("memory://", stop_grace_seconds=0, slots=3, labels=["gpu"])
     app.queue("line", max_concurrent=1)
 
     @app.task(queue="line")

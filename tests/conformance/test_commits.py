@@ -28,7 +28,7 @@ async def test_what_was_committed_is_what_is_loaded(store: Store) -> None:
         "b",
         0,
         lane="alice/ü",
-        band=Priority.HIGH,
+        priority=Priority.HIGH,
         state=State.BLOCKED,
         terms=Terms(limits=("host",), uses=(("gpu", 2),), retry=Retry(times=1), recover=0),
         dedupe="alice:sync",
@@ -52,7 +52,7 @@ async def test_a_changed_job_is_loaded_as_it_is_now(store: Store) -> None:
     job = a_job("a")
     await store.commit(admitted(job), NOW)
     changes = started(job)
-    job.stopping = "keep"
+    job.cancel_outputs = "keep"
     await store.commit(changes, NOW)
     assert await jobs_of(store) == [job]
 

@@ -112,7 +112,7 @@ async def test_an_ended_job_is_rebuilt_as_the_core_knew_it(store: Store) -> None
     job = a_job(
         "a",
         lane="x",
-        band=Priority.LOW,
+        priority=Priority.LOW,
         terms=Terms(limits=("host",), recover=3),
         dedupe="k",
         exclusive=True,

@@ -45,7 +45,8 @@ SELECT 'j' || n, 'noop', 'q' || n % 5, 'lane' || n, 'start', n % 3, 'p' || lpad(
 FROM generate_series(1, {ROWS}) n;
 INSERT INTO fairlane.running
 SELECT 'j' || n, 'q' || n % 5, 'lane' || n, 1, 'p', 1, 0, 0, 1, true FROM generate_series(1, 100) n;
-INSERT INTO fairlane.ended (id, state, task, queue, kind, band, attempt, failures, crashes, fence,
+INSERT INTO fairlane.ended (id, state, task, queue, kind, priority, attempt, failures, crashes,
+fence,
     created_at, ended_at)
 SELECT 'e' || n, CASE WHEN n % 100 = 0 THEN 'failed' ELSE 'completed' END, 'noop', 'q' || n % 5,
     'start', 1, 1, 0, 0, 1, n, n

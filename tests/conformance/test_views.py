@@ -26,10 +26,10 @@ def joined(id: str, name: str, *, device: bool) -> str:
 
 
 async def test_a_live_job_is_shown_with_its_report_and_worker(store: Store) -> None:
-    job = a_job("a", lane="x", band=Priority.HIGH)
+    job = a_job("a", lane="x", priority=Priority.HIGH)
     await store.commit(admitted(job, params='{"url":"u"}', meta='{"k":[1]}'), NOW)
     changes = started(job, worker="w1/phone")
-    job.stopping = "keep"
+    job.cancel_outputs = "keep"
     changes.reports = {job.id: REPORT}
     changes.records = {
         ("worker", "w1"): joined("w1", "host:7", device=False),
@@ -104,12 +104,12 @@ async def test_a_queued_job_waits_for_its_turn_only(store: Store) -> None:
 
 async def test_a_picture_has_the_first_of_each_queue_in_order(store: Store) -> None:
     jobs = [
-        a_job("low", 0, band=Priority.LOW),
+        a_job("low", 0, priority=Priority.LOW),
         a_job("second", 2),
         a_job("first", 1, state=State.BLOCKED),
         a_job("third", 3, state=State.SCHEDULED),
-        a_job("high", 9, band=Priority.HIGH),
-        a_job("placeless", state=State.BLOCKED, position="", band=Priority.HIGH),
+        a_job("high", 9, priority=Priority.HIGH),
+        a_job("placeless", state=State.BLOCKED, position="", priority=Priority.HIGH),
         a_job("elsewhere", 4, queue="mail"),
         a_job("runs", 5),
     ]
@@ -292,10 +292,10 @@ async def test_durations_are_medians_of_completed_jobs(store: Store) -> None:
 
 async def test_an_image_can_be_of_one_queue_and_of_the_first_few(store: Store) -> None:
     jobs = [
-        a_job("a", 0, band=Priority.LOW),
+        a_job("a", 0, priority=Priority.LOW),
         a_job("b", 1),
-        a_job("c", 2, band=Priority.HIGH),
-        a_job("runs", 3, band=Priority.LOW),
+        a_job("c", 2, priority=Priority.HIGH),
+        a_job("runs", 3, priority=Priority.LOW),
         a_job("mail", 4, queue="mail"),
     ]
     await store.commit(admitted(*jobs), NOW)

@@ -14,7 +14,7 @@ def picture(world: World) -> dict[str, tuple[object, ...]]:
     return {
         job.id: (
             job.state, job.attempt, job.failures, job.crashes, job.fence, job.holds_lane,
-            job.due_at, job.band, job.reason, job.stopping)
+            job.due_at, job.priority, job.reason, job.cancel_outputs)
         for job in world.scheduler.board.jobs.values()
     }  # fmt: skip
 

@@ -33,7 +33,7 @@ from tests.support.stateful_app import Complaints, StoryApp
 from tests.support.stateful_disks import MemoryDisk, SQLiteDisk
 from tests.support.stateful_model import Model
 from tests.support.stateful_side import OUR_IDS, Side, difference
-from tests.support.stateful_wishes import BANDS, LANES, QUEUES, TASKS, Band, Wish
+from tests.support.stateful_wishes import LANES, PRIORITIES, QUEUES, TASKS, PriorityLevel, Wish
 
 EXAMPLES: Final = os.environ.get("FAIRLANE_EXAMPLES")
 STEPS: Final = 30
@@ -70,7 +70,7 @@ def _wishes(draw: st.DrawFn) -> dict[str, Any]:
         # Two queues that want the same scarce thing take turns, which the model does not tell.
         "queue": "main" if task in _SCARCE else draw(st.sampled_from(["home"] * 4 + [*QUEUES])),
         "lane": draw(st.sampled_from([None, None, *LANES])),
-        "priority": draw(st.sampled_from(["normal", *BANDS])),
+        "priority": draw(st.sampled_from(["normal", *PRIORITIES])),
         "dedupe": draw(st.sampled_from([None] * 6 + ["k"])),
         "wait_seconds": draw(st.sampled_from([None, None, None, None, 0, 10])),
         "depends_on": draw(st.sampled_from([()] * 16 + [(1,), (2,), (1, 3)] * 2 + [(0,), (99,)])),
@@ -298,11 +298,11 @@ class Stores(RuleBasedStateMachine):
         self._expect(self._tell(move), self.model.move(id, beside=other, after=after))
 
     @_if_any("in line")
-    @rule(id=_mostly("in line"), band=st.sampled_from(BANDS))
-    def prioritize(self, id: str, band: Band) -> None:
-        priority = Priority[band.upper()]
-        answer = self._tell(lambda side: side.job(id).set_priority(priority))
-        self._expect(answer, self.model.prioritize(id, band))
+    @rule(id=_mostly("in line"), priority=st.sampled_from(PRIORITIES))
+    def prioritize(self, id: str, priority: PriorityLevel) -> None:
+        wanted = Priority[priority.upper()]
+        answer = self._tell(lambda side: side.job(id).set_priority(wanted))
+        self._expect(answer, self.model.prioritize(id, priority))
 
     # commands on queues and limits
 
@@ -416,7 +416,7 @@ class Stores(RuleBasedStateMachine):
         model = self.model
         assert sorted(shown["bodies"]) == sorted(self.of_kind("running"))
         assert {id: _told(view) for id, view in shown["jobs"].items()} == {
-            id: (j.state, j.band, j.attempt, j.crashes, j.stopping, _instant(j.due_at))
+            id: (j.state, j.priority, j.attempt, j.crashes, j.stopping, _instant(j.due_at))
             for id, j in model.jobs.items()
         }
         for queue in QUEUES:

@@ -30,7 +30,7 @@ def test_what_is_declared_has_names_that_can_be_stored(name: str) -> None:
         lambda: app.resource(name, 1),
         lambda: app.task(name=name)(work),
         lambda: app.schedule(name, app.task(work).call(), every_seconds=60),
-        lambda: Fairlane("memory://", tags=[name]),
+        lambda: Fairlane("memory://", labels=[name]),
     ]
     for declare in wrong:
         with pytest.raises(BadSetting, match="cannot be stored; leave it out"):

@@ -252,7 +252,7 @@ async def test_a_row_of_another_process_is_decided_once() -> None:
         reign.leader.look_at_others()
         reign.let_one()  # "a" lands and sees the row, which is decided while "b" is on its way
         jobs = reign.leader._scheduler.board.jobs
-        await until(lambda: jobs[JobId("b")].band is Priority.HIGH)
+        await until(lambda: jobs[JobId("b")].priority is Priority.HIGH)
         reign.leader.look_at_others()
         reign.let_one()  # "b" lands and sees the row once more
         await until(lambda: "b" in reign.host.answers)

@@ -154,7 +154,7 @@ async def test_a_thread_that_does_not_stop_is_waited_for_until_the_third_signal(
         assert await worker.wait() == 128 + signal.SIGTERM
 
 
-async def test_it_serves_the_queues_and_has_the_tags_it_is_given(
+async def test_it_serves_the_queues_and_has_the_labels_it_is_given(
     app: Fairlane, start: Start
 ) -> None:
     plain = await start("--queue", "mail")
@@ -164,7 +164,7 @@ async def test_it_serves_the_queues_and_has_the_tags_it_is_given(
     assert await where.wait() == plain.pid
     reasons = [(await app.explain(job.id))["reasons"][0]["code"] for job in (drawn, held)]
     assert reasons == ["worker", "worker"]
-    gpu = await start("--queue", "mail", "--tag", "gpu")
+    gpu = await start("--queue", "mail", "--label", "gpu")
     assert await drawn.wait() == gpu.pid
 
 

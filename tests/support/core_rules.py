@@ -25,9 +25,9 @@ def check_rules(world: World, inputs: Iterable[object] = ()) -> None:
         assert (id in queue.running) == (job.state is State.RUNNING)
         assert not could_start(world, job), f"{id} could start and has not"
     for queue in board.queues.values():
-        for band, count in queue.waiting_in.items():
+        for priority, count in queue.waiting_in.items():
             waiting = (job for job in board.jobs_of(queue) if job.state is not State.RUNNING)
-            assert count == sum(job.band is band for job in waiting)
+            assert count == sum(job.priority is priority for job in waiting)
 
 
 def check_pass(world: World) -> None:
@@ -54,8 +54,8 @@ def check_pass(world: World) -> None:
 
 def _are_alike(job: LiveJob, other: LiveJob) -> bool:
     mine, theirs = job.terms, other.terms
-    return (job.band, job.task, mine.limits, mine.uses, mine.requires) == (
-        other.band, other.task, theirs.limits, theirs.uses, theirs.requires)  # fmt: skip
+    return (job.priority, job.task, mine.limits, mine.uses, mine.requires) == (
+        other.priority, other.task, theirs.limits, theirs.uses, theirs.requires)  # fmt: skip
 
 
 def _check_limits(world: World) -> None:
@@ -132,7 +132,7 @@ def _is_first_in_lane(world: World, queue: Queue, job: LiveJob) -> bool:
         in_line = other.position and other.state in (State.QUEUED, State.BLOCKED)
         before = (other.position, other.id) < (job.position, job.id)
         mine_to_go_on = job.holds_lane or queue.is_strict
-        if in_line and before and other.band is job.band and not mine_to_go_on:
+        if in_line and before and other.priority is job.priority and not mine_to_go_on:
             return False
     return True
 

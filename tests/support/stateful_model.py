@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any, Final, Literal
 
 from tests.support.stateful_order import Entry, Order, rank
-from tests.support.stateful_wishes import BANDS, QUEUES, Band, Wish
+from tests.support.stateful_wishes import PRIORITIES, QUEUES, PriorityLevel, Wish
 
 UNSTARTED: Final = {"queued", "blocked", "scheduled", "retrying"}
 
@@ -152,17 +152,17 @@ class Model(Order):
         if target is not job:
             line.remove(job)
             line.insert(line.index(target) + after, job)
-            job.band = target.band
+            job.priority = target.priority
             self._forget_band(job)
         return None
 
-    def prioritize(self, id: str, band: Band) -> str | None:
+    def prioritize(self, id: str, priority: PriorityLevel) -> str | None:
         job = self.jobs.get(id)
         if job is None or not job.is_live:
             return "not_found" if job is None else "illegal_transition"
         if job.state not in UNSTARTED:
             return "illegal_transition"
-        job.band = band
+        job.priority = priority
         self._forget_band(job)
         return None
 
@@ -188,7 +188,13 @@ class Model(Order):
 
     def crash(self) -> None:
         """What ran goes to the front, in its order; who died too often has failed."""
-        lost = [j for band in BANDS for q in QUEUES for j in self.running(q) if j.band == band]
+        lost = [
+            j
+            for priority in PRIORITIES
+            for q in QUEUES
+            for j in self.running(q)
+            if j.priority == priority
+        ]
         for job in reversed(lost):
             job.crashes += 1
             if job.stopping:
@@ -223,8 +229,8 @@ class Model(Order):
         line = [job for job in self.lines[queue] if job.state != "running"]
         blocked = [j for j in self._live() if j.state == "blocked" and j.wish.queue == queue]
         return [
-            *(job.wish.id for job in sorted(line, key=lambda job: rank(job.band))),
-            *(id for _, id in sorted((rank(job.band), job.wish.id) for job in blocked)),
+            *(job.wish.id for job in sorted(line, key=lambda job: rank(job.priority))),
+            *(id for _, id in sorted((rank(job.priority), job.wish.id) for job in blocked)),
         ]
 
 

@@ -8,12 +8,12 @@ from typing import Any, Final, Literal
 
 from tests.support.stateful_wishes import (
     AMOUNT,
-    BANDS,
     PER_SECONDS,
+    PRIORITIES,
     QUEUES,
     STARTS,
     TASKS,
-    Band,
+    PriorityLevel,
     Wish,
 )
 
@@ -25,7 +25,7 @@ class Entry:
     """A job as the model knows it."""
 
     wish: Wish
-    band: Band
+    priority: PriorityLevel
     state: str = "created"
     attempt: int = 0
     failures: int = 0
@@ -86,11 +86,15 @@ class Order:
             return None
         if self.setting(queue, "order") == "strict":
             return self._strict_head(queue)
-        tops: dict[Band, Entry] = {}
-        for band in BANDS:
-            able = [job for job in self.lines[queue] if job.band == band and self._can_start(job)]
+        tops: dict[PriorityLevel, Entry] = {}
+        for priority in PRIORITIES:
+            able = [
+                job
+                for job in self.lines[queue]
+                if job.priority == priority and self._can_start(job)
+            ]
             if able:
-                tops[band] = min(able, key=self._turn)
+                tops[priority] = min(able, key=self._turn)
         return tops[self._fair(queue, list(tops))] if tops else None
 
     def _strict_head(self, queue: str) -> Entry | None:
@@ -102,18 +106,22 @@ class Order:
                 return job if able else None
         return None
 
-    def _fair(self, queue: str, able: list[Band]) -> Band:
+    def _fair(self, queue: str, able: list[PriorityLevel]) -> PriorityLevel:
         """Choose the highest band, unless a lower one was passed by too often."""
         if not self.setting(queue, "anti_starvation", True):
             return able[0]
         most = self.setting(queue, "starvation_picks")
-        starving = [band for band in able[1:] if self.passed.get((queue, band), 0) >= most]
+        starving = [
+            priority for priority in able[1:] if self.passed.get((queue, priority), 0) >= most
+        ]
         chosen = max(
-            starving, key=lambda band: (self.passed[queue, band], rank(band)), default=able[0]
+            starving,
+            key=lambda priority: (self.passed[queue, priority], rank(priority)),
+            default=able[0],
         )
         self.passed.pop((queue, chosen), None)
-        for band in able[able.index(chosen) + 1 :]:
-            self.passed[queue, band] = self.passed.get((queue, band), 0) + 1
+        for priority in able[able.index(chosen) + 1 :]:
+            self.passed[queue, priority] = self.passed.get((queue, priority), 0) + 1
         return chosen
 
     def _can_start(self, job: Entry) -> bool:
@@ -127,7 +135,7 @@ class Order:
         if holder is not None:
             return holder is job
         mates = [j for j in self.lines[job.wish.queue] if j.lane == job.lane]
-        return job is next(j for j in mates if j.band == job.band and j.state == "queued")
+        return job is next(j for j in mates if j.priority == job.priority and j.state == "queued")
 
     def _holder(self, job: Entry) -> Entry | None:
         if job.lane is None:
@@ -200,9 +208,9 @@ class Order:
         """Nobody waits in a band: nothing is owed to it."""
         queue = job.wish.queue
         waiting = [j for j in self._live() if j.wish.queue == queue and j.state != "running"]
-        for band in BANDS:
-            if not any(j.band == band for j in waiting):
-                self.passed.pop((queue, band), None)
+        for priority in PRIORITIES:
+            if not any(j.priority == priority for j in waiting):
+                self.passed.pop((queue, priority), None)
 
     def _let_go_of_lane(self, job: Entry) -> None:
         job.holds_lane = job.lane is not None and job.option("hold_lane", True)
@@ -219,8 +227,8 @@ class Order:
         return [job for job in self.lines[queue] if job.state == "running"]
 
 
-def rank(band: Band) -> int:
-    return BANDS.index(band)
+def rank(priority: PriorityLevel) -> int:
+    return PRIORITIES.index(priority)
 
 
 def _need(job: Entry) -> int:

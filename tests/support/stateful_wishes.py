@@ -5,8 +5,8 @@ from typing import Any, Final, Literal
 
 from fairlane.core.retry import Retry
 
-Band = Literal["high", "normal", "low"]
-BANDS: Final[tuple[Band, ...]] = ("high", "normal", "low")
+PriorityLevel = Literal["high", "normal", "low"]
+PRIORITIES: Final[tuple[PriorityLevel, ...]] = ("high", "normal", "low")
 
 # What the tasks of the test ask for, by name. `stubborn` does not listen when it is told to stop.
 TASKS: Final[dict[str, dict[str, Any]]] = {
@@ -36,7 +36,7 @@ class Wish:
     task: str = "plain"
     queue: str = "main"
     lane: str | None = None
-    priority: Band = "normal"
+    priority: PriorityLevel = "normal"
     dedupe: str | None = None
     wait_seconds: int | None = None
     depends_on: tuple[str, ...] = ()

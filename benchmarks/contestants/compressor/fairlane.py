@@ -42,8 +42,8 @@ def pictures(folder: Path, count: int) -> list[Path]:
     for number in range(count):
         path = folder / f"{number:03}.jpg"
         if number < MOTIFS:
-            bands = [ground.rotate(7 * number + 40 * band) for band in range(3)]
-            Image.merge("RGB", bands).save(path, quality=92)
+            priorities = [ground.rotate(7 * number + 40 * priority) for priority in range(3)]
+            Image.merge("RGB", priorities).save(path, quality=92)
         else:
             path.write_bytes(made[number - MOTIFS].read_bytes())
         made.append(path)

@@ -24,7 +24,7 @@ export const en = {
   "workers.runs": "Runs now",
   "workers.runs.nothing": "Nothing at the moment",
   "workers.runs.more": "and {n} more",
-  "workers.filter": "Filter by name, host, task or tag",
+  "workers.filter": "Filter by name, host, task or label",
   "workers.none.match": "No worker matches",
 };
 

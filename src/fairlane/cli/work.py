@@ -24,7 +24,7 @@ def work(
     queue: Annotated[
         list[str] | None, typer.Option(help="Serve only this queue; may be repeated")
     ] = None,
-    tag: Annotated[
+    label: Annotated[
         list[str] | None, typer.Option(help="What this place has, for tasks that require it")
     ] = None,
     grace: Annotated[
@@ -42,7 +42,7 @@ def work(
     """
     logs.configure(json=log_json)
     try:
-        app._work_as(slots=slots, queues=queue, tags=tag, stop_grace_seconds=grace)
+        app._work_as(slots=slots, queues=queue, labels=label, stop_grace_seconds=grace)
         asyncio.run(_work(app))
     except StoreError as error:
         fail(str(error), code=UNAVAILABLE)

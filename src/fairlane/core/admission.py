@@ -53,7 +53,7 @@ def _refuse(
         reason = Reason(error.code, error.message)
         job = LiveJob(
             id=id, task=submission.task, queue=submission.queue, lane=submission.lane,
-            kind=submission.kind, band=submission.priority, position="", state=State.SKIPPED,
+            kind=submission.kind, priority=submission.priority, position="", state=State.SKIPPED,
             terms=submission.terms, dedupe=submission.dedupe, exclusive=False,
             digest=submission.digest, bucket=submission.bucket, due_at=None, reason=reason,
             created_at=board.now,
@@ -241,7 +241,7 @@ def admit(
         queue=submission.queue,
         lane=submission.lane,
         kind=submission.kind,
-        band=submission.priority,
+        priority=submission.priority,
         position="" if waits else queue.tail(),
         state=State.CREATED,
         terms=submission.terms,

@@ -54,7 +54,7 @@ class Board(Shortages):
         if job.state is State.RUNNING:
             queue.running[job.id] = None
         else:
-            queue.waiting_in[job.band] += 1
+            queue.waiting_in[job.priority] += 1
         if queue.is_round_robin:
             bucket = job.bucket or ""
             queue.bucket_jobs[bucket] = queue.bucket_jobs.get(bucket, 0) + 1
@@ -77,18 +77,18 @@ class Board(Shortages):
         if was is State.RUNNING:
             queue.running.pop(job.id, None)
             if not is_final:
-                queue.waiting_in[job.band] += 1
+                queue.waiting_in[job.priority] += 1
             self._leave_worker(job)
         else:
             self.leave_line(job, was)
             if position is not None:
                 job.position = position
             if is_final or to is State.RUNNING:
-                self._leave_band(queue, job.band)
+                self._leave_priority(queue, job.priority)
         if to is State.RUNNING:
             queue.running[job.id] = None
         else:
-            job.stopping = None
+            job.cancel_outputs = None
             if was is State.BLOCKED and job.worker is not None:
                 self.unwatch(job)
         self.touch(job)
@@ -100,16 +100,16 @@ class Board(Shortages):
                 self.place(job)
             self.dirty[job.queue] = None
 
-    def _leave_band(self, queue: Queue, band: Priority) -> None:
-        queue.waiting_in[band] -= 1
-        if not queue.waiting_in[band] and queue.fairness.forget(band):
+    def _leave_priority(self, queue: Queue, priority: Priority) -> None:
+        queue.waiting_in[priority] -= 1
+        if not queue.waiting_in[priority] and queue.fairness.forget(priority):
             self.changes.records["fairness", queue.name] = queue.fairness.record()
 
-    def change_band(self, job: LiveJob, band: Priority) -> None:
+    def change_priority(self, job: LiveJob, priority: Priority) -> None:
         queue = self.queues[job.queue]
-        queue.waiting_in[band] += 1
-        self._leave_band(queue, job.band)
-        job.band = band
+        queue.waiting_in[priority] += 1
+        self._leave_priority(queue, job.priority)
+        job.priority = priority
 
     def unwatch(self, job: LiveJob) -> None:
         worker = self.workers.all.get(job.worker) if job.worker else None
@@ -163,7 +163,7 @@ class Board(Shortages):
         result: str | None = None,
         report: str | None = None,
     ) -> None:
-        forget = job.stopping == "delete" and state is State.CANCELLED
+        forget = job.cancel_outputs == "delete" and state is State.CANCELLED
         if forget and job.attempt and job.state is not State.RUNNING:
             self.out.discards.append(last_start(job))  # no worker is there to do it
         data: dict[str, Any] = {}

@@ -109,15 +109,15 @@ class Shortages(Filing):
             if self.waiting_stages.pop(ask.token, None) is not None:
                 self.enter_stage(ask)
         if thing.has_room(self.now):
-            for queue, band in list(thing.parked):
-                self.wake_one(thing, queue, band)
+            for queue, priority in list(thing.parked):
+                self.wake_one(thing, queue, priority)
         elif not thing.is_idle:
             self.set_alarm(thing)
 
-    def wake_one(self, thing: Capacity, queue: str, band: Priority) -> None:
+    def wake_one(self, thing: Capacity, queue: str, priority: Priority) -> None:
         """List one more demand that waited for a thing which still has room."""
         while thing.has_room(self.now):
-            best = thing.unpark_best(queue, band)
+            best = thing.unpark_best(queue, priority)
             if best is None:
                 return
             turn, position, demand = best
@@ -129,7 +129,7 @@ class Shortages(Filing):
             else:
                 demand.woken_by = thing
                 demand.listed = None
-                self.queues[queue].bands[band].list(demand, head[0], head[1])
+                self.queues[queue].priorities[priority].list(demand, head[0], head[1])
                 self.dirty[queue] = None
                 return
         if not thing.is_idle:

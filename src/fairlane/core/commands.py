@@ -59,10 +59,10 @@ def _illegal(job: LiveJob, wanted: State) -> IllegalTransition:
 def cancel(board: Board, command: Cancel, ended: dict[JobId, LiveJob]) -> dict[str, Any]:
     job = live(board, command.job, ended, State.CANCELLED)
     if job.state is not State.RUNNING:
-        job.stopping = command.outputs if job.attempt else None
+        job.cancel_outputs = command.outputs if job.attempt else None
         board.end(job, State.CANCELLED)
         return {"state": State.CANCELLED.value, "stopping": False}
-    job.stopping = command.outputs
+    job.cancel_outputs = command.outputs
     board.touch(job)
     board.event(
         "job_stopping", job, job.queue, {"outputs": command.outputs, "force": command.force}
@@ -133,7 +133,7 @@ def move(board: Board, command: Move, ended: dict[JobId, LiveJob]) -> dict[str, 
     if [command.to, command.before, command.after].count(None) != 2:
         raise BadSetting("say exactly one of: to head or tail, before a job, after a job")
     queue = board.queue(job.queue)
-    band, position = job.band, job.position
+    priority, position = job.priority, job.position
     if command.to is not None:
         position = queue.head() if command.to == "head" else queue.tail()
     else:
@@ -143,9 +143,9 @@ def move(board: Board, command: Move, ended: dict[JobId, LiveJob]) -> dict[str, 
                 f"job {target.id} does not wait in queue {job.queue}: name one that does"
             )
         if target is not job:
-            band = target.band
+            priority = target.priority
             position = _beside(board, queue, job, target, before=command.before is not None)
-    _stand_at(board, job, band, position)
+    _stand_at(board, job, priority, position)
     return {"state": job.state.value, "position": job.position}
 
 
@@ -171,21 +171,21 @@ def prioritize(board: Board, command: Prioritize, ended: dict[JobId, LiveJob]) -
             job.id, job.state.value, "only a waiting job has a priority to change"
         )
     _stand_at(board, job, command.priority, job.position)
-    return {"state": job.state.value, "priority": job.band.name.lower()}
+    return {"state": job.state.value, "priority": job.priority.name.lower()}
 
 
-def _stand_at(board: Board, job: LiveJob, band: Priority, position: str) -> None:
+def _stand_at(board: Board, job: LiveJob, priority: Priority, position: str) -> None:
     """Let a waiting job stand elsewhere in the order of its queue."""
     board.leave_line(job, job.state)
-    if band is not job.band:
-        board.change_band(job, band)
+    if priority is not job.priority:
+        board.change_priority(job, priority)
     job.position = position
     board.line_up(job)
     lane = board.lane_of(job)
     if lane is not None:
         board.file_heads(lane)
     board.touch(job)
-    board.event("job_moved", job, job.queue, {"position": position, "priority": int(band)})
+    board.event("job_moved", job, job.queue, {"position": position, "priority": int(priority)})
 
 
 def pause(board: Board, command: Pause) -> dict[str, Any]:

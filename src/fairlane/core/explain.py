@@ -18,7 +18,7 @@ def explain(board: Board, command: Explain, ended: dict[JobId, LiveJob]) -> dict
         return _shown(job, None, reasons)
     job = live(board, command.job, ended, State.QUEUED)
     if job.state is State.RUNNING:
-        stopping = "; it was asked to stop" if job.stopping else ""
+        stopping = "; it was asked to stop" if job.cancel_outputs else ""
         runs = Reason("running", f"it runs, attempt {job.attempt}{stopping}")
         return _shown(job, None, [runs, *([job.reason] if job.reason else [])])
     ahead = _ahead(board, job) if job.position else None
@@ -42,11 +42,11 @@ def _shown(job: LiveJob, place: int | None, reasons: list[Reason]) -> dict[str, 
 
 def _ahead(board: Board, job: LiveJob) -> int:
     queue = board.queues[job.queue]
-    mine = (0 if queue.is_strict else job.band, job.position)
+    mine = (0 if queue.is_strict else job.priority, job.position)
     count = 0
     for other in board.jobs_of(queue):
         if other.position and other.state not in (State.RUNNING, State.SCHEDULED):
-            count += (0 if queue.is_strict else other.band, other.position) < mine
+            count += (0 if queue.is_strict else other.priority, other.position) < mine
     return count
 
 
@@ -95,7 +95,7 @@ def _lane(board: Board, job: LiveJob) -> list[Reason]:
                 "lane", f'lane "{lane.name}" is held by job {lane.holder.id}: {lane.holder.state}'
             )
         ]
-    first = lane.line(job.band).first()
+    first = lane.line(job.priority).first()
     if first is not None and first is not job and job.state is State.QUEUED:
         return [Reason("lane", f'job {first.id} stands before it in lane "{lane.name}"')]
     return []

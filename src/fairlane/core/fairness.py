@@ -36,48 +36,50 @@ class Fairness:
     def choose(self, able: list[Priority], now: float, *, picks: int, seconds: float) -> Priority:
         """Choose among bands that could start something now, highest first in `able`."""
         starving = [
-            band
-            for band in able[1:]
-            if self.passed.get(band, 0) >= picks
-            or (band in self.since and now - self.since[band] >= seconds)
+            priority
+            for priority in able[1:]
+            if self.passed.get(priority, 0) >= picks
+            or (priority in self.since and now - self.since[priority] >= seconds)
         ]
         # The one that was passed by most often waits longest; of two equals the lower band does.
-        return max(starving, key=lambda band: (self.passed.get(band, 0), band), default=able[0])
+        return max(
+            starving, key=lambda priority: (self.passed.get(priority, 0), priority), default=able[0]
+        )
 
-    def picked(self, job: JobId, band: Priority, able: list[Priority], now: float) -> bool:
+    def picked(self, job: JobId, priority: Priority, able: list[Priority], now: float) -> bool:
         """Count a pick; return whether anything changed that must be stored."""
-        passed = self.passed.pop(band, None)
+        passed = self.passed.pop(priority, None)
         changed = passed is not None
         if passed is not None:
-            self.turns[band] = Turn(job, passed, self.since.pop(band, now))
+            self.turns[priority] = Turn(job, passed, self.since.pop(priority, now))
         for lower in able:
-            if lower > band:
+            if lower > priority:
                 self.passed[lower] = self.passed.get(lower, 0) + 1
                 self.since.setdefault(lower, now)
                 changed = True
         return changed
 
-    def refused(self, job: JobId, band: Priority) -> bool:
+    def refused(self, job: JobId, priority: Priority) -> bool:
         """Give a band back what it was owed, if this job had its turn; return whether it had."""
-        turn = self.turns.get(band)
+        turn = self.turns.get(priority)
         if turn is None or turn.job != job:
             return False
-        del self.turns[band]
-        self.passed[band] = self.passed.get(band, 0) + turn.passed
-        self.since[band] = min(turn.since, self.since.get(band, turn.since))
+        del self.turns[priority]
+        self.passed[priority] = self.passed.get(priority, 0) + turn.passed
+        self.since[priority] = min(turn.since, self.since.get(priority, turn.since))
         return True
 
-    def forget(self, band: Priority) -> bool:
+    def forget(self, priority: Priority) -> bool:
         """Owe nothing to a band where nobody waits any more; return whether anything changed."""
-        self.since.pop(band, None)
-        return self.passed.pop(band, None) is not None
+        self.since.pop(priority, None)
+        return self.passed.pop(priority, None) is not None
 
     def shift(self, seconds: float) -> None:
-        self.since = {band: at - seconds for band, at in self.since.items()}
+        self.since = {priority: at - seconds for priority, at in self.since.items()}
 
     def clip(self, now: float) -> None:
         """Nobody has waited since a time that is still to come: the clock was set back."""
-        self.since = {band: min(at, now) for band, at in self.since.items()}
+        self.since = {priority: min(at, now) for priority, at in self.since.items()}
 
     def record(self) -> str:
         return msgspec.json.encode(Stored(self.passed, self.since, self.turns)).decode()

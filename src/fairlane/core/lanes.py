@@ -21,10 +21,10 @@ class Lane:
         self.lines: dict[Priority, Line] = {}
         self.filed: list[LiveJob] = []  # heads that lie in a demand
 
-    def line(self, band: Priority) -> Line:
-        if band not in self.lines:
-            self.lines[band] = Line()
-        return self.lines[band]
+    def line(self, priority: Priority) -> Line:
+        if priority not in self.lines:
+            self.lines[priority] = Line()
+        return self.lines[priority]
 
     def heads(self) -> list[LiveJob]:
         """Return the jobs that may start next: one per band, or the holder alone."""

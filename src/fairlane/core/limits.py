@@ -38,19 +38,19 @@ class Capacity(ABC):
 
     def park(self, demand: "Demand", turn: int, position: str) -> None:
         self._serial += 1
-        heap = self.parked.setdefault((demand.queue, demand.band), [])
+        heap = self.parked.setdefault((demand.queue, demand.priority), [])
         heappush(heap, (turn, position, self._serial, demand))
         demand.parked_on = self
 
-    def unpark_best(self, queue: str, band: Priority) -> "tuple[int, str, Demand] | None":
+    def unpark_best(self, queue: str, priority: Priority) -> "tuple[int, str, Demand] | None":
         """Take out the best demand, with the place it was filed at: its head may be a later one."""
-        heap = self.parked.get((queue, band), [])
+        heap = self.parked.get((queue, priority), [])
         while heap:
             turn, position, _, demand = heappop(heap)
             if demand.parked_on is self:
                 demand.parked_on = None
                 return turn, position, demand
-        self.parked.pop((queue, band), None)
+        self.parked.pop((queue, priority), None)
         return None
 
     @property

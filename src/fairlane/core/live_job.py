@@ -71,7 +71,7 @@ class LiveJob(Struct, gc=False):
     queue: str
     lane: str | None
     kind: str
-    band: Priority
+    priority: Priority
     position: str
     state: State
     terms: Terms
@@ -87,7 +87,7 @@ class LiveJob(Struct, gc=False):
     worker: WorkerId | None = None
     due_at: float | None = None
     reason: Reason | None = None
-    stopping: str | None = None
+    cancel_outputs: str | None = None
     created_at: float = 0.0
     started_at: float | None = None
 

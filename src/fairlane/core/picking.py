@@ -16,7 +16,9 @@ from fairlane.core.live_job import LiveJob, WorkerId
 from fairlane.core.queues import Demand, Queue
 from fairlane.core.workers import KnownWorker
 
-_BANDS: Final = tuple(Priority)  # going through an enum each time costs more than a look at a band
+_PRIORITIES: Final = tuple(
+    Priority
+)  # going through an enum each time costs more than a look at a band
 
 
 def start_ready(board: Board) -> None:
@@ -68,24 +70,24 @@ def strict_next(board: Board, queue: Queue) -> LiveJob | None:
 def _start_best(board: Board, queue: Queue) -> bool:
     settings = queue.settings
     tops: dict[Priority, tuple[Demand, LiveJob, KnownWorker]] = {}
-    for band in _BANDS:
-        top = _top(board, queue, band) if queue.bands[band].heap else None
+    for priority in _PRIORITIES:
+        top = _top(board, queue, priority) if queue.priorities[priority].heap else None
         if top is not None:
-            tops[band] = top
+            tops[priority] = top
             if not settings.anti_starvation:
                 break
     if not tops:
         return False
     able = list(tops)
-    band = able[0]
+    priority = able[0]
     fairness = queue.fairness
     if settings.anti_starvation and (len(able) > 1 or fairness.passed):
-        band = fairness.choose(
+        priority = fairness.choose(
             able, board.now, picks=settings.starvation_picks, seconds=settings.starvation_seconds
         )
-        if fairness.picked(tops[band][1].id, band, able, board.now):
+        if fairness.picked(tops[priority][1].id, priority, able, board.now):
             board.changes.records["fairness", queue.name] = fairness.record()
-    demand, job, worker = tops[band]
+    demand, job, worker = tops[priority]
     start(board, job, worker)
     if queue.is_round_robin:
         board.served(queue, job.bucket or "")
@@ -93,9 +95,11 @@ def _start_best(board: Board, queue: Queue) -> bool:
     return True
 
 
-def _top(board: Board, queue: Queue, band: Priority) -> tuple[Demand, LiveJob, KnownWorker] | None:
+def _top(
+    board: Board, queue: Queue, priority: Priority
+) -> tuple[Demand, LiveJob, KnownWorker] | None:
     """Return the band's best job that can start now; park what cannot on the way."""
-    heap = queue.bands[band].heap
+    heap = queue.priorities[priority].heap
     while heap:
         turn, position, _, demand = heap[0]
         if demand.listed != (turn, position) or demand.parked_on is not None:
@@ -111,7 +115,7 @@ def _top(board: Board, queue: Queue, band: Priority) -> tuple[Demand, LiveJob, K
         if (head[0], head[1]) != demand.listed:
             heappop(heap)
             demand.listed = None
-            queue.bands[band].list(demand, head[0], head[1])
+            queue.priorities[priority].list(demand, head[0], head[1])
             _pass_on(board, demand)  # what it was woken for may now be another's turn
             continue
         thing, worker = board.obstacle(
@@ -134,7 +138,7 @@ def _pass_on(board: Board, demand: Demand) -> None:
     if thing is not None:
         demand.woken_by = None
         if thing is not demand.parked_on:
-            board.wake_one(thing, demand.queue, demand.band)
+            board.wake_one(thing, demand.queue, demand.priority)
 
 
 def _relist(board: Board, queue: Queue, demand: Demand) -> None:
@@ -143,7 +147,7 @@ def _relist(board: Board, queue: Queue, demand: Demand) -> None:
     demand.listed = None
     head = board.head_of(demand)
     if head is not None:
-        queue.bands[demand.band].list(demand, head[0], head[1])
+        queue.priorities[demand.priority].list(demand, head[0], head[1])
     elif demand.parked_on is None:
         queue.forget(demand)
 

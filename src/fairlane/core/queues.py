@@ -86,20 +86,20 @@ def settings_from(queue: str, values: Mapping[str, Any]) -> QueueSettings:
 class Demand:
     """Heads of one band that need the same things."""
 
-    __slots__ = ("band", "buckets", "heads", "limits", "line", "listed", "parked_on", "queue",
+    __slots__ = ("buckets", "heads", "limits", "line", "listed", "parked_on", "priority", "queue",
                  "requires", "shown", "task", "uses", "woken_by")  # fmt: skip
 
     def __init__(
         self,
         queue: str,
-        band: Priority,
+        priority: Priority,
         task: str,
         limits: tuple[str, ...],
         uses: tuple[tuple[str, int], ...],
         requires: tuple[str, ...],
     ) -> None:
         self.queue = queue
-        self.band = band
+        self.priority = priority
         self.task = task
         self.limits = limits
         self.uses = uses
@@ -131,7 +131,7 @@ class Demand:
             heappush(self.heads, (turn, position, bucket))
 
 
-class Band:
+class PriorityLevel:
     def __init__(self) -> None:
         self.heap: list[tuple[int, str, int, Demand]] = []
         self._serial = 0
@@ -162,7 +162,7 @@ class Queue:
         self.last_head = MIDDLE
 
     def clear_order(self) -> None:
-        self.bands = {band: Band() for band in Priority}
+        self.priorities = {priority: PriorityLevel() for priority in Priority}
         self.demands: dict[tuple[Any, ...], Demand] = {}
         self.strict_line = Line()
         self.bucket_jobs: dict[str, int] = {}  # live jobs of each bucket, where buckets take turns
@@ -197,8 +197,8 @@ class Queue:
             if place < self.last_head:
                 self.last_head = place
 
-    def demand(self, band: Priority, task: str, terms: Terms) -> Demand:
-        key = (band, task, terms.limits, terms.uses, terms.requires)
+    def demand(self, priority: Priority, task: str, terms: Terms) -> Demand:
+        key = (priority, task, terms.limits, terms.uses, terms.requires)
         demand = self.demands.get(key)
         if demand is None:
             demand = self.demands[key] = Demand(self.name, *key)
@@ -206,7 +206,7 @@ class Queue:
 
     def forget(self, demand: Demand) -> None:
         """Drop a demand without heads; templates can make endless variants."""
-        key = (demand.band, demand.task, demand.limits, demand.uses, demand.requires)
+        key = (demand.priority, demand.task, demand.limits, demand.uses, demand.requires)
         if self.demands.get(key) is demand:
             del self.demands[key]
 

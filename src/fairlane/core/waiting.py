@@ -37,7 +37,7 @@ class Filing(Facts):
         elif state is State.QUEUED or state is State.BLOCKED:
             lane = self.lane_of(job)
             if lane is not None:
-                line = lane.line(job.band)
+                line = lane.line(job.priority)
                 line.add(job)
                 if lane.holder is job or line.first() is job:
                     self.file_heads(lane)
@@ -59,7 +59,7 @@ class Filing(Facts):
         elif was is State.QUEUED or was is State.BLOCKED:
             lane = self.lane_of(job)
             if lane is not None:
-                lane.line(job.band).remove(job)
+                lane.line(job.priority).remove(job)
                 if job in lane.filed:
                     lane.filed.remove(job)
                     self.unfile(job)
@@ -81,7 +81,7 @@ class Filing(Facts):
 
     def file(self, job: LiveJob) -> None:
         queue = self.queues[job.queue]
-        demand = queue.demand(job.band, job.task, job.terms)
+        demand = queue.demand(job.priority, job.task, job.terms)
         turn = 0
         if queue.is_round_robin:
             turn = self.turn_of(queue, job)
@@ -95,16 +95,16 @@ class Filing(Facts):
             demand.parked_on = None
             head = self.head_of(demand)
             if head is not None:
-                queue.bands[job.band].list(demand, head[0], head[1])
+                queue.priorities[job.priority].list(demand, head[0], head[1])
         elif thing is not None:
             thing.park(demand, turn, job.position)
         else:
-            queue.bands[job.band].list(demand, turn, job.position)
+            queue.priorities[job.priority].list(demand, turn, job.position)
         self.dirty[job.queue] = None
 
     def unfile(self, job: LiveJob) -> None:
         queue = self.queues[job.queue]
-        demand = queue.demand(job.band, job.task, job.terms)
+        demand = queue.demand(job.priority, job.task, job.terms)
         if queue.is_round_robin:
             demand.leave(job.bucket or "", job)
         else:

@@ -71,7 +71,7 @@ def outcome(board: Board, said: Outcome) -> None:
 
 def _failed(board: Board, job: LiveJob, failure: Failure, report: str | None) -> None:
     error = msgspec.to_builtins(failure)
-    if job.stopping is not None:
+    if job.cancel_outputs is not None:
         _cancelled(board, job, error=error, report=report)
         return
     retry = job.terms.retry
@@ -102,7 +102,7 @@ def _refused(board: Board, job: LiveJob, said: Outcome) -> None:
     if job.attempt == 0:
         job.started_at = None
     queue = board.queues[job.queue]
-    if queue.fairness.refused(job.id, job.band):
+    if queue.fairness.refused(job.id, job.priority):
         board.changes.records["fairness", queue.name] = queue.fairness.record()
     worker = board.workers.all.get(said.worker)
     if said.blocked is None:
@@ -110,7 +110,7 @@ def _refused(board: Board, job: LiveJob, said: Outcome) -> None:
             worker.accepting = False  # until it says otherwise: the next one gets the job
         _again_or_cancelled(board, job)
         return
-    if job.stopping is not None:
+    if job.cancel_outputs is not None:
         _cancelled(board, job)
         return
     job.reason = Reason(*said.blocked)
@@ -120,7 +120,7 @@ def _refused(board: Board, job: LiveJob, said: Outcome) -> None:
 
 
 def _again_or_cancelled(board: Board, job: LiveJob) -> None:
-    if job.stopping is not None:
+    if job.cancel_outputs is not None:
         _cancelled(board, job)
     else:
         board.transition(job, State.QUEUED)
@@ -131,7 +131,7 @@ def _cancelled(
     board: Board, job: LiveJob, *, error: dict[str, Any] | None = None, report: str | None = None
 ) -> None:
     """End a job whose worker had not heard, when it ended, that its outputs are to be deleted."""
-    if job.stopping == "delete" and job.attempt:
+    if job.cancel_outputs == "delete" and job.attempt:
         board.out.discards.append(last_start(job))
     board.end(job, State.CANCELLED, error=error, report=report)
 
@@ -203,11 +203,11 @@ def workers_gone(board: Board, gone: Sequence[WorkerGone]) -> None:
 
 def _interrupted(board: Board, job: LiveJob) -> None:
     job.crashes += 1
-    stopping = job.stopping
+    stopping = job.cancel_outputs
     job.holds_lane = job.terms.hold_lane and job.lane is not None
     board.transition(job, State.INTERRUPTED, crashes=job.crashes)
     if stopping is not None:
-        job.stopping = stopping
+        job.cancel_outputs = stopping
         board.end(job, State.CANCELLED)
     elif job.crashes <= job.terms.recover:
         head = board.queues[job.queue].head()

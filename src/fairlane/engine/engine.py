@@ -75,7 +75,7 @@ class Engine:
         hooks: list[Hook],
         work: bool,
         queues: tuple[str, ...] | None = None,
-        tags: tuple[str, ...] = (),
+        labels: tuple[str, ...] = (),
         drivers: Mapping[str, type[Device]] | None = None,
         keep_history: Kept = None,
         leads: bool = True,
@@ -115,7 +115,7 @@ class Engine:
         self.queues = queues
         self.clock = clock
         self.devices = DeviceClaims(self, drivers or {})
-        self._tags = tags
+        self._labels = labels
         self._intervals = intervals
         self._loop = asyncio.get_running_loop()
         self._elected = asyncio.Event()
@@ -324,7 +324,7 @@ class Engine:
             slots=self.worker.slots,
             tasks=tuple(sorted(self._definitions)),
             queues=self.queues,
-            labels=self._tags,
+            labels=self._labels,
             accepting=accepting,
             host=socket.gethostname(),
             pid=os.getpid(),

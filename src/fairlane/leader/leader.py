@@ -317,9 +317,9 @@ class Leader:
     def _stops(self) -> list[Stop]:
         """Repeat what our worker was to be told and perhaps was not."""
         return [
-            Stop(job.id, job.worker or NOBODY, job.fence, job.stopping, False)
+            Stop(job.id, job.worker or NOBODY, job.fence, job.cancel_outputs, False)
             for job in self._own_running()
-            if job.stopping is not None
+            if job.cancel_outputs is not None
         ]
 
     async def _clean_up(self, dead: set[WorkerId]) -> None:

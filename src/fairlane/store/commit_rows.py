@@ -18,20 +18,21 @@ from fairlane.core.live_job import LiveJob, Reason, terms_to_text
 
 JOB: Final = LiveJob.__struct_fields__
 MUTABLE: Final = (
-    "band", "position", "state", "attempt", "failures", "crashes", "fence", "holds_lane", "worker",
-    "due_at", "reason", "stopping", "started_at",
+    "priority", "position", "state", "attempt", "failures", "crashes", "fence", "holds_lane",
+    "worker", "due_at", "reason", "cancel_outputs", "started_at",
 )  # fmt: skip
 DETAIL: Final = (
     "id", "terms", "dedupe", "digest", "bucket", "params", "meta", "options", "schedule",
 )  # fmt: skip
 ENDED: Final = (
-    "id", "state", "task", "queue", "lane", "kind", "band", "attempt", "failures", "crashes",
+    "id", "state", "task", "queue", "lane", "kind", "priority", "attempt", "failures", "crashes",
     "fence", "worker", "started_at", "created_at", "ended_at", "result", "error", "reason",
     "report",
 )  # fmt: skip
 
 SHARED_JOB: Final = (
-    "task", "queue", "kind", "band", "state", "terms", "exclusive", "due_at", "reason", "created_at"
+    "task", "queue", "kind", "priority", "state", "terms", "exclusive", "due_at", "reason",
+    "created_at",
 )  # fmt: skip
 SHARED_DETAIL: Final = ("terms", "meta", "options", "schedule")
 OWN_JOB: Final = ("id", "position", "lane", "bucket", "dedupe", "digest")
@@ -39,7 +40,7 @@ OWN_DETAIL: Final = ("id", "bucket", "dedupe", "digest", "params")
 SHARED: Final = tuple(dict.fromkeys((*SHARED_JOB, *SHARED_DETAIL)))
 OWN: Final = tuple(dict.fromkeys((*OWN_JOB, *OWN_DETAIL)))
 UNCHANGED: Final = (
-    "id", "task", "queue", "lane", "kind", "band", "attempt", "failures", "crashes", "fence",
+    "id", "task", "queue", "lane", "kind", "priority", "attempt", "failures", "crashes", "fence",
     "worker", "started_at", "created_at",
 )  # fmt: skip
 
@@ -152,17 +153,17 @@ def reason_to_text(reason: Reason | None) -> str | None:
 
 def changed_row(job: LiveJob) -> tuple[Any, ...]:
     return (
-        job.id, job.band, job.position, job.state, job.attempt, job.failures, job.crashes,
-        job.fence, job.holds_lane, job.worker, job.due_at, reason_to_text(job.reason), job.stopping,
-        job.started_at,
+        job.id, job.priority, job.position, job.state, job.attempt, job.failures, job.crashes,
+        job.fence, job.holds_lane, job.worker, job.due_at, reason_to_text(job.reason),
+        job.cancel_outputs, job.started_at,
     )  # fmt: skip
 
 
 def _shared(job: LiveJob, item: Submission) -> tuple[Any, ...]:
     return (
-        job.task, job.queue, job.kind, job.band, job.state, terms_to_text(job.terms), job.exclusive,
-        job.due_at, reason_to_text(job.reason), job.created_at, item.meta, item.options,
-        item.schedule,
+        job.task, job.queue, job.kind, job.priority, job.state, terms_to_text(job.terms),
+        job.exclusive, job.due_at, reason_to_text(job.reason), job.created_at, item.meta,
+        item.options, item.schedule,
     )  # fmt: skip
 
 
@@ -195,10 +196,10 @@ def grouped(rows: Iterable[tuple[tuple[Any, ...], tuple[Any, ...]]]) -> list[Gro
 
 def _entered(job: LiveJob) -> tuple[Any, ...]:
     return (
-        job.id, job.task, job.queue, job.lane, job.kind, job.band, job.position, job.state,
+        job.id, job.task, job.queue, job.lane, job.kind, job.priority, job.position, job.state,
         terms_to_text(job.terms), job.dedupe, job.exclusive, job.digest, job.bucket, job.attempt,
         job.failures, job.crashes, job.fence, job.holds_lane, job.worker, job.due_at,
-        reason_to_text(job.reason), job.stopping, job.created_at, job.started_at,
+        reason_to_text(job.reason), job.cancel_outputs, job.created_at, job.started_at,
     )  # fmt: skip
 
 
@@ -212,7 +213,7 @@ def _submitted(item: Submission) -> tuple[Any, ...]:
 def _ended(ended: Ended) -> tuple[Any, ...]:
     job = ended.job
     return (
-        job.id, job.state, job.task, job.queue, job.lane, job.kind, job.band, job.attempt,
+        job.id, job.state, job.task, job.queue, job.lane, job.kind, job.priority, job.attempt,
         job.failures, job.crashes, job.fence, job.worker, job.started_at, job.created_at,
         ended.ended_at, ended.result, None if ended.error is None else _text(ended.error),
         reason_to_text(job.reason), ended.report,

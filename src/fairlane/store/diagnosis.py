@@ -26,7 +26,7 @@ class RunningJob(Struct, array_like=True):
     task: str
     worker: str | None
     started_at: float | None
-    stopping: str | None
+    cancel_outputs: str | None
 
 
 class Condition(Struct, kw_only=True):

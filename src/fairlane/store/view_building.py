@@ -38,14 +38,14 @@ class StoredJob(Struct, array_like=True):
     lane: str | None
     kind: str
     state: State
-    band: Priority
+    priority: Priority
     position: str | None
     attempt: int
     crashes: int
     worker: str | None
     due_at: float | None
     reason: str | None
-    stopping: str | None
+    cancel_outputs: str | None
     created_at: float
     started_at: float | None
     ended_at: float | None
@@ -133,7 +133,7 @@ def job_view(facts: StoredJob, workers: Mapping[str, WorkerName]) -> JobView:
         lane=facts.lane,
         kind=facts.kind,
         state=facts.state.value,
-        priority=facts.band.name.lower(),
+        priority=facts.priority.name.lower(),
         position=facts.position or None,
         params=without_secrets(_read(_object, facts.params, {}), facts.options),
         progress=report.progress,
@@ -141,7 +141,7 @@ def job_view(facts: StoredJob, workers: Mapping[str, WorkerName]) -> JobView:
         statistics=report.statistics,
         attempt=facts.attempt,
         crashes=facts.crashes,
-        stopping=facts.stopping is not None,
+        stopping=facts.cancel_outputs is not None,
         waiting_for=_waiting_for(facts),
         error=_read(_error, facts.error, None),
         result=_read(_anything, facts.result, None),
@@ -187,14 +187,14 @@ def created_view(submission: Submission, at: float) -> JobView:
         lane=submission.lane,
         kind=submission.kind,
         state=State.CREATED,
-        band=submission.priority,
+        priority=submission.priority,
         position=None,
         attempt=0,
         crashes=0,
         worker=None,
         due_at=submission.run_at,
         reason=None,
-        stopping=None,
+        cancel_outputs=None,
         created_at=at,
         started_at=None,
         ended_at=None,

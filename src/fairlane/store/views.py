@@ -127,7 +127,7 @@ class Page(Struct):
 class Place(Struct, frozen=True):
     """Where a job stands in the order of its queue."""
 
-    band: int
+    priority: int
     position: str
 
     @classmethod
@@ -137,11 +137,11 @@ class Place(Struct, frozen=True):
     @classmethod
     def read(cls, text: str) -> "Place | None":
         """Return the place that a text tells, as `str` wrote it; None if it tells none."""
-        found = re.fullmatch(r"(?P<band>[0-9])\.(?P<position>[0-9a-f]{1,1000})", text)
-        return found and cls(int(found["band"]), found["position"])
+        found = re.fullmatch(r"(?P<priority>[0-9])\.(?P<position>[0-9a-f]{1,1000})", text)
+        return found and cls(int(found["priority"]), found["position"])
 
     def __str__(self) -> str:
-        return f"{self.band}.{self.position}"
+        return f"{self.priority}.{self.position}"
 
 
 FRONT: Final = Place(-1, "")  # before everybody

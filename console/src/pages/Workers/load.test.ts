@@ -22,7 +22,7 @@ it("gives each worker what it runs, in an order that stays", () => {
   ]);
 });
 
-it("finds workers by host, task or tag", () => {
+it("finds workers by host, task or label", () => {
   for (const text of ["EAST", "gp", "send", ""]) expect(matcher(text)(worker("b", "east"))).toBe(true);
   expect(matcher("west")(worker("b", "east"))).toBe(false);
 });

@@ -143,7 +143,7 @@ class MemoryStore:
                 if job.queue == queue
                 and job.state is not State.RUNNING
                 and job.position
-                and (job.band, job.position) > (after.band, after.position)
+                and (job.priority, job.position) > (after.priority, after.position)
             ]
             first = sorted(behind, key=_order)[:limit]
             return [job_view(self._live(job), workers) for job in first]
@@ -362,7 +362,7 @@ class MemoryStore:
     def _past(self, row: EndedRow) -> StoredJob:
         facts = self._of(row.job, report=row.report)
         facts.ended_at, facts.error, facts.result = row.ended_at, row.error, row.result
-        facts.position = facts.due_at = facts.stopping = None
+        facts.position = facts.due_at = facts.cancel_outputs = None
         return facts
 
     def _of(self, job: LiveJob, *, report: str | None) -> StoredJob:
@@ -374,14 +374,14 @@ class MemoryStore:
             lane=job.lane,
             kind=job.kind,
             state=job.state,
-            band=job.band,
+            priority=job.priority,
             position=job.position,
             attempt=job.attempt,
             crashes=job.crashes,
             worker=job.worker,
             due_at=job.due_at,
             reason=_reason_text(job.reason),
-            stopping=job.stopping,
+            cancel_outputs=job.cancel_outputs,
             created_at=job.created_at,
             started_at=job.started_at,
             ended_at=None,
@@ -457,7 +457,7 @@ class MemoryStore:
         job.terms, job.dedupe = submission.terms, submission.dedupe
         job.digest, job.bucket = submission.digest, submission.bucket
         job.exclusive = job.holds_lane = False
-        job.position, job.due_at, job.stopping = "", None, None
+        job.position, job.due_at, job.cancel_outputs = "", None, None
         return job
 
     def _payload(self, start: Start) -> Payload:
@@ -478,7 +478,7 @@ class MemoryStore:
 
 def _order(job: LiveJob) -> tuple[Any, ...]:
     """A job that waits for others stands in no order yet and comes after those that do."""
-    return job.position == "", job.band, job.position, job.id
+    return job.position == "", job.priority, job.position, job.id
 
 
 def _claim(job: LiveJob) -> tuple[Any, ...]:
@@ -487,7 +487,7 @@ def _claim(job: LiveJob) -> tuple[Any, ...]:
         job.state is not State.RUNNING,
         not job.holds_lane,
         job.position == "",
-        job.band,
+        job.priority,
         job.position,
         job.id,
     )

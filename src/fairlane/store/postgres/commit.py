@@ -55,7 +55,7 @@ OWN_START: Final = ("position", "lane")
 
 _TYPES: Final = {
     **dict.fromkeys(("exclusive", "holds_lane"), "boolean"),
-    **dict.fromkeys(("band",), "smallint"),
+    **dict.fromkeys(("priority",), "smallint"),
     **dict.fromkeys(("attempt", "failures", "crashes", "count"), "integer"),
     **dict.fromkeys(("fence", "first", "last", "number"), "bigint"),
     **dict.fromkeys(
@@ -395,13 +395,13 @@ def postgres_rows(changes: Changes, at: float) -> dict[str, list[Any]]:
 
 def _change(job: LiveJob) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """Return what a change may share with others, and what is its own."""
-    id, band, position, *rest = changed_row(job)
-    return (band, *rest), (id, position)
+    id, priority, position, *rest = changed_row(job)
+    return (priority, *rest), (id, position)
 
 
 def _start(job: LiveJob) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     shared = (
-        job.queue, job.band, job.attempt, job.failures, job.crashes, job.fence, job.holds_lane,
-        job.worker, job.due_at, reason_to_text(job.reason), job.stopping, job.started_at,
+        job.queue, job.priority, job.attempt, job.failures, job.crashes, job.fence, job.holds_lane,
+        job.worker, job.due_at, reason_to_text(job.reason), job.cancel_outputs, job.started_at,
     )  # fmt: skip
     return shared, (job.id, job.position, job.lane)

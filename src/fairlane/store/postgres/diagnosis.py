@@ -27,7 +27,7 @@ FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_p
 ORDER BY xact_start LIMIT 1
 """
 _RUNNING: Final = """
-SELECT job.id, job.task, running.worker, running.started_at, running.stopping
+SELECT job.id, job.task, running.worker, running.started_at, running.cancel_outputs
 FROM fairlane.running JOIN fairlane.job ON job.id = running.job
 """
 _WAITING: Final = """

@@ -150,7 +150,7 @@ class Reading:
 
     async def line(self, queue: str, *, after: Place, limit: int) -> list[JobView]:
         workers = await self._workers()
-        rows = await self._rows(statements.LINE, queue, after.band, after.position, limit)
+        rows = await self._rows(statements.LINE, queue, after.priority, after.position, limit)
         return [job_view(facts_in(row), workers) for row in rows]
 
     async def _lanes_shown(self, jobs: list[JobView], limit: int) -> list[LaneView]:

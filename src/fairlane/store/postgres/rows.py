@@ -15,7 +15,7 @@ from fairlane.store.view_building import StoredJob
 log = logging.getLogger("fairlane.store")
 
 _STATES: Final = {state.value: state for state in State}
-_BANDS: Final = {band.value: band for band in Priority}
+_PRIORITIES: Final = {priority.value: priority for priority in Priority}
 _reason: Final = msgspec.json.Decoder(Reason)
 
 
@@ -27,15 +27,15 @@ def jobs_in(rows: Iterable[Iterable[Any]]) -> list[LiveJob]:
 
 def _job(row: Iterable[Any], times: dict[float, float]) -> LiveJob:
     (
-        id, task, queue, lane, kind, band, position, state, terms, dedupe, exclusive, digest,
-        bucket, attempt, failures, crashes, fence, holds_lane, worker, due_at, reason, stopping,
-        created_at, started_at,
+        id, task, queue, lane, kind, priority, position, state, terms, dedupe, exclusive, digest,
+        bucket, attempt, failures, crashes, fence, holds_lane, worker, due_at, reason,
+        cancel_outputs, created_at, started_at,
     ) = row  # fmt: skip
     return LiveJob(
-        id, intern(task), intern(queue), lane and intern(lane), intern(kind), _BANDS[band],
+        id, intern(task), intern(queue), lane and intern(lane), intern(kind), _PRIORITIES[priority],
         position, _STATES[state], _terms(terms), dedupe, exclusive, digest,
         bucket and intern(bucket), attempt, failures, crashes, fence, holds_lane, worker, due_at,
-        _reason.decode(reason) if reason else None, stopping,
+        _reason.decode(reason) if reason else None, cancel_outputs,
         times.setdefault(created_at, created_at), started_at,
     )  # fmt: skip
 

@@ -11,25 +11,25 @@ from typing import Final
 CHUNK: Final = 10_000  # jobs read in one piece
 
 _LIVE: Final = """
-    live.id, live.task, live.queue, live.lane, live.kind, live.state, live.band, live.position,
-    live.attempt, live.crashes, live.worker, live.due_at, live.reason, live.stopping,
+    live.id, live.task, live.queue, live.lane, live.kind, live.state, live.priority, live.position,
+    live.attempt, live.crashes, live.worker, live.due_at, live.reason, live.cancel_outputs,
     live.created_at, live.started_at, NULL::double precision AS ended_at, NULL AS error, NULL AS
     result, detail.params, detail.meta, report.body AS report, detail.options
 """
 _ENDED: Final = """
-    ended.id, ended.task, ended.queue, ended.lane, ended.kind, ended.state, ended.band,
+    ended.id, ended.task, ended.queue, ended.lane, ended.kind, ended.state, ended.priority,
     NULL AS position, ended.attempt, ended.crashes, ended.worker, NULL::double precision AS due_at,
-    ended.reason, NULL AS stopping, ended.created_at, ended.started_at, ended.ended_at, ended.error,
-    ended.result, detail.params, detail.meta, ended.report, detail.options
+    ended.reason, NULL AS cancel_outputs, ended.created_at, ended.started_at, ended.ended_at,
+    ended.error, ended.result, detail.params, detail.meta, ended.report, detail.options
 """
 _WITH_DETAIL: Final = """
 JOIN fairlane.detail ON detail.id = live.id LEFT JOIN fairlane.report ON report.job = live.id
 """
 _JOB: Final = """
-    live.id, live.task, live.queue, live.lane, live.kind, live.band, live.position, live.state,
+    live.id, live.task, live.queue, live.lane, live.kind, live.priority, live.position, live.state,
     live.terms, live.dedupe, live.exclusive, live.digest, live.bucket, live.attempt, live.failures,
-    live.crashes, live.fence, live.holds_lane, live.worker, live.due_at, live.reason, live.stopping,
-    live.created_at, live.started_at
+    live.crashes, live.fence, live.holds_lane, live.worker, live.due_at, live.reason,
+    live.cancel_outputs, live.created_at, live.started_at
 """
 
 LIVE_JOBS: Final = f"""
@@ -55,25 +55,25 @@ SELECT {_LIVE} FROM (
     (
         SELECT id FROM fairlane.job
         WHERE queue = $1 AND position > '' AND {_IS_WAITING}
-        ORDER BY queue, band, position LIMIT $2
+        ORDER BY queue, priority, position LIMIT $2
     )
     UNION ALL
     (
         SELECT id FROM fairlane.job
         WHERE queue = $1 AND position = '' AND {_IS_WAITING}
-        ORDER BY queue, band LIMIT $2
+        ORDER BY queue, priority LIMIT $2
     )
     LIMIT $2
 ) first JOIN fairlane.live ON live.id = first.id {_WITH_DETAIL}
-ORDER BY live.position = '', live.band, live.position, live.id
+ORDER BY live.position = '', live.priority, live.position, live.id
 """
 LINE: Final = f"""
 SELECT {_LIVE} FROM (
     SELECT id FROM fairlane.job
-    WHERE queue = $1 AND position > '' AND (band, position) > ($2, $3) AND {_IS_WAITING}
-    ORDER BY queue, band, position LIMIT $4
+    WHERE queue = $1 AND position > '' AND (priority, position) > ($2, $3) AND {_IS_WAITING}
+    ORDER BY queue, priority, position LIMIT $4
 ) line JOIN fairlane.live ON live.id = line.id {_WITH_DETAIL}
-ORDER BY live.band, live.position
+ORDER BY live.priority, live.position
 """
 COUNTS: Final = """
 SELECT queue, state, count(*) AS amount FROM fairlane.live GROUP BY queue, state
@@ -90,8 +90,8 @@ _ACTIVE: Final = """
 SELECT queue, lane, substr(first, strpos(first, ' ') + 1) AS job FROM (
     SELECT queue, lane, min(
         concat(
-            (state <> 'running')::int, (NOT holds_lane)::int, (position = '')::int, band, position,
-            ' ', id
+            (state <> 'running')::int, (NOT holds_lane)::int, (position = '')::int, priority,
+            position, ' ', id
         ) COLLATE "C"
     ) AS first
     FROM fairlane.live WHERE lane IS NOT NULL {narrowed}
@@ -178,7 +178,7 @@ WHERE state = 'completed' AND started_at IS NOT NULL
 IMAGE: Final = f"SELECT {_JOB} FROM fairlane.live"
 IMAGE_OF_FIRST: Final = f"""
 SELECT {_JOB} FROM fairlane.live WHERE $1::text IS NULL OR queue = $1
-ORDER BY state <> 'running', band, position, id LIMIT $2
+ORDER BY state <> 'running', priority, position, id LIMIT $2
 """
 DEPENDENCIES: Final = "SELECT job, on_job FROM fairlane.dependency"
 TAKES: Final = "SELECT key, at, job FROM fairlane.take ORDER BY number"
@@ -196,10 +196,10 @@ WHERE before < {_MOST_BYTES} ORDER BY id
 """
 DROP: Final = "DELETE FROM fairlane.inbox WHERE id = ANY ($1::bigint[])"
 ENDED_AS_JOBS: Final = """
-SELECT ended.id, ended.task, ended.queue, ended.lane, ended.kind, ended.band, '' AS position,
+SELECT ended.id, ended.task, ended.queue, ended.lane, ended.kind, ended.priority, '' AS position,
     ended.state, detail.terms, detail.dedupe, false AS exclusive, detail.digest, detail.bucket,
     ended.attempt, ended.failures, ended.crashes, ended.fence, false AS holds_lane, ended.worker,
-    NULL::double precision AS due_at, ended.reason, NULL AS stopping, ended.created_at,
+    NULL::double precision AS due_at, ended.reason, NULL AS cancel_outputs, ended.created_at,
     ended.started_at
 FROM unnest($1::text[]) wanted (id)
 JOIN fairlane.ended ON ended.id = wanted.id JOIN fairlane.detail ON detail.id = ended.id

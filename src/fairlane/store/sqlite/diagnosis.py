@@ -26,7 +26,7 @@ QUICKLY_CHECKED: Final = 512 * MIB
 LOCK_SECONDS: Final = 3.0
 
 _RUNNING: Final = """
-SELECT json_group_array(json_array(id, task, worker, started_at, stopping))
+SELECT json_group_array(json_array(id, task, worker, started_at, cancel_outputs))
 FROM job WHERE state = 'running'
 """
 _WAITING: Final = """

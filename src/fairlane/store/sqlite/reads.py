@@ -212,7 +212,9 @@ def picture(connection: apsw.Connection, *, waiting: int, ended: int, lanes: int
 
 def line(connection: apsw.Connection, *, queue: str, after: Place, limit: int) -> list[JobView]:
     workers = _workers(connection)
-    rows = fetched(connection, StoredJob, statements.LINE, queue, after.band, after.position, limit)
+    rows = fetched(
+        connection, StoredJob, statements.LINE, queue, after.priority, after.position, limit
+    )
     return [job_view(facts, workers) for facts in rows]
 
 

@@ -26,7 +26,7 @@ class JobRow(Struct, array_like=True):
     queue: str
     lane: str | None
     kind: str
-    band: Priority
+    priority: Priority
     position: str
     state: State
     terms: str
@@ -42,7 +42,7 @@ class JobRow(Struct, array_like=True):
     worker: WorkerId | None
     due_at: float | None
     reason: str | None
-    stopping: str | None
+    cancel_outputs: str | None
     created_at: float
     started_at: float | None
 
@@ -50,12 +50,12 @@ class JobRow(Struct, array_like=True):
         """Make a job; a million of them share the few texts that they have in common."""
         return LiveJob(
             self.id, intern(self.task), intern(self.queue), self.lane and intern(self.lane),
-            intern(self.kind), self.band, self.position, self.state, _terms(self.terms),
+            intern(self.kind), self.priority, self.position, self.state, _terms(self.terms),
             self.dedupe, bool(self.exclusive), self.digest, self.bucket and intern(self.bucket),
             self.attempt, self.failures, self.crashes, self.fence,
             bool(self.holds_lane), self.worker, self.due_at,
-            _reason.decode(self.reason) if self.reason else None, self.stopping, self.created_at,
-            self.started_at,
+            _reason.decode(self.reason) if self.reason else None, self.cancel_outputs,
+            self.created_at, self.started_at,
         )  # fmt: skip
 
 

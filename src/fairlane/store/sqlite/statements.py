@@ -12,23 +12,23 @@ from typing import Final
 CHUNK: Final = 10_000  # jobs in one JSON text
 
 _LIVE: Final = """json_array(
-    job.id, job.task, job.queue, job.lane, job.kind, job.state, job.band, job.position,
-    job.attempt, job.crashes, job.worker, job.due_at, job.reason, job.stopping, job.created_at,
-    job.started_at, NULL, NULL, NULL, detail.params, detail.meta, report.body,
+    job.id, job.task, job.queue, job.lane, job.kind, job.state, job.priority, job.position,
+    job.attempt, job.crashes, job.worker, job.due_at, job.reason, job.cancel_outputs,
+    job.created_at, job.started_at, NULL, NULL, NULL, detail.params, detail.meta, report.body,
     detail.options
 )"""
 _ENDED: Final = """json_array(
-    ended.id, ended.task, ended.queue, ended.lane, ended.kind, ended.state, ended.band, NULL,
+    ended.id, ended.task, ended.queue, ended.lane, ended.kind, ended.state, ended.priority, NULL,
     ended.attempt, ended.crashes, ended.worker, NULL, ended.reason, NULL, ended.created_at,
     ended.started_at, ended.ended_at, ended.error, ended.result, detail.params, detail.meta,
     ended.report, detail.options
 )"""
 _WITH_DETAIL: Final = "JOIN detail ON detail.id = job.id LEFT JOIN report ON report.job = job.id"
 _JOB: Final = """json_array(
-    job.id, job.task, job.queue, job.lane, job.kind, job.band, job.position, job.state, job.terms,
-    job.dedupe, job.exclusive, job.digest, job.bucket, job.attempt, job.failures, job.crashes,
-    job.fence, job.holds_lane, job.worker, job.due_at, job.reason, job.stopping, job.created_at,
-    job.started_at
+    job.id, job.task, job.queue, job.lane, job.kind, job.priority, job.position, job.state,
+    job.terms, job.dedupe, job.exclusive, job.digest, job.bucket, job.attempt, job.failures,
+    job.crashes, job.fence, job.holds_lane, job.worker, job.due_at, job.reason, job.cancel_outputs,
+    job.created_at, job.started_at
 )"""
 
 LIVE_JOBS: Final = f"""
@@ -49,26 +49,28 @@ FROM job {_WITH_DETAIL} WHERE job.state = 'running'
 """
 # A job that waits for others stands in no order yet and is shown after those that do.
 WAITING_JOBS: Final = f"""
-SELECT json_group_array({_LIVE} ORDER BY job.position = '', job.band, job.position, job.id) FROM (
+SELECT json_group_array(
+    {_LIVE} ORDER BY job.position = '', job.priority, job.position, job.id
+) FROM (
     SELECT * FROM (
         SELECT id FROM job
         WHERE queue = ?1 AND state <> 'running' AND position > ''
-        ORDER BY band, position LIMIT ?2
+        ORDER BY priority, position LIMIT ?2
     )
     UNION ALL
     SELECT * FROM (
         SELECT id FROM job
         WHERE queue = ?1 AND state <> 'running' AND position = ''
-        ORDER BY band LIMIT ?2
+        ORDER BY priority LIMIT ?2
     )
     LIMIT ?2
 ) first CROSS JOIN job ON job.id = first.id {_WITH_DETAIL}
 """
 LINE: Final = f"""
-SELECT json_group_array({_LIVE} ORDER BY job.band, job.position) FROM (
+SELECT json_group_array({_LIVE} ORDER BY job.priority, job.position) FROM (
     SELECT id FROM job
-    WHERE queue = ?1 AND state <> 'running' AND position > '' AND (band, position) > (?2, ?3)
-    ORDER BY band, position LIMIT ?4
+    WHERE queue = ?1 AND state <> 'running' AND position > '' AND (priority, position) > (?2, ?3)
+    ORDER BY priority, position LIMIT ?4
 ) line CROSS JOIN job ON job.id = line.id {_WITH_DETAIL}
 """
 # Most jobs are queued, and to count them apart takes no sorting: the index has them by queue.
@@ -103,7 +105,7 @@ SELECT json_group_array(json_array(queue, lane, id, state)) FROM (
     UNION ALL
     SELECT queue, lane, id, state FROM (
         SELECT queue, lane, id, state,
-            min((holds_lane = 0) || (position = '') || band || position || ' ' || id)
+            min((holds_lane = 0) || (position = '') || priority || position || ' ' || id)
         FROM job WHERE state <> 'running' AND lane IS NOT NULL {narrowed}
         GROUP BY queue, lane
     ) next
@@ -192,7 +194,7 @@ SELECT json_group_array({_JOB}) FROM (
 IMAGE_OF_FIRST: Final = f"""
 SELECT json_group_array({_JOB}) FROM (
     SELECT id FROM job WHERE ?1 IS NULL OR queue = ?1
-    ORDER BY state <> 'running', band, position, id LIMIT ?2
+    ORDER BY state <> 'running', priority, position, id LIMIT ?2
 ) first CROSS JOIN job ON job.id = first.id
 """
 DEPENDENCIES: Final = "SELECT json_group_array(json_array(job, on_job)) FROM dependency"
@@ -207,7 +209,7 @@ SELECT json_group_array(json_array(id, key, body, at, answered) ORDER BY id) FRO
 DROP: Final = "DELETE FROM inbox WHERE id IN (SELECT value FROM json_each(?))"
 ENDED_AS_JOBS: Final = """
 SELECT json_group_array(json_array(
-    ended.id, ended.task, ended.queue, ended.lane, ended.kind, ended.band, '', ended.state,
+    ended.id, ended.task, ended.queue, ended.lane, ended.kind, ended.priority, '', ended.state,
     detail.terms, detail.dedupe, 0, detail.digest, detail.bucket, ended.attempt, ended.failures,
     ended.crashes, ended.fence, 0, ended.worker, NULL, ended.reason, NULL, ended.created_at,
     ended.started_at

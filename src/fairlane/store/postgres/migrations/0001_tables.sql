@@ -10,7 +10,7 @@ CREATE TABLE fairlane.job (
     queue text COLLATE "C" NOT NULL,
     lane text COLLATE "C",
     kind text NOT NULL,
-    band smallint NOT NULL CHECK (band BETWEEN 0 AND 2),
+    priority smallint NOT NULL CHECK (priority BETWEEN 0 AND 2),
     position text COLLATE "C" NOT NULL,
     state text COLLATE "C" NOT NULL CHECK (
         state IN (
@@ -30,7 +30,7 @@ CREATE TABLE fairlane.job (
     worker text COLLATE "C",
     due_at double precision,
     reason text,
-    stopping text,
+    cancel_outputs text,
     created_at double precision NOT NULL,
     started_at double precision
 ) WITH (
@@ -45,14 +45,14 @@ WHERE exclusive AND lane IS NOT NULL;
 
 CREATE UNIQUE INDEX job_dedupe ON fairlane.job (dedupe) WHERE dedupe IS NOT NULL;
 
-CREATE INDEX job_waiting ON fairlane.job (queue, band, position);
+CREATE INDEX job_waiting ON fairlane.job (queue, priority, position);
 
 -- What is different about a job while it runs.
 CREATE TABLE fairlane.running (
     job text COLLATE "C" PRIMARY KEY,
     queue text COLLATE "C" NOT NULL,
     lane text COLLATE "C",
-    band smallint NOT NULL,
+    priority smallint NOT NULL,
     position text COLLATE "C" NOT NULL,
     attempt integer NOT NULL,
     failures integer NOT NULL,
@@ -62,7 +62,7 @@ CREATE TABLE fairlane.running (
     worker text COLLATE "C",
     due_at double precision,
     reason text,
-    stopping text,
+    cancel_outputs text,
     started_at double precision
 ) WITH (
     autovacuum_vacuum_scale_factor = 0,
@@ -75,7 +75,7 @@ CREATE UNIQUE INDEX running_lane ON fairlane.running (queue, lane) WHERE lane IS
 -- Live jobs as they are.
 CREATE VIEW fairlane.live AS
 SELECT job.id, job.task, job.queue, job.lane, job.kind,
-    CASE WHEN running.job IS NULL THEN job.band ELSE running.band END AS band,
+    CASE WHEN running.job IS NULL THEN job.priority ELSE running.priority END AS priority,
     CASE WHEN running.job IS NULL THEN job.position ELSE running.position END AS position,
     CASE WHEN running.job IS NULL THEN job.state ELSE 'running' END AS state,
     job.terms, job.dedupe, job.exclusive, job.digest, job.bucket,
@@ -87,7 +87,7 @@ SELECT job.id, job.task, job.queue, job.lane, job.kind,
     CASE WHEN running.job IS NULL THEN job.worker ELSE running.worker END AS worker,
     CASE WHEN running.job IS NULL THEN job.due_at ELSE running.due_at END AS due_at,
     CASE WHEN running.job IS NULL THEN job.reason ELSE running.reason END AS reason,
-    CASE WHEN running.job IS NULL THEN job.stopping ELSE running.stopping END AS stopping,
+    CASE WHEN running.job IS NULL THEN job.cancel_outputs ELSE running.cancel_outputs END AS cancel_outputs,
     job.created_at,
     CASE WHEN running.job IS NULL THEN job.started_at ELSE running.started_at END AS started_at
 FROM fairlane.job LEFT JOIN fairlane.running ON running.job = job.id;
@@ -116,7 +116,7 @@ CREATE TABLE fairlane.ended (
     queue text COLLATE "C" NOT NULL,
     lane text COLLATE "C",
     kind text NOT NULL,
-    band smallint NOT NULL CHECK (band BETWEEN 0 AND 2),
+    priority smallint NOT NULL CHECK (priority BETWEEN 0 AND 2),
     attempt integer NOT NULL,
     failures integer NOT NULL,
     crashes integer NOT NULL,

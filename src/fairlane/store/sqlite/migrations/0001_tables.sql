@@ -5,7 +5,7 @@ CREATE TABLE job (
     queue TEXT NOT NULL,
     lane TEXT,
     kind TEXT NOT NULL,
-    band INTEGER NOT NULL CHECK (band BETWEEN 0 AND 2),
+    priority INTEGER NOT NULL CHECK (priority BETWEEN 0 AND 2),
     position TEXT NOT NULL,
     state TEXT NOT NULL CHECK (
         state IN (
@@ -25,7 +25,7 @@ CREATE TABLE job (
     worker TEXT,
     due_at REAL,
     reason TEXT,
-    stopping TEXT,
+    cancel_outputs TEXT,
     created_at REAL NOT NULL,
     started_at REAL
 ) WITHOUT ROWID;
@@ -39,7 +39,7 @@ CREATE UNIQUE INDEX job_exclusive ON job (queue, lane) WHERE exclusive = 1 AND l
 CREATE UNIQUE INDEX job_dedupe ON job (dedupe) WHERE dedupe IS NOT NULL;
 
 -- Holds all that counts and lanes need, so that a picture never reads the wide rows it omits.
-CREATE INDEX job_waiting ON job (queue, band, position, state, lane, holds_lane)
+CREATE INDEX job_waiting ON job (queue, priority, position, state, lane, holds_lane)
 WHERE state <> 'running';
 
 -- What was submitted and is in neither `job` nor `ended`, written once and never changed.
@@ -64,7 +64,7 @@ CREATE TABLE ended (
     queue TEXT NOT NULL,
     lane TEXT,
     kind TEXT NOT NULL,
-    band INTEGER NOT NULL CHECK (band BETWEEN 0 AND 2),
+    priority INTEGER NOT NULL CHECK (priority BETWEEN 0 AND 2),
     attempt INTEGER NOT NULL,
     failures INTEGER NOT NULL,
     crashes INTEGER NOT NULL,
