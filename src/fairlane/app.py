@@ -20,7 +20,7 @@ from typing import (
 import msgspec
 
 from fairlane.client import Client
-from fairlane.core.inputs import Input, Record, Setting
+from fairlane.core.inputs import ChangeSetting, Input, SaveRecord
 from fairlane.core.queues import QueueOptions, settings_from
 from fairlane.core.retry import Retry
 from fairlane.core.validation import check_amounts, check_name, check_path_name
@@ -107,7 +107,7 @@ class Fairlane(Client):
         self._in_a_hurry = False
         self._opened_in: int | None = None  # the process whose engine is started
         self._definitions: dict[str, Definition] = {}
-        self._settings: dict[tuple[str, str], Setting] = {}
+        self._settings: dict[tuple[str, str], ChangeSetting] = {}
         self._schedules: dict[str, Schedule] = {}
         self._hooks: list[Hook] = []
         self._drivers: dict[str, type[Device]] = {}  # by the queue whose devices they drive
@@ -145,21 +145,21 @@ class Fairlane(Client):
         self._drivers.pop(name, None)
         if driver is not None:
             self._drivers[name] = driver
-        self._settings["queue", name] = Setting("", "queue", name, "code", values)
+        self._settings["queue", name] = ChangeSetting("", "queue", name, "code", values)
 
     def limit(self, key: str, *, starts: int, per_seconds: float) -> None:
         """Allow so many starts in every window; `key:anything` counts apart, by the same rule."""
         values = {"starts": starts, "per_seconds": per_seconds}
         check_amounts("rate", key, values)
         self._declare("limit", key)
-        self._settings["rate", key] = Setting("", "rate", key, "code", values)
+        self._settings["rate", key] = ChangeSetting("", "rate", key, "code", values)
 
     def resource(self, name: str, amount: int) -> None:
         """Say how much there is of something that jobs and stages use."""
         values = {"amount": amount}
         check_amounts("resource", name, values)
         self._declare("resource", name)
-        self._settings["resource", name] = Setting("", "resource", name, "code", values)
+        self._settings["resource", name] = ChangeSetting("", "resource", name, "code", values)
 
     def _declare(self, what: str, name: str) -> None:
         """Raise while an engine runs: it has taken what was declared and would not notice more."""
@@ -362,10 +362,10 @@ class Fairlane(Client):
             text = stored.get(("schedule", name))
             before = None if text is None else schedule_from(text)
             after = schedule.declared_after(before)
-            inputs.append(Record("", "schedule", name, after.text()))
+            inputs.append(SaveRecord("", "schedule", name, after.text()))
         for task in self.tasks.values():
             body = msgspec.json.encode(describe(task)).decode()
-            inputs.append(Record("", "task", task.name, body))
+            inputs.append(SaveRecord("", "task", task.name, body))
         return inputs
 
     def asgi(

@@ -10,7 +10,7 @@ import pytest
 from fairlane.cluster.fleet import MessageRef
 from fairlane.cluster.mailbox import WorkerMailbox
 from fairlane.core.decisions import Orders, Stop
-from fairlane.core.inputs import FromWorker, Log, Outcome
+from fairlane.core.inputs import FromWorker, LogLines, Outcome
 from fairlane.core.live_job import JobId, WorkerId
 from fairlane.errors import StoreUnavailable
 from fairlane.store.memory.shared import SharedDatabase, SharedMemoryStore
@@ -109,7 +109,7 @@ def test_what_is_said_goes_into_the_inbox_together(live: Callable[[Story], None]
 
 def test_what_cannot_be_written_takes_nothing_else_with_it(live: Callable[[Story], None]) -> None:
     async def story(bench: Bench) -> None:
-        unwritable = Log(JobId("a"), WORKER, 1, [(0.0, "info", "\ud800")])
+        unwritable = LogLines(JobId("a"), WORKER, 1, [(0.0, "info", "\ud800")])
         broken = Outcome(JobId("b"), WORKER, 1, "completed", value="\ud800")
         bench.mailbox.put(unwritable, broken, outcome("c"))
         await asyncio.sleep(0.1)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fairlane.core.inputs import Failure, Stuck
+from fairlane.core.inputs import Failure, JobStuck
 from fairlane.core.live_job import JobId, WorkerId
 from fairlane.core.retry import Retry
 from tests.support.core import World, orders
@@ -70,7 +70,7 @@ def test_a_job_that_does_not_stop_in_time_says_so() -> None:
     world.submit("a")
     world.cancel("a")
     fence = world.job("a").fence
-    world.apply(Stuck(JobId("a"), WorkerId("w"), fence, "force may damage the output"))
+    world.apply(JobStuck(JobId("a"), WorkerId("w"), fence, "force may damage the output"))
     assert world.state("a") == "running"
     reason = world.job("a").reason
     assert reason is not None

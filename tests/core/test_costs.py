@@ -6,7 +6,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
-from fairlane.core.inputs import Input, Outcome, Setting, Submission, Submit, WorkerJoined
+from fairlane.core.inputs import ChangeSetting, Input, Outcome, Submission, Submit, WorkerJoined
 from fairlane.core.live_job import JobId, Terms, WorkerId
 from fairlane.core.scheduler import Scheduler
 from tests.support.core import job
@@ -36,9 +36,9 @@ class Plain:
     def __init__(self, *, slots: int = 1000, **settings: Any) -> None:
         self.scheduler = Scheduler()
         self.apply(
-            Setting("", "queue", "q", "code", settings),
-            Setting("", "rate", "api", "code", {"starts": 1, "per_seconds": 60}),
-            Setting("", "resource", "gpu", "code", {"amount": 1}),
+            ChangeSetting("", "queue", "q", "code", settings),
+            ChangeSetting("", "rate", "api", "code", {"starts": 1, "per_seconds": 60}),
+            ChangeSetting("", "resource", "gpu", "code", {"amount": 1}),
             WorkerJoined(WorkerId("w"), "w", slots),
         )
 

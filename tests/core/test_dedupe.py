@@ -2,7 +2,7 @@
 
 import pytest
 
-from fairlane.core.inputs import Ask, Submit
+from fairlane.core.inputs import QueryState, Submit
 from fairlane.errors import Duplicate
 from tests.support.core import World, job
 
@@ -34,10 +34,10 @@ def test_two_submissions_in_one_batch_are_decided_one_after_the_other() -> None:
 def test_queued_and_running_can_be_asked_without_side_effects() -> None:
     world = World(max_concurrent=0)
     world.submit("a", dedupe="k", lane="x")
-    assert world.ask(Ask("", queued="k")) is True
-    assert world.ask(Ask("", lane=("q", "x"))) is False
+    assert world.ask(QueryState("", queued="k")) is True
+    assert world.ask(QueryState("", lane=("q", "x"))) is False
     assert not world.last.changes
     world.operate(max_concurrent=1)
-    assert world.ask(Ask("", queued="k")) is False
-    assert world.ask(Ask("", lane=("q", "x"))) is True
-    assert world.ask(Ask("", lane=("q", "y"))) is False
+    assert world.ask(QueryState("", queued="k")) is False
+    assert world.ask(QueryState("", lane=("q", "x"))) is True
+    assert world.ask(QueryState("", lane=("q", "y"))) is False

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from fairlane.core.inputs import Record, WorkerGone, WorkerJoined
+from fairlane.core.inputs import SaveRecord, WorkerGone, WorkerJoined
 from fairlane.core.lifecycle import State
 from fairlane.core.live_job import WorkerId, carrier_of, device_id, device_of
 from tests.support.core import World
@@ -108,15 +108,15 @@ def test_a_device_that_is_paused_or_taken_out_gets_nothing_before_its_carrier_ha
 ):
     world = World(slots=0, devices=True)
     carry(world)
-    world.ask(Record("", "device", "phone", '{"queue":"q","paused":true}'))
+    world.ask(SaveRecord("", "device", "phone", '{"queue":"q","paused":true}'))
     world.submit("a")
     world.apply(phone())  # said before it heard
     assert world.job("a").state is State.QUEUED
     [reason] = world.explain("a")["reasons"]
     assert reason["message"] == "every device that could run it is down, paused or stopping"
-    world.ask(Record("", "device", "phone", '{"queue":"q"}'))
+    world.ask(SaveRecord("", "device", "phone", '{"queue":"q"}'))
     assert world.running == {"a"}
-    world.ask(Record("", "device", "phone", None))
+    world.ask(SaveRecord("", "device", "phone", None))
     world.finish("a")
     world.submit("b")
     assert world.job("b").state is State.QUEUED

@@ -2,31 +2,31 @@
 
 import pytest
 
-from fairlane.core.inputs import Record
+from fairlane.core.inputs import SaveRecord
 from fairlane.errors import Conflict
 from tests.support.core import World
 
 
 def test_a_declaration_that_comes_late_gives_way_to_what_was_changed_meanwhile() -> None:
     world = World()
-    world.ask(Record("", "schedule", "tick", "declared"))
-    world.ask(Record("", "schedule", "tick", "paused", "declared"))
-    world.ask(Record("", "schedule", "tick", "declared", if_absent=True))
+    world.ask(SaveRecord("", "schedule", "tick", "declared"))
+    world.ask(SaveRecord("", "schedule", "tick", "paused", "declared"))
+    world.ask(SaveRecord("", "schedule", "tick", "declared", if_absent=True))
     assert world.store.records["schedule", "tick"] == "paused"
 
 
 def test_a_declaration_of_what_nobody_has_declared_is_kept() -> None:
     world = World()
-    world.ask(Record("", "schedule", "tick", "declared", if_absent=True))
+    world.ask(SaveRecord("", "schedule", "tick", "declared", if_absent=True))
     assert world.store.records["schedule", "tick"] == "declared"
-    world.ask(Record("", "schedule", "tick", None))
-    world.ask(Record("", "schedule", "tick", "again", if_absent=True))
+    world.ask(SaveRecord("", "schedule", "tick", None))
+    world.ask(SaveRecord("", "schedule", "tick", "again", if_absent=True))
     assert world.store.records["schedule", "tick"] == "again"
 
 
 def test_a_change_of_what_somebody_else_has_changed_is_refused() -> None:
     world = World()
-    world.ask(Record("", "schedule", "tick", "one"))
+    world.ask(SaveRecord("", "schedule", "tick", "one"))
     with pytest.raises(Conflict, match="was changed by somebody else"):
-        world.ask(Record("", "schedule", "tick", "two", "none"))
+        world.ask(SaveRecord("", "schedule", "tick", "two", "none"))
     assert world.store.records["schedule", "tick"] == "one"

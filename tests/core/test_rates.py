@@ -2,7 +2,7 @@
 
 import pytest
 
-from fairlane.core.inputs import Jumped, Setting
+from fairlane.core.inputs import ChangeSetting, ClockSetBack
 from fairlane.core.retry import Retry
 from fairlane.errors import BadSetting, UnknownName
 from tests.support.core import World, shown
@@ -16,7 +16,7 @@ def world() -> World:
 
 
 def operate(world: World, name: str, **values: object) -> None:
-    world.ask(Setting("", "rate", name, "operator", values))
+    world.ask(ChangeSetting("", "rate", name, "operator", values))
 
 
 def test_no_more_start_in_a_window_and_the_next_one_is_woken_when_it_moves_on(
@@ -148,7 +148,7 @@ def test_an_unknown_limit_refuses_the_job(world: World) -> None:
 )  # fmt: skip
 def test_a_limit_that_makes_no_sense_is_refused(world: World, values: dict[str, object]) -> None:
     with pytest.raises(BadSetting):
-        world.ask(Setting("", "rate", "new", "code", values))
+        world.ask(ChangeSetting("", "rate", "new", "code", values))
     assert not shown(world.last.changes)
 
 
@@ -156,7 +156,7 @@ def test_a_clock_that_is_set_back_does_not_stretch_the_wait(world: World) -> Non
     for id in "abc":
         world.submit(id, limits=["api"])
     world.now -= 3600
-    world.apply(Jumped(3600))
+    world.apply(ClockSetBack(3600))
     world.wait(60)
     assert world.state("c") == "running"
 
@@ -184,6 +184,6 @@ def test_a_clock_set_back_before_a_restart_does_not_make_a_window_endless(world:
     world.submit("b", limits=["api"])
     world.submit("c", limits=["api"])
     again = world.reloaded()
-    again.ask(Setting("", "rate", "api", "operator", {"starts": 1, "per_seconds": 60}))
+    again.ask(ChangeSetting("", "rate", "api", "operator", {"starts": 1, "per_seconds": 60}))
     again.wait(61)
     assert "c" in again.running

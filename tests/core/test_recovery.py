@@ -1,6 +1,6 @@
 """After a crash: what was running goes back to the front once, otherwise it is failed."""
 
-from fairlane.core.inputs import Failure, Jumped, WorkerGone
+from fairlane.core.inputs import ClockSetBack, Failure, WorkerGone
 from fairlane.core.lifecycle import State
 from fairlane.core.live_job import WorkerId
 from fairlane.core.retry import Retry
@@ -161,7 +161,7 @@ def test_a_jump_that_was_noticed_is_not_reckoned_with_again_by_loading() -> None
     world.submit("a", retry=Retry(times=1, first_seconds=100))
     world.apply(world.outcome("a", "failed", failure=Failure("x", "x", retryable=True)))
     world.now -= 3600
-    world.apply(Jumped(3600))
+    world.apply(ClockSetBack(3600))
     due_at = world.job("a").due_at
     assert world.reloaded().job("a").due_at == due_at == world.now + 100
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fairlane.core.inputs import Move, Pause, Resume, Setting
+from fairlane.core.inputs import ChangeSetting, Move, Pause, Resume
 from fairlane.core.live_job import JobId
 from fairlane.errors import BadSetting, UnknownName
 from tests.support.core import World
@@ -87,9 +87,9 @@ def test_a_later_job_does_not_make_its_demand_a_later_one(world: World) -> None:
 def test_raised_it_is_used_at_once_and_lowered_it_disturbs_nothing(world: World) -> None:
     for id in "abcd":
         world.submit(id, uses={"gpu": 1})
-    world.ask(Setting("", "resource", "gpu", "operator", {"amount": 3}))
+    world.ask(ChangeSetting("", "resource", "gpu", "operator", {"amount": 3}))
     assert world.running == {"a", "b", "c"}
-    world.ask(Setting("", "resource", "gpu", "operator", {"amount": 1}))
+    world.ask(ChangeSetting("", "resource", "gpu", "operator", {"amount": 1}))
     assert world.running == {"a", "b", "c"}
     world.finish("a", "b")
     assert world.running == {"c"}
@@ -110,7 +110,7 @@ def test_a_resource_nobody_declared_is_refused(world: World) -> None:
     with pytest.raises(UnknownName, match='resource "cpu"'):
         world.submit("a", uses={"cpu": 1})
     with pytest.raises(UnknownName, match='resource "cpu"'):
-        world.ask(Setting("", "resource", "cpu", "operator", {"amount": 3}))
+        world.ask(ChangeSetting("", "resource", "cpu", "operator", {"amount": 3}))
     with pytest.raises(BadSetting):
         world.resource("cpu", -1)
 

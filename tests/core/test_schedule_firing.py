@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from fairlane.core.inputs import Skipped, Submit
+from fairlane.core.inputs import SkipFiring, Submit
 from tests.support.core import World, job, shown
 
 
@@ -70,7 +70,7 @@ def test_a_firing_that_may_not_run_is_recorded_as_skipped_with_why(
 def test_missed_firings_become_one_skipped_row_with_their_count() -> None:
     world = World()
     for _ in range(2):
-        world.ask(Skipped("", "nightly", 900.0, 7, "the engine was down"))
+        world.ask(SkipFiring("", "nightly", 900.0, 7, "the engine was down"))
     [firing] = world.store.firings
     assert (firing.job, firing.count, firing.reason) == (None, 7, "the engine was down")
     assert fire(world, "a", 900.0) == []

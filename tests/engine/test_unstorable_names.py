@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from fairlane import BadSetting, Context, Fairlane, JobFailed, TooLarge
-from fairlane.core.inputs import Record
+from fairlane.core.inputs import SaveRecord
 from fairlane.ids import new_id
 from fairlane.leader.schedule import ruled
 from fairlane.testing import running
@@ -122,7 +122,7 @@ async def test_a_firing_that_cannot_be_stored_is_skipped_and_the_next_time_comes
     schedule = ruled("often", submission, {"every_seconds": 1})
     async with app:
         text = msgspec.structs.replace(schedule, since=app.clock.now()).text()
-        await app.call(Record(new_id(), "schedule", "often", text))
+        await app.call(SaveRecord(new_id(), "schedule", "often", text))
 
         async def fired_twice() -> bool:
             return len(await app.firings("often")) >= 2

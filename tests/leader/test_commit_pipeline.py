@@ -11,12 +11,12 @@ import msgspec
 from fairlane.cluster.fleet import MessageRef
 from fairlane.core.decisions import Changes, Decisions, Start, Stop
 from fairlane.core.inputs import (
+    ChangeSetting,
     Failure,
     Input,
     Outcome,
     Prioritize,
     RetryJob,
-    Setting,
     Submission,
     Submit,
     WorkerJoined,
@@ -76,7 +76,7 @@ class Hall:
         return [WorkerJoined(WORKER, name="w", slots=1, tasks=("noop",))]
 
     def declared(self, stored: Mapping[tuple[str, str], str]) -> list[Input]:
-        return [Setting("", "queue", "default", "code", {})]
+        return [ChangeSetting("", "queue", "default", "code", {})]
 
     def unsettled(self) -> list[Input]:
         return []

@@ -2,7 +2,16 @@
 
 import pytest
 
-from fairlane.core.inputs import EnterStage, Input, Keep, LeaveStage, Log, Outcome, Report, Stuck
+from fairlane.core.inputs import (
+    EnterStage,
+    Input,
+    JobStuck,
+    LeaveStage,
+    LogLines,
+    Outcome,
+    Report,
+    StoreValue,
+)
 from fairlane.core.live_job import JobId, WorkerId
 from fairlane.core.retry import Retry
 from tests.support.core import World, orders, shown
@@ -11,11 +20,11 @@ A, W = JobId("a"), WorkerId("w")
 STALE: dict[str, Input] = {
     "outcome": Outcome(A, W, 1, "completed", value="1"),
     "report": Report(A, W, 1, '{"progress":{"percent":1}}', None),
-    "log": Log(A, W, 1, [(0.0, "info", "late")]),
-    "keep": Keep(A, W, 1, "t", "stage:x", "1"),
+    "log": LogLines(A, W, 1, [(0.0, "info", "late")]),
+    "keep": StoreValue(A, W, 1, "t", "stage:x", "1"),
     "ask": EnterStage(A, W, 1, "t", (), (("gpu", 1),)),
     "leave": LeaveStage(A, W, 1, "held"),
-    "stuck": Stuck(A, W, 1, "late"),
+    "stuck": JobStuck(A, W, 1, "late"),
 }
 WAITED_FOR = {"keep", "ask"}
 

@@ -13,6 +13,7 @@ import msgspec
 from fairlane.core.decisions import Changes, Decisions, Ended, Firing, Orders, Start
 from fairlane.core.inputs import (
     Cancel,
+    ChangeSetting,
     EnterStage,
     Explain,
     Failure,
@@ -20,7 +21,6 @@ from fairlane.core.inputs import (
     LeaveStage,
     Outcome,
     RetryJob,
-    Setting,
     Submission,
     Submit,
     WorkerGone,
@@ -29,7 +29,7 @@ from fairlane.core.inputs import (
 from fairlane.core.lifecycle import Priority, State
 from fairlane.core.live_job import JobId, LiveJob, Terms, WorkerId
 from fairlane.core.retry import Retry
-from fairlane.core.scheduler import Scheduler, strangers
+from fairlane.core.scheduler import Scheduler, unknown_job_ids
 from fairlane.errors import FairlaneError
 
 HIGH, NORMAL, LOW = Priority.HIGH, Priority.NORMAL, Priority.LOW
@@ -145,7 +145,7 @@ class World:
 
     def apply(self, *inputs: Input) -> Decisions:
         known = self.scheduler.board.jobs
-        named = strangers(inputs, known, resent=True)
+        named = unknown_job_ids(inputs, known, resent=True)
         ended = {id: copy.copy(self.store.ended[id].job) for id in named if id in self.store.ended}
         self.last = self.scheduler.apply(list(inputs), self.now, ended)
         self.store.commit(self.last.changes)
@@ -168,18 +168,18 @@ class World:
     # settings and workers
 
     def queue(self, name: str, **settings: Any) -> Any:
-        return self.ask(Setting("", "queue", name, "code", settings))
+        return self.ask(ChangeSetting("", "queue", name, "code", settings))
 
     def operate(self, name: str = "q", **settings: Any) -> Any:
         """Set a queue as an operator does."""
-        return self.ask(Setting("", "queue", name, "operator", settings))
+        return self.ask(ChangeSetting("", "queue", name, "operator", settings))
 
     def limit(self, name: str, starts: int, per_seconds: float = 60.0) -> Any:
         values = {"starts": starts, "per_seconds": per_seconds}
-        return self.ask(Setting("", "rate", name, "code", values))
+        return self.ask(ChangeSetting("", "rate", name, "code", values))
 
     def resource(self, name: str, amount: int) -> Any:
-        return self.ask(Setting("", "resource", name, "code", {"amount": amount}))
+        return self.ask(ChangeSetting("", "resource", name, "code", {"amount": amount}))
 
     def join(self, id: str, *, slots: int = 1, **about: Any) -> Decisions:
         joined = WorkerJoined(WorkerId(id), id, slots, **about)

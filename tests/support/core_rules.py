@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from fairlane.core.inputs import Setting
+from fairlane.core.inputs import ChangeSetting
 from fairlane.core.lifecycle import State
 from fairlane.core.live_job import LiveJob
 from fairlane.core.queues import Queue
@@ -18,7 +18,7 @@ def check_rules(world: World, inputs: Iterable[object] = ()) -> None:
     board = world.scheduler.board
     assert world.store.jobs == board.jobs, "what is stored is not what is decided by"
     check_pass(world)
-    if not any(isinstance(item, Setting) for item in inputs):
+    if not any(isinstance(item, ChangeSetting) for item in inputs):
         _check_limits(world)
     for id, job in board.jobs.items():
         queue = board.queues[job.queue]

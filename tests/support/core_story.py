@@ -5,6 +5,7 @@ from typing import Any
 
 from fairlane.core.inputs import (
     Cancel,
+    ChangeSetting,
     EnterStage,
     Failure,
     Input,
@@ -14,7 +15,6 @@ from fairlane.core.inputs import (
     Prioritize,
     Resume,
     RetryJob,
-    Setting,
     Skip,
     Submit,
     Unblocked,
@@ -120,11 +120,11 @@ class Story:
                 return [Pause("k", "q") if b % 3 == 0 else Resume("k", "q")]
             case 15:
                 most = {"max_concurrent": (None, 1, 2, 5)[b % 4]}
-                return [Setting("k", "queue", "q", "operator", most)]
+                return [ChangeSetting("k", "queue", "q", "operator", most)]
             case 16:
                 if b % 2:
-                    return [Setting("k", "rate", "api", "operator", {"starts": c % 4})]
-                return [Setting("k", "resource", "gpu", "operator", {"amount": c % 4})]
+                    return [ChangeSetting("k", "rate", "api", "operator", {"starts": c % 4})]
+                return [ChangeSetting("k", "resource", "gpu", "operator", {"amount": c % 4})]
             case 17:
                 id = sorted(world.workers)[a % len(world.workers)]
                 joined = world.workers.pop(id)

@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from fairlane.core.inputs import Command, Record, Submit
+from fairlane.core.inputs import Command, SaveRecord, Submit
 from fairlane.core.validation import check_text
 from fairlane.errors import Conflict, UnknownName
 from fairlane.ids import new_id
@@ -42,7 +42,7 @@ class Calling:
         for _ in range(_MOST_TRIES):
             text = (await self._on_loop(self._store.records(kind))).get(name)
             with contextlib.suppress(Conflict):
-                await self.call(Record(new_id(), kind, name, change(text), text))
+                await self.call(SaveRecord(new_id(), kind, name, change(text), text))
                 return
         raise Conflict(f'{kind} "{name}" is changed by others all the time; try again')
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 import msgspec
 
 from fairlane.client.queues import Queues
-from fairlane.core.inputs import Record
+from fairlane.core.inputs import SaveRecord
 from fairlane.core.lifecycle import State
 from fairlane.core.live_job import WorkerId, device_of
 from fairlane.core.validation import check_name, check_path_name
@@ -106,7 +106,7 @@ class Devices(Queues):
         known = await self._device_records()
         if name not in known:
             raise UnknownName("device", name, known)
-        await self.call(Record(new_id(), "device", name, None))
+        await self.call(SaveRecord(new_id(), "device", name, None))
 
 
 def _checked(record: DeviceRecord) -> DeviceRecord:

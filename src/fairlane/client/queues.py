@@ -7,7 +7,7 @@ import msgspec
 
 from fairlane.client.commands import Calling
 from fairlane.core.forecast import Forecast, forecast
-from fairlane.core.inputs import Ask, Pause, Resume, Setting
+from fairlane.core.inputs import ChangeSetting, Pause, QueryState, Resume
 from fairlane.core.queues import QueueChanges, QueueOptions, settings_from
 from fairlane.core.scheduler import Scheduler
 from fairlane.core.validation import check_text
@@ -61,15 +61,15 @@ class Queues(Calling):
         return await self._set("resource", name, {"amount": amount})
 
     async def _set(self, kind: Any, name: str, values: dict[str, Any]) -> dict[str, Any]:
-        return await self.call(Setting(new_id(), kind, name, "operator", values))  # type: ignore[no-any-return]
+        return await self.call(ChangeSetting(new_id(), kind, name, "operator", values))  # type: ignore[no-any-return]
 
     async def is_queued(self, dedupe: str) -> bool:
         """Tell whether a job with this dedupe key waits."""
-        return bool(await self.call(Ask(new_id(), queued=dedupe)))
+        return bool(await self.call(QueryState(new_id(), queued=dedupe)))
 
     async def is_running(self, queue: str, lane: str) -> bool:
         """Tell whether a job of this lane runs."""
-        return bool(await self.call(Ask(new_id(), lane=(queue, lane))))
+        return bool(await self.call(QueryState(new_id(), lane=(queue, lane))))
 
     async def drain(self, queue: str | None = None) -> None:
         """Return when nothing runs and nothing will: all done, or paused and the last one ended."""

@@ -6,7 +6,7 @@ from typing import Any, Unpack
 import msgspec
 
 from fairlane.client.jobs import Jobs
-from fairlane.core.inputs import Record, Submit
+from fairlane.core.inputs import SaveRecord, Submit
 from fairlane.core.validation import check_path_name, check_text
 from fairlane.errors import UnknownName
 from fairlane.ids import new_id
@@ -41,7 +41,7 @@ class Schedules(Jobs):
         declared = before is not None and msgspec.json.decode(before, type=Schedule).declared
         changes = {"since": None, "declared": declared, "changed": True}
         text = msgspec.structs.replace(fresh, **changes).text()
-        await self.call(Record(new_id(), "schedule", name, text))
+        await self.call(SaveRecord(new_id(), "schedule", name, text))
 
     async def change_schedule(
         self,

@@ -17,18 +17,18 @@ from fairlane.core.board import Board
 from fairlane.core.decisions import Changes, Firing, LaneChange, Stop
 from fairlane.core.facts import DOCUMENTS
 from fairlane.core.inputs import (
-    Ask,
     Cancel,
+    ChangeSetting,
     EditLane,
     Move,
     Pause,
     Prioritize,
-    Record,
+    QueryState,
     Resume,
     RetryJob,
-    Setting,
+    SaveRecord,
     Skip,
-    Skipped,
+    SkipFiring,
 )
 from fairlane.core.lifecycle import TRANSITIONS, Priority, State
 from fairlane.core.limits import Rate, Resource
@@ -213,7 +213,7 @@ def _shown(queue: Queue) -> dict[str, Any]:
     return {"name": queue.name, "paused": queue.paused, "settings": settings}
 
 
-def setting(board: Board, command: Setting) -> dict[str, Any]:
+def setting(board: Board, command: ChangeSetting) -> dict[str, Any]:
     if command.kind == "queue":
         return _set_queue(board, command)
     stored = board.declared.get((command.kind, command.name))
@@ -247,7 +247,7 @@ def _clear(board: Board, key: str) -> dict[str, Any]:
     return family
 
 
-def _merge(present: dict[str, Any], command: Setting) -> dict[str, Any]:
+def _merge(present: dict[str, Any], command: ChangeSetting) -> dict[str, Any]:
     if command.by == "code":
         return dict(command.values)
     merged = {**present, **command.values}
@@ -269,7 +269,7 @@ def apply_setting(board: Board, kind: str, name: str) -> None:
             board.wake(rate)
 
 
-def _set_queue(board: Board, command: Setting) -> dict[str, Any]:
+def _set_queue(board: Board, command: ChangeSetting) -> dict[str, Any]:
     name = command.name
     if command.by == "operator":
         board.queue(name)
@@ -289,7 +289,7 @@ def _set_queue(board: Board, command: Setting) -> dict[str, Any]:
     return _changed(board, queue)
 
 
-def record(board: Board, command: Record) -> dict[str, Any]:
+def record(board: Board, command: SaveRecord) -> dict[str, Any]:
     key = (command.kind, command.name)
     if command.instead_of is not None and board.documents.get(key) != command.instead_of:
         raise Conflict(
@@ -320,7 +320,7 @@ def edit_lane(board: Board, command: EditLane) -> dict[str, Any]:
     return {}
 
 
-def ask(board: Board, command: Ask) -> bool:
+def ask(board: Board, command: QueryState) -> bool:
     if command.queued is not None:
         holder = board.dedupe.get(command.queued)
         return holder is not None and board.jobs[holder].state is not State.RUNNING
@@ -329,7 +329,7 @@ def ask(board: Board, command: Ask) -> bool:
     return lane is not None and any(board.jobs[id].state is State.RUNNING for id in lane.live)
 
 
-def skip_firing(board: Board, command: Skipped) -> dict[str, Any]:
+def skip_firing(board: Board, command: SkipFiring) -> dict[str, Any]:
     if board.fired.get(command.schedule, float("-inf")) < command.fire_at:
         board.fired[command.schedule] = command.fire_at
         board.changes.records["fired", command.schedule] = repr(command.fire_at)

@@ -9,7 +9,7 @@ from heapq import heappop, heappush
 
 from msgspec import Struct
 
-from fairlane.core.inputs import Input, Outcome, Setting, WorkerJoined
+from fairlane.core.inputs import ChangeSetting, Input, Outcome, WorkerJoined
 from fairlane.core.lifecycle import State
 from fairlane.core.live_job import JobId, WorkerId
 from fairlane.core.scheduler import Scheduler
@@ -97,4 +97,4 @@ def _hands(scheduler: Scheduler) -> list[Input]:
 def _settings(queue: str | None, what_if: Mapping[str, object] | None) -> list[Input]:
     if not what_if or queue is None:
         return []
-    return [Setting("", "queue", queue, "operator", dict(what_if))]
+    return [ChangeSetting("", "queue", queue, "operator", dict(what_if))]

@@ -102,7 +102,7 @@ class Resume(Struct, tag="resume"):
     queue: str
 
 
-class Setting(Struct, tag="setting"):
+class ChangeSetting(Struct, tag="change_setting"):
     """Change what a queue, rate or resource is set to.
 
     `by` tells the code's own declaration from an operator's choice, which outlives it; an
@@ -116,7 +116,7 @@ class Setting(Struct, tag="setting"):
     values: dict[str, Any]
 
 
-class Record(Struct, tag="record"):
+class SaveRecord(Struct, tag="save_record"):
     """Keep a document that the core does not decide by (a schedule, a task's schema).
 
     With `instead_of` it is kept only if that is what is there now: whoever changes a document has
@@ -146,7 +146,7 @@ class Explain(Struct, tag="explain"):
     job: JobId
 
 
-class Ask(Struct, tag="ask"):
+class QueryState(Struct, tag="query_state"):
     """Ask that a question about lanes and dedupe keys be answered from memory."""
 
     key: str
@@ -154,7 +154,7 @@ class Ask(Struct, tag="ask"):
     lane: tuple[str, str] | None = None
 
 
-class Skipped(Struct, tag="fire_skipped"):
+class SkipFiring(Struct, tag="skip_firing"):
     """Record firings that created no job, and why."""
 
     key: str
@@ -205,7 +205,7 @@ class Report(Struct, tag="report"):
     stage: str | None = None
 
 
-class Log(Struct, tag="log"):
+class LogLines(Struct, tag="log_lines"):
     job: JobId
     worker: WorkerId
     fence: int
@@ -230,7 +230,7 @@ class LeaveStage(Struct, tag="leave_stage"):
     token: str
 
 
-class Keep(Struct, tag="keep"):
+class StoreValue(Struct, tag="store_value"):
     """Keep something of a job durably (`stage:…`, `output:…`); the acknowledgement names the
     token."""
 
@@ -284,7 +284,7 @@ class Unblocked(Struct, tag="unblocked"):
     worker: WorkerId = WorkerId("")
 
 
-class Stuck(Struct, tag="stuck"):
+class JobStuck(Struct, tag="job_stuck"):
     """A cancelled job did not stop within its grace time."""
 
     job: JobId
@@ -293,18 +293,18 @@ class Stuck(Struct, tag="stuck"):
     message: str
 
 
-class Jumped(Struct, tag="jumped"):
+class ClockSetBack(Struct, tag="clock_set_back"):
     """The wall clock was set back by so many seconds: waits that are durations move with it."""
 
     seconds: float
 
 
 Command = (
-    Submit | Cancel | RetryJob | Skip | Move | Prioritize | Pause | Resume | Setting | Record
-    | EditLane | Explain | Ask | Skipped
+    Submit | Cancel | RetryJob | Skip | Move | Prioritize | Pause | Resume | ChangeSetting
+    | SaveRecord | EditLane | Explain | QueryState | SkipFiring
 )  # fmt: skip
 FromWorker = (
-    WorkerJoined | WorkerGone | Report | Log | EnterStage | LeaveStage | Keep | Outcome
-    | Unblocked | Stuck | Jumped
+    WorkerJoined | WorkerGone | Report | LogLines | EnterStage | LeaveStage | StoreValue | Outcome
+    | Unblocked | JobStuck | ClockSetBack
 )  # fmt: skip
 Input = Command | FromWorker

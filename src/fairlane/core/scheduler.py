@@ -20,28 +20,28 @@ from fairlane.core.decisions import Decisions
 from fairlane.core.explain import explain
 from fairlane.core.facts import DOCUMENTS
 from fairlane.core.inputs import (
-    Ask,
     Cancel,
+    ChangeSetting,
+    ClockSetBack,
     EditLane,
     EnterStage,
     Explain,
     Input,
-    Jumped,
-    Keep,
+    JobStuck,
     LeaveStage,
-    Log,
+    LogLines,
     Move,
     Outcome,
     Pause,
     Prioritize,
-    Record,
+    QueryState,
     Report,
     Resume,
     RetryJob,
-    Setting,
+    SaveRecord,
     Skip,
-    Skipped,
-    Stuck,
+    SkipFiring,
+    StoreValue,
     Submit,
     Unblocked,
     WorkerGone,
@@ -66,26 +66,26 @@ _ABOUT_JOBS: Mapping[type, Callable[[Board, Any, Ended], Any]] = {
 _ABOUT_THE_REST: Mapping[type, Callable[[Board, Any], Any]] = {
     Pause: commands.pause,
     Resume: commands.resume,
-    Setting: commands.setting,
-    Record: commands.record,
+    ChangeSetting: commands.setting,
+    SaveRecord: commands.record,
     EditLane: commands.edit_lane,
-    Ask: commands.ask,
-    Skipped: commands.skip_firing,
+    QueryState: commands.ask,
+    SkipFiring: commands.skip_firing,
 }
 _FROM_WORKERS: Mapping[type, Callable[[Board, Any], None]] = {
     Outcome: worker_reports.outcome,
     Report: worker_reports.report,
-    Log: worker_reports.log,
+    LogLines: worker_reports.log,
     EnterStage: worker_reports.enter_stage,
     LeaveStage: worker_reports.leave_stage,
-    Keep: worker_reports.keep,
+    StoreValue: worker_reports.keep,
     Unblocked: worker_reports.unblocked,
-    Stuck: worker_reports.stuck,
+    JobStuck: worker_reports.stuck,
     WorkerJoined: worker_reports.worker_joined,
 }
 
 
-def strangers(
+def unknown_job_ids(
     inputs: Iterable[Input], known: Mapping[JobId, LiveJob], *, resent: bool = False
 ) -> set[JobId]:
     """Return the ids that inputs name and the board does not hold: they may have ended.
@@ -232,8 +232,8 @@ class Scheduler:
             from_worker = _FROM_WORKERS[kind]
             for said in inputs:
                 from_worker(board, said)
-        elif kind is Jumped:
-            for jumped in cast("Iterable[Jumped]", inputs):
+        elif kind is ClockSetBack:
+            for jumped in cast("Iterable[ClockSetBack]", inputs):
                 self._jump(jumped.seconds)
         elif kind in _ABOUT_JOBS:
             for command in inputs:

@@ -14,12 +14,12 @@ from fairlane.core.decisions import last_start
 from fairlane.core.inputs import (
     EnterStage,
     Failure,
-    Keep,
+    JobStuck,
     LeaveStage,
-    Log,
+    LogLines,
     Outcome,
     Report,
-    Stuck,
+    StoreValue,
     Unblocked,
     WorkerGone,
     WorkerJoined,
@@ -232,7 +232,7 @@ def report(board: Board, said: Report) -> None:
     board.event("job_progress", job, job.queue, data)
 
 
-def log(board: Board, said: Log) -> None:
+def log(board: Board, said: LogLines) -> None:
     job = present(board, said.job, said.worker, said.fence)
     if job is None:
         return
@@ -248,7 +248,7 @@ def enter_stage(board: Board, said: EnterStage) -> None:
         _deny_stale(board, said)
 
 
-def _deny_stale(board: Board, said: EnterStage | Keep) -> None:
+def _deny_stale(board: Board, said: EnterStage | StoreValue) -> None:
     """Somebody waits for this: a context that outlived its attempt."""
     problem = Conflict(f"this attempt of job {said.job} is over: its context can do no more")
     board.out.to(said.worker).denied.append((said.token, problem.as_problem()))
@@ -259,7 +259,7 @@ def leave_stage(board: Board, said: LeaveStage) -> None:
         board.give_back(said.job, said.token)
 
 
-def keep(board: Board, said: Keep) -> None:
+def keep(board: Board, said: StoreValue) -> None:
     if present(board, said.job, said.worker, said.fence) is not None:
         board.changes.kept.append((said.job, said.name, said.body))
         board.out.to(said.worker).durable.append(said.token)
@@ -267,7 +267,7 @@ def keep(board: Board, said: Keep) -> None:
         _deny_stale(board, said)
 
 
-def stuck(board: Board, said: Stuck) -> None:
+def stuck(board: Board, said: JobStuck) -> None:
     job = present(board, said.job, said.worker, said.fence)
     if job is not None:
         job.reason = Reason("stuck", said.message)

@@ -21,11 +21,11 @@ from fairlane.cluster.lease_watch import LeaseWatch
 from fairlane.cluster.membership import Membership
 from fairlane.core.decisions import Decisions, Start, Stop, last_start
 from fairlane.core.inputs import (
-    Ask,
+    ChangeSetting,
     Command,
     Input,
-    Record,
-    Setting,
+    QueryState,
+    SaveRecord,
     WorkerGone,
     WorkerJoined,
 )
@@ -172,8 +172,11 @@ class Engine:
                 for name, body in (await self.store.records(kind)).items()
             }
             for said in self._declare(stored):
-                if isinstance(said, Setting | Record) and (said.kind, said.name) not in stored:
-                    if isinstance(said, Record):
+                if (
+                    isinstance(said, ChangeSetting | SaveRecord)
+                    and (said.kind, said.name) not in stored
+                ):
+                    if isinstance(said, SaveRecord):
                         said.if_absent = True  # somebody may have declared and changed it since
                     await self.calls.call(msgspec.structs.replace(said, key=new_id()))
         except FairlaneError as error:
@@ -269,7 +272,7 @@ class Engine:
         """
         for _ in range(2):
             await self.worker.flush_reports()
-            await self.call(Ask(new_id(), queued=""))
+            await self.call(QueryState(new_id(), queued=""))
             if self.membership is not None:
                 await self.membership.catch_up()
             await asyncio.sleep(0)

@@ -12,14 +12,14 @@ from typing import Any, Final
 import msgspec
 
 from fairlane.core.inputs import (
-    Ask,
+    ChangeSetting,
     Command,
     Explain,
     Move,
     Pause,
     Prioritize,
+    QueryState,
     Resume,
-    Setting,
     Submit,
 )
 from fairlane.errors import FairlaneError, StoreError, StoreUnavailable, Undecided
@@ -34,7 +34,7 @@ log = logging.getLogger("fairlane.engine")
 
 ANSWER_SECONDS: Final = 5.0
 # Done twice they are as good as done once, so they can be sent to whoever leads next.
-_REPEATABLE: Final = (Ask, Explain, Move, Pause, Prioritize, Resume, Setting, Submit)
+_REPEATABLE: Final = (QueryState, Explain, Move, Pause, Prioritize, Resume, ChangeSetting, Submit)
 _LOST: Final = object()
 
 

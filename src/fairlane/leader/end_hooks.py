@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from fairlane.core.inputs import Record
+from fairlane.core.inputs import SaveRecord
 from fairlane.core.lifecycle import FINAL, State
 from fairlane.errors import BadSetting
 from fairlane.ids import new_id
@@ -33,7 +33,7 @@ _TRIES: Final = 3
 
 class Hooks:
     def __init__(
-        self, store: Store, hooks: list[Hook], call: Callable[[Record], Awaitable[Any]]
+        self, store: Store, hooks: list[Hook], call: Callable[[SaveRecord], Awaitable[Any]]
     ) -> None:
         self._store = store
         self._hooks = hooks
@@ -88,7 +88,7 @@ class Hooks:
         return await self._store.seq()
 
     async def _keep(self) -> None:
-        await self._call(Record(new_id(), *_CURSOR, str(self._seq)))
+        await self._call(SaveRecord(new_id(), *_CURSOR, str(self._seq)))
 
     async def _tell(self, view: JobView) -> None:
         for hook in self._hooks:

@@ -24,20 +24,20 @@ from typing import Any
 from fairlane.cluster.fleet import NO_MESSAGE, Fleet, MessageRef, SoloFleet
 from fairlane.core.decisions import Decisions, Start, Stop, last_start
 from fairlane.core.inputs import (
+    ClockSetBack,
     EnterStage,
     Failure,
     FromWorker,
     Input,
-    Jumped,
-    Keep,
     Outcome,
-    Skipped,
+    SkipFiring,
+    StoreValue,
     Submit,
     WorkerGone,
 )
 from fairlane.core.lifecycle import State
 from fairlane.core.live_job import JobId, LiveJob, WorkerId, carrier_of
-from fairlane.core.scheduler import Scheduler, strangers
+from fairlane.core.scheduler import Scheduler, unknown_job_ids
 from fairlane.errors import (
     InternalError,
     NotLeading,
@@ -186,7 +186,7 @@ class Leader:
             back = await self._set_back()
             lives = await self._lives()
             # Last: what was taken out of the inbox would be lost with a look that fails.
-            happened = [*([Jumped(back)] if back else ()), *self._inbox.take(_BATCH), *lives]
+            happened = [*([ClockSetBack(back)] if back else ()), *self._inbox.take(_BATCH), *lives]
             happened += self._schedules.due(self._now())
             if happened or rows or self._is_due() or self._pipeline.has_ended:
                 await self._decide(Batch(happened, rows))
@@ -374,7 +374,7 @@ class Leader:
         rows = batch.rows
         said_elsewhere = (said for row in rows for said in read(row))
         inputs = self._fleet.hear([*batch.happened, *said_elsewhere])
-        names = strangers(inputs, self._scheduler.board.jobs, resent=resent)
+        names = unknown_job_ids(inputs, self._scheduler.board.jobs, resent=resent)
         ended: Mapping[JobId, LiveJob] = {}
         if names:
             await self._pipeline.land()  # they may be in it
@@ -474,12 +474,14 @@ class Leader:
 
     def _keep(self, happened: Sequence[Input]) -> None:
         """Keep what workers said; a jump of the clock is reckoned with by loading again."""
-        said = (h for h in happened if isinstance(h, FromWorker) and not isinstance(h, Jumped))
+        said = (
+            h for h in happened if isinstance(h, FromWorker) and not isinstance(h, ClockSetBack)
+        )
         self._inbox.put_first(said)
 
     async def _replay(self, happened: Sequence[Input], rows: Sequence[InboxRow]) -> None:
         """Carry out a failed batch one by one, so that only what is at fault is left out."""
-        lasting: list[Input] = [said for said in happened if not isinstance(said, Jumped)]
+        lasting: list[Input] = [said for said in happened if not isinstance(said, ClockSetBack)]
         alone: list[tuple[list[Input], list[InboxRow]]] = [
             *(([said], []) for said in lasting),
             *(piece for row in rows for piece in pieces(row)),
@@ -530,7 +532,7 @@ class Leader:
             decisions.changes.consumed.append(row.id)
             decisions.changes.answers[row.key] = as_text(answer)
         for said in happened:
-            if isinstance(said, Keep | EnterStage):
+            if isinstance(said, StoreValue | EnterStage):
                 decisions.to(said.worker).denied.append((said.token, problem.as_problem()))
             elif not isinstance(said, FromWorker) and said.key:
                 decisions.answers.append((said.key, answer))
@@ -550,7 +552,7 @@ class Leader:
 def _missed(command: Submit, reason: str) -> list[Input]:
     """Return that a firing came to nothing: otherwise it would be due again at once, for ever."""
     return [
-        Skipped("", job.schedule, job.fire_at, 1, reason)
+        SkipFiring("", job.schedule, job.fire_at, 1, reason)
         for job in command.jobs
         if job.schedule is not None and job.fire_at is not None and not job.by_hand
     ]

@@ -13,7 +13,7 @@ from typing import Literal, TypedDict, get_args
 import msgspec
 from msgspec import Struct
 
-from fairlane.core.inputs import Cancel, Input, Record, Skipped, Submission, Submit
+from fairlane.core.inputs import Cancel, Input, SaveRecord, SkipFiring, Submission, Submit
 from fairlane.core.validation import is_number
 from fairlane.errors import BadSetting, FairlaneError
 from fairlane.ids import firing_id, new_id
@@ -136,7 +136,7 @@ def schedule_from(text: str) -> Schedule | None:
 def stamp(inputs: Iterable[Input], now: float) -> None:
     """Let schedules that are new, changed or resumed count from now on."""
     for said in inputs:
-        if type(said) is Record and said.kind == "schedule" and said.body is not None:
+        if type(said) is SaveRecord and said.kind == "schedule" and said.body is not None:
             schedule = schedule_from(said.body)
             if schedule is not None and schedule.since is None:
                 schedule.since = now
@@ -221,7 +221,7 @@ class DueSchedules:
         inputs: list[Input] = []
         if missed and stale:
             why = f"missed by more than the grace of {schedule.grace_seconds:g} s"
-            inputs.append(Skipped("", schedule.name, stale[-1], missed, why))
+            inputs.append(SkipFiring("", schedule.name, stale[-1], missed, why))
         for at in fresh[-1:] if schedule.coalesce else fresh:
             previous = self._fired.get(schedule.name)
             if schedule.overlap == "cancel" and previous is not None:

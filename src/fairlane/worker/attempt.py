@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from fairlane.core.decisions import Start
-from fairlane.core.inputs import EnterStage, Failure, Keep, LeaveStage, Outcome, Stuck
+from fairlane.core.inputs import EnterStage, Failure, JobStuck, LeaveStage, Outcome, StoreValue
 from fairlane.errors import DeviceDown, Permanent, TimedOut
 from fairlane.logs import Subject, speak_of
 from fairlane.redaction import Mask, mask_of
@@ -343,7 +343,7 @@ class Attempt:
         )
         message = f"it did not stop within {self.definition.grace_seconds:g} s; {how}"
         start = self.start
-        self.worker.tell(Stuck(start.job, start.worker, start.fence, message))
+        self.worker.tell(JobStuck(start.job, start.worker, start.fence, message))
 
     def can_be_stopped_by(self, *, kill: Callable[[], None], ask: Callable[[], None]) -> None:
         self._kill, self._ask_child = kill, ask
@@ -405,13 +405,13 @@ class Attempt:
     async def keep(self, name: str, body: str | None) -> None:
         start = self.start
         token = self.worker.new_token()
-        keep = Keep(start.job, start.worker, start.fence, token, name, body)
+        keep = StoreValue(start.job, start.worker, start.fence, token, name, body)
         await self.worker.ask(token, keep)
 
     def keep_soon(self, name: str, body: str) -> None:
         start = self.start
         token = self.worker.new_token()
-        keep = Keep(start.job, start.worker, start.fence, token, name, body)
+        keep = StoreValue(start.job, start.worker, start.fence, token, name, body)
         self.worker.tell_soon(self, token, keep)
 
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from fairlane.core.decisions import Orders, Start, Stop
-from fairlane.core.inputs import FromWorker, Input, Log, Outcome, Report, Unblocked
+from fairlane.core.inputs import FromWorker, Input, LogLines, Outcome, Report, Unblocked
 from fairlane.core.live_job import JobId, WorkerId, carrier_of, device_of
 from fairlane.errors import Conflict, FairlaneError
 from fairlane.ids import new_id
@@ -265,7 +265,7 @@ class Worker:
         start = attempt.start
         lines = self._lines.pop(attempt, None)
         if lines:
-            self._put(Log(start.job, start.worker, start.fence, lines))
+            self._put(LogLines(start.job, start.worker, start.fence, lines))
         dirty = self._dirty.pop(attempt, None)
         if dirty is not None:
             snapshot, stage = dirty
