@@ -50,9 +50,9 @@ FENCES: Final = (
         guards="An attempt that is over must not keep results for the one that followed it.",
         file=_OUTCOMES,
         find="""    if present(board, said.job, said.worker, said.fence) is not None:
-        board.changes.kept""",
+        board.changes.stored_values""",
         replace="""    if said.job in board.jobs:
-        board.changes.kept""",
+        board.changes.stored_values""",
         noticed_by=(suite("tests/simulation/test_guards_fences.py"),),
     ),
     Mutation(

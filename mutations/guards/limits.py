@@ -52,7 +52,7 @@ LIMITS: Final = (
         name="rates kept across restarts",
         guards="A start that counts is stored with it, so a restart does not forget the window.",
         file="src/fairlane/core/capacity.py",
-        find="self.changes.takes.append((key, self.now, job.id))",
+        find="self.changes.rate_starts.append((key, self.now, job.id))",
         replace="pass",
         noticed_by=(worlds(),),
     ),

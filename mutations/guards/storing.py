@@ -167,13 +167,13 @@ STORING: Final = (
         guards="A start that is taken again at the instant it was given back still counts.",
         file=_MEMORY,
         find="""            self._replace_takes([take for take in self.takes if take not in gone])
-        for take in changes.takes:
+        for take in changes.rate_starts:
             self._append(self.takes, take)
 """,
         replace="""            self._replace_takes(
-                [take for take in (*self.takes, *changes.takes) if take not in gone]
+                [take for take in (*self.takes, *changes.rate_starts) if take not in gone]
             )
-        for take in () if changes.untakes else changes.takes:
+        for take in () if changes.returned_rate_starts else changes.rate_starts:
             self._append(self.takes, take)
 """,
         noticed_by=(suite(_COMMITS),),

@@ -29,7 +29,7 @@ def joined(worker: WorkerId) -> WorkerJoined:
 def told(*workers: WorkerId) -> Decisions:
     decisions = Decisions()
     for worker in workers:
-        decisions.to(worker).stops.append(Stop(JobId("j"), worker, 1, "keep", False))
+        decisions.orders_for(worker).stops.append(Stop(JobId("j"), worker, 1, "keep", False))
     return decisions
 
 

@@ -75,7 +75,7 @@ async def test_a_job_that_fails_a_constraint_takes_the_whole_commit_with_it(stor
     changes.events = events(1, 2)
     changes.answers = {"key": "yes"}
     changes.consumed = [1]
-    changes.takes = [("host", NOW, JobId("b"))]
+    changes.rate_starts = [("host", NOW, JobId("b"))]
     await refused(store, changes)
     image = await store.load()
     assert list(image.jobs) == [first]
@@ -239,14 +239,14 @@ async def test_dependencies_takes_grants_and_records_come_back(store: Store) -> 
     job = a_job("a")
     changes = admitted(job, a_job("b"))
     changes.dependencies = [(JobId("b"), JobId("a")), (JobId("b"), JobId("c"))]
-    changes.takes = [("host", NOW + 1 / 3, job.id), ("host", NOW + 2 / 3, job.id)]
+    changes.rate_starts = [("host", NOW + 1 / 3, job.id), ("host", NOW + 2 / 3, job.id)]
     changes.grants = [(job.id, "t1", '[["gpu",1]]'), (job.id, "t2", "[]")]
     changes.records = {("queue", "default"): '{"paused":true}', ("worker", "w"): '{"name":"w"}'}
     changes.events = events(41, 42)
     await store.commit(changes, NOW)
     image = await store.load()
     assert sorted(image.dependencies) == changes.dependencies
-    assert image.takes == changes.takes
+    assert image.takes == changes.rate_starts
     assert sorted(image.grants) == changes.grants
     assert image.records == changes.records
     assert image.seq == 42
@@ -259,14 +259,14 @@ async def test_what_is_given_back_or_settled_or_erased_is_gone(store: Store) -> 
         (JobId("b"), JobId("a")), (JobId("c"), JobId("a")),
         (JobId("d"), JobId("a")), (JobId("d"), JobId("e")),
     ]  # fmt: skip
-    changes.takes = [("host", NOW + 1 / 3, job.id), ("host", NOW + 2 / 3, job.id)]
+    changes.rate_starts = [("host", NOW + 1 / 3, job.id), ("host", NOW + 2 / 3, job.id)]
     changes.grants = [(job.id, "t1", "[]"), (job.id, "t2", "[]")]
     changes.records = {("queue", "default"): "{}", ("queue", "other"): "{}"}
     await store.commit(changes, NOW)
     undone = Changes(
         settled=[JobId("b")],
-        met=[(JobId("d"), JobId("a"))],
-        untakes=[("host", NOW + 1 / 3, job.id)],
+        met_dependencies=[(JobId("d"), JobId("a"))],
+        returned_rate_starts=[("host", NOW + 1 / 3, job.id)],
         releases=[(job.id, "t1")],
         records={("queue", "other"): None, ("queue", "unknown"): None},
     )
@@ -297,18 +297,20 @@ async def test_a_job_that_stops_running_loses_its_grants(store: Store, how: str)
 async def test_what_is_given_back_and_taken_again_at_one_instant_counts_once(store: Store) -> None:
     job = a_job("a", 0)
     changes = admitted(job)
-    changes.takes = [("host", NOW, job.id)]
+    changes.rate_starts = [("host", NOW, job.id)]
     await store.commit(changes, NOW)
-    again = Changes(takes=[("host", NOW, job.id)], untakes=[("host", NOW, job.id)])
+    again = Changes(
+        rate_starts=[("host", NOW, job.id)], returned_rate_starts=[("host", NOW, job.id)]
+    )
     await store.commit(again, NOW)
     assert (await store.load()).takes == [("host", NOW, "a")]
 
 
 async def test_old_takes_and_answers_are_swept_out(store: Store) -> None:
     day = 24 * 3600.0
-    changes = Changes(takes=[("host", NOW, JobId("a"))], answers={"k": "{}"})
+    changes = Changes(rate_starts=[("host", NOW, JobId("a"))], answers={"k": "{}"})
     await store.commit(changes, NOW)
-    await store.commit(Changes(takes=[("host", NOW + day, JobId("b"))]), NOW + day + 1)
+    await store.commit(Changes(rate_starts=[("host", NOW + day, JobId("b"))]), NOW + day + 1)
     assert (await store.load()).takes == [("host", NOW + day, "b")]
     assert await store.answers(["k"]) == {}
 
@@ -316,7 +318,7 @@ async def test_old_takes_and_answers_are_swept_out(store: Store) -> None:
 async def test_a_start_counts_for_as_long_as_the_window_of_its_rate(store: Store) -> None:
     day = 24 * 3600.0
     rate = '{"code": {"starts": 2, "per_seconds": 604800}, "operator": {"per_seconds": null}}'
-    changes = Changes(takes=[("host", NOW, JobId("a"))], records={("rate", "host"): rate})
+    changes = Changes(rate_starts=[("host", NOW, JobId("a"))], records={("rate", "host"): rate})
     await store.commit(changes, NOW)
     await store.commit(Changes(answers={"k": "{}"}), NOW + 2 * day)
     assert (await store.load()).takes == [("host", NOW, "a")]

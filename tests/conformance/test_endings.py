@@ -46,12 +46,16 @@ async def test_a_worker_gets_what_earlier_attempts_kept_and_reported(store: Stor
     await store.commit(admitted(job), NOW)
     changes = Changes(
         reports={job.id: '{"statistics":{"n":1}}'},
-        kept=[(job.id, "stage:one", "1"), (job.id, "stage:two", '"zwei"'), (job.id, "gone", "0")],
+        stored_values=[
+            (job.id, "stage:one", "1"),
+            (job.id, "stage:two", '"zwei"'),
+            (job.id, "gone", "0"),
+        ],
     )
     await store.commit(changes, NOW)
     changes = Changes(
         reports={job.id: '{"statistics":{"n":2}}'},
-        kept=[(job.id, "stage:one", "2"), (job.id, "gone", None)],
+        stored_values=[(job.id, "stage:one", "2"), (job.id, "gone", None)],
     )
     await store.commit(changes, NOW)
     payload = await payload_of(store, job)
@@ -142,7 +146,7 @@ async def test_a_revived_job_gets_its_report_and_what_it_kept_back(store: Store)
     await store.commit(admitted(job), NOW)
     changes = started(job)
     changes.reports = {job.id: '{"statistics":{"n":1}}'}
-    changes.kept = [(job.id, "stage:one", "1")]
+    changes.stored_values = [(job.id, "stage:one", "1")]
     await store.commit(changes, NOW)
     await store.commit(ended(job, state=State.FAILED), NOW)
     shown = (await store.jobs([job.id]))[job.id]
@@ -157,9 +161,9 @@ async def test_a_revived_job_gets_its_report_and_what_it_kept_back(store: Store)
 async def test_what_a_completed_job_kept_is_forgotten(store: Store) -> None:
     job = a_job("a")
     await store.commit(admitted(job), NOW)
-    await store.commit(Changes(kept=[(job.id, "stage:one", "1")]), NOW)
+    await store.commit(Changes(stored_values=[(job.id, "stage:one", "1")]), NOW)
     changes = ended(job)
-    changes.kept = [(job.id, "stage:two", "2")]
+    changes.stored_values = [(job.id, "stage:two", "2")]
     await store.commit(changes, NOW)
     again = await revive(store, job)
     assert (await payload_of(store, again)).kept == {}

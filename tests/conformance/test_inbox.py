@@ -70,5 +70,5 @@ async def test_a_submission_in_the_inbox_shows_as_created(store: Store) -> None:
 async def test_a_set_aside_input_is_no_trouble(store: Store) -> None:
     await store.append("k", "bad", NOW)
     row = (await store.take(1))[0]
-    await store.commit(Changes(consumed=[row.id], set_aside=[("bad", "boom", NOW)]), NOW)
+    await store.commit(Changes(consumed=[row.id], dead_letters=[("bad", "boom", NOW)]), NOW)
     assert await store.take(1) == []

@@ -238,7 +238,7 @@ async def test_a_character_that_the_server_does_not_store_is_the_fault_of_its_se
 
 
 async def test_what_is_set_aside_can_hold_any_character(store: PostgresStore) -> None:
-    await store.commit(Changes(set_aside=[("a\x00b", "c\x00d", NOW)]), NOW)
+    await store.commit(Changes(dead_letters=[("a\x00b", "c\x00d", NOW)]), NOW)
 
 
 @pytest.mark.parametrize("text", ["", "plain", "a\x00b", "\x1a", "\x1a0\x001\x1a1", "\x00\x00"])

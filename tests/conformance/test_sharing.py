@@ -104,7 +104,7 @@ async def test_what_a_worker_needs_for_a_start_can_be_read_by_it(
 ) -> None:
     job = a_job("a", lane="x")
     changes = admitted(job, params='{"n":1}')
-    changes.kept = [(job.id, "stage:one", "1"), (job.id, "stage:two", "2")]
+    changes.stored_values = [(job.id, "stage:one", "1"), (job.id, "stage:two", "2")]
     await leader.commit(changes, NOW)
     start = Start(job.id, job.task, ANNA, 1, 1, True, job.kind, job.queue, job.lane)
     found = await other.assigned([start])

@@ -61,5 +61,5 @@ def test_cancelling_it_ends_the_watch() -> None:
     world.submit("a")
     world.refuse("a", blocked=FULL)
     world.cancel("a")
-    assert orders(world.last).unblock == ["a"]
+    assert orders(world.last).stop_watching == ["a"]
     assert world.state("a") == "cancelled"

@@ -80,7 +80,7 @@ def test_part_of_the_picture_is_enough() -> None:
         jobs=jobs,
         dependencies=world.store.dependencies,
         records=world.store.records,
-        takes=[],
+        rate_starts=[],
         grants=world.store.grants,
         seq=0,
         now=world.now,

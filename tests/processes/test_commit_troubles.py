@@ -130,7 +130,7 @@ async def test_a_stage_that_waits_for_its_limit_is_not_forgotten_when_a_commit_f
 ) -> None:
     jobs = [await bench.staged.submit(name=name) for name in ("a", "b")]
     await eventually(lambda: sum(bench.ran.values()) >= 1)
-    bench.store.spoil_once(lambda changes: changes.grants or changes.takes, fault)
+    bench.store.spoil_once(lambda changes: changes.grants or changes.rate_starts, fault)
     async with asyncio.timeout(15):
         assert [await job.wait() for job in jobs] == ["a", "b"]
     assert bench.ran == {"a": 1, "b": 1}
@@ -140,7 +140,7 @@ async def test_a_stage_that_waits_for_its_limit_is_not_forgotten_when_a_commit_f
 async def test_a_stage_result_whose_commit_fails_is_kept_once_it_can_be(
     bench: Bench, fault: Fault
 ) -> None:
-    bench.store.spoil_once(lambda changes: changes.kept, fault)
+    bench.store.spoil_once(lambda changes: changes.stored_values, fault)
     async with asyncio.timeout(15):
         assert await (await bench.staged.submit(name="kept")).wait() == "kept"
     assert bench.store.spoiled == 1

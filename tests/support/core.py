@@ -69,10 +69,12 @@ class NaiveStore:
         self.dependencies += changes.dependencies
         settled = set(changes.settled)
         self.dependencies = [
-            pair for pair in self.dependencies if pair[0] not in settled and pair not in changes.met
+            pair
+            for pair in self.dependencies
+            if pair[0] not in settled and pair not in changes.met_dependencies
         ]
-        self.takes += changes.takes
-        for take in changes.untakes:
+        self.takes += changes.rate_starts
+        for take in changes.returned_rate_starts:
             self.takes.remove(take)
         self.grants += changes.grants
         released = set(changes.releases)
@@ -106,7 +108,7 @@ class NaiveStore:
             jobs=[copy.copy(job) for job in jobs],
             dependencies=self.dependencies,
             records=self.records,
-            takes=self.takes,
+            rate_starts=self.takes,
             grants=self.grants,
             seq=self.seq,
             now=now,

@@ -62,7 +62,7 @@ def _check_limits(world: World) -> None:
     board = world.scheduler.board
     events = world.last.changes.events
     lowered = {event.data["name"] for event in events if event.type == "limit_changed"}
-    for key, at, _ in world.last.changes.takes:
+    for key, at, _ in world.last.changes.rate_starts:
         if key in lowered:
             continue  # what was taken before it in the same batch is not disturbed
         assert taken(world, key) <= board.rate(key).starts, f"too many starts of {key} at {at}"

@@ -113,7 +113,7 @@ class Queues(Calling):
             scheduler = Scheduler()
             scheduler.load(
                 jobs=image.jobs, dependencies=image.dependencies, records=image.records,
-                takes=image.takes, grants=image.grants, seq=image.seq, now=now,
+                rate_starts=image.takes, grants=image.grants, seq=image.seq, now=now,
             )  # fmt: skip
             return forecast(scheduler, now=now, durations=durations, queue=queue, what_if=what_if)
 

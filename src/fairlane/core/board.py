@@ -115,7 +115,7 @@ class Board(Shortages):
         worker = self.workers.all.get(job.worker) if job.worker else None
         if worker is not None:
             worker.watching.discard(job.id)
-            self.out.to(worker.id).unblock.append(job.id)
+            self.out.orders_for(worker.id).stop_watching.append(job.id)
         job.worker = None
 
     def _keep_or_free_lane(self, job: LiveJob) -> None:
@@ -233,7 +233,7 @@ class Board(Shortages):
                 elif not waits:
                     self.admit_dependent(job)
                 else:
-                    self.changes.met.append((id, ended.id))
+                    self.changes.met_dependencies.append((id, ended.id))
 
     def admit_dependent(self, job: LiveJob) -> None:
         """Give a job whose dependencies have all ended its place at the tail."""

@@ -57,7 +57,7 @@ class Shortages(Filing):
     def take_rates(self, job: LiveJob, limits: tuple[str, ...]) -> None:
         for key in dict.fromkeys(limits):
             self.rate(key).take(self.now)
-            self.changes.takes.append((key, self.now, job.id))
+            self.changes.rate_starts.append((key, self.now, job.id))
 
     def untake_rates(self, job: LiveJob, limits: tuple[str, ...]) -> None:
         """Give back what a start took that came to nothing; somebody else may have it now."""
@@ -65,7 +65,7 @@ class Shortages(Filing):
         for key in dict.fromkeys(limits):
             rate = self.rate(key)
             rate.give_back(at)
-            self.changes.untakes.append((key, at, job.id))
+            self.changes.returned_rate_starts.append((key, at, job.id))
             self.wake(rate)
 
     def set_alarm(self, thing: Capacity) -> None:
@@ -141,14 +141,14 @@ class Shortages(Filing):
         if job is None or job.state is not State.RUNNING or job.fence != ask.fence:
             return
         if ask.token in self.grants.get(ask.job, {}):
-            self.out.to(ask.worker).granted.append(ask.token)
+            self.out.orders_for(ask.worker).granted.append(ask.token)
             return
         if ask.token in self.waiting_stages:
             return  # said again: it has its place among those who wait
         try:
             things = self._stage_things(ask)
         except UnknownName as error:
-            self.out.to(ask.worker).denied.append((ask.token, error.as_problem()))
+            self.out.orders_for(ask.worker).denied.append((ask.token, error.as_problem()))
             return
         for thing in things:
             if not thing.has_room(self.now):
@@ -161,7 +161,7 @@ class Shortages(Filing):
             self.resource(name).hold(ask.job, ask.token, amount)
         self.grants.setdefault(ask.job, {})[ask.token] = ask
         self.changes.grants.append((ask.job, ask.token, msgspec.json.encode(ask.uses).decode()))
-        self.out.to(ask.worker).granted.append(ask.token)
+        self.out.orders_for(ask.worker).granted.append(ask.token)
 
     def _stage_things(self, ask: EnterStage) -> list[Capacity]:
         shares = [self.resource(name).share(amount) for name, amount in ask.uses]

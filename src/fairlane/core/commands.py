@@ -69,7 +69,7 @@ def cancel(board: Board, command: Cancel, ended: dict[JobId, LiveJob]) -> dict[s
     )
     assert job.worker is not None
     stop = Stop(job.id, job.worker, job.fence, command.outputs, command.force)
-    board.out.to(job.worker).stops.append(stop)
+    board.out.orders_for(job.worker).stops.append(stop)
     return {"state": State.RUNNING.value, "stopping": True}
 
 

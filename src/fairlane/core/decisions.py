@@ -67,12 +67,14 @@ class Changes(Struct):
     revived: list[JobId] = field(default_factory=list)
     dependencies: list[tuple[JobId, JobId]] = field(default_factory=list)
     settled: list[JobId] = field(default_factory=list)  # they wait for nobody any more
-    met: list[tuple[JobId, JobId]] = field(default_factory=list)  # they wait for others still
+    met_dependencies: list[tuple[JobId, JobId]] = field(
+        default_factory=list
+    )  # they wait for others still
     reports: dict[JobId, str] = field(default_factory=dict)
-    kept: list[tuple[JobId, str, str | None]] = field(default_factory=list)  # None forgets
+    stored_values: list[tuple[JobId, str, str | None]] = field(default_factory=list)  # None forgets
     logs: list[tuple[JobId, float, str, str]] = field(default_factory=list)
-    takes: list[tuple[str, float, JobId]] = field(default_factory=list)
-    untakes: list[tuple[str, float, JobId]] = field(default_factory=list)
+    rate_starts: list[tuple[str, float, JobId]] = field(default_factory=list)
+    returned_rate_starts: list[tuple[str, float, JobId]] = field(default_factory=list)
     grants: list[tuple[JobId, str, str]] = field(default_factory=list)
     releases: list[tuple[JobId, str]] = field(default_factory=list)
     lanes: dict[tuple[str, str], LaneChange] = field(default_factory=dict)
@@ -81,7 +83,7 @@ class Changes(Struct):
     events: list[Event] = field(default_factory=list)
     answers: dict[str, str] = field(default_factory=dict)  # only those for other processes
     consumed: list[int] = field(default_factory=list)  # inbox rows
-    set_aside: list[tuple[str, str, float]] = field(default_factory=list)  # input, error, at
+    dead_letters: list[tuple[str, str, float]] = field(default_factory=list)  # input, error, at
     messages: list[tuple[WorkerId, int, str]] = field(default_factory=list)  # where many work
 
     def __bool__(self) -> bool:
@@ -126,7 +128,7 @@ class Orders(Struct, omit_defaults=True):
     granted: list[str] = field(default_factory=list)  # stage tokens
     denied: list[tuple[str, dict[str, Any]]] = field(default_factory=list)  # and the problem
     durable: list[str] = field(default_factory=list)  # tokens of what is now kept
-    unblock: list[JobId] = field(default_factory=list)  # no longer watch these preconditions
+    stop_watching: list[JobId] = field(default_factory=list)  # no longer watch these preconditions
     removals: list[dict[str, str]] = field(default_factory=list)  # outputs on its host, as kept
 
 
@@ -137,7 +139,7 @@ class Decisions(Struct):
     answers: list[tuple[str, Any]] = field(default_factory=list)  # key and value or FairlaneError
     wake_at: float | None = None
 
-    def to(self, worker: WorkerId) -> Orders:
+    def orders_for(self, worker: WorkerId) -> Orders:
         """Return what a worker is told, to be added to; its carrier hears what a device is told."""
         carrier = carrier_of(worker)
         orders = self.orders.get(carrier)

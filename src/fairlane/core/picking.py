@@ -176,7 +176,7 @@ def start(board: Board, job: LiveJob, worker: KnownWorker) -> None:
     board.transition(job, State.RUNNING, attempt=job.attempt, **board.workers.told_of(worker))
     if lane is not None:
         board.file_heads(lane)  # nobody else is one while it runs
-    board.out.to(worker.id).starts.append(
+    board.out.orders_for(worker.id).starts.append(
         Start(
             job.id,
             job.task,

@@ -120,7 +120,7 @@ class Scheduler:
         jobs: Iterable[LiveJob],
         dependencies: Sequence[tuple[JobId, JobId]],
         records: Mapping[tuple[str, str], str],
-        takes: Sequence[tuple[str, float, JobId]],
+        rate_starts: Sequence[tuple[str, float, JobId]],
         grants: Sequence[tuple[JobId, str, str]],
         seq: int,
         now: float,
@@ -142,7 +142,7 @@ class Scheduler:
                 self.unreadable.append(f"{kind} {name}")
         for queue in board.queues.values():
             queue.fairness.clip(now)
-        for key, at, _ in takes:
+        for key, at, _ in rate_starts:
             try:
                 board.rate(key).take(min(at, now))
             except FairlaneError:

@@ -39,7 +39,7 @@ def present(board: Board, job: JobId, worker: WorkerId, fence: int) -> LiveJob |
 
 def outcome(board: Board, said: Outcome) -> None:
     job = present(board, said.job, said.worker, said.fence)
-    board.out.to(said.worker).durable.append(f"{said.job}:{said.fence}")
+    board.out.orders_for(said.worker).durable.append(f"{said.job}:{said.fence}")
     if job is None:
         return
     if said.report is not None:
@@ -138,7 +138,7 @@ def _cancelled(
 
 def unblocked(board: Board, said: Unblocked) -> None:
     if said.worker in board.workers.all:
-        board.out.to(said.worker).unblock.append(said.job)
+        board.out.orders_for(said.worker).stop_watching.append(said.job)
     job = board.jobs.get(said.job)
     if job is None or job.id in board.waits_on:
         return
@@ -251,7 +251,7 @@ def enter_stage(board: Board, said: EnterStage) -> None:
 def _deny_stale(board: Board, said: EnterStage | StoreValue) -> None:
     """Somebody waits for this: a context that outlived its attempt."""
     problem = Conflict(f"this attempt of job {said.job} is over: its context can do no more")
-    board.out.to(said.worker).denied.append((said.token, problem.as_problem()))
+    board.out.orders_for(said.worker).denied.append((said.token, problem.as_problem()))
 
 
 def leave_stage(board: Board, said: LeaveStage) -> None:
@@ -261,8 +261,8 @@ def leave_stage(board: Board, said: LeaveStage) -> None:
 
 def keep(board: Board, said: StoreValue) -> None:
     if present(board, said.job, said.worker, said.fence) is not None:
-        board.changes.kept.append((said.job, said.name, said.body))
-        board.out.to(said.worker).durable.append(said.token)
+        board.changes.stored_values.append((said.job, said.name, said.body))
+        board.out.orders_for(said.worker).durable.append(said.token)
     else:
         _deny_stale(board, said)
 

@@ -273,7 +273,7 @@ class Leader:
                 jobs=image.jobs,
                 dependencies=image.dependencies,
                 records=image.records,
-                takes=image.takes,
+                rate_starts=image.takes,
                 grants=image.grants,
                 seq=image.seq,
                 now=now,
@@ -393,7 +393,7 @@ class Leader:
         if decisions.discards:
             await self._pipeline.land()
             made = await self._store.payloads(decisions.discards)  # the commit forgets it
-            for job, name, body in changes.kept:  # what was said with it is not stored yet
+            for job, name, body in changes.stored_values:  # what was said with it is not stored yet
                 if job in made and body is not None:
                     made[job].kept[name] = body
             self._removals.add(self._host.elsewhere(made, finished=True))
@@ -527,13 +527,13 @@ class Leader:
         answer: Any = await self._admitted(happened, rows)
         if answer is None:
             answer = problem
-            decisions.changes.set_aside.append((text, storable(repr(error)), now))
+            decisions.changes.dead_letters.append((text, storable(repr(error)), now))
         for row in rows:
             decisions.changes.consumed.append(row.id)
             decisions.changes.answers[row.key] = as_text(answer)
         for said in happened:
             if isinstance(said, StoreValue | EnterStage):
-                decisions.to(said.worker).denied.append((said.token, problem.as_problem()))
+                decisions.orders_for(said.worker).denied.append((said.token, problem.as_problem()))
             elif not isinstance(said, FromWorker) and said.key:
                 decisions.answers.append((said.key, answer))
         written = self._fleet.write(decisions, self._scheduler.board.workers.all)

@@ -24,5 +24,5 @@ class RemoteCleanup:
         hosts = {worker.joined.host: worker.id for worker in workers}
         for host, kept in self._waiting:
             if host in hosts:
-                decisions.to(hosts[host]).removals.append(kept)
+                decisions.orders_for(hosts[host]).removals.append(kept)
         self._waiting = [(host, kept) for host, kept in self._waiting if host not in hosts][-MOST:]

@@ -89,7 +89,7 @@ def live_jobs(changes: Changes) -> tuple[list[LiveJob], list[LiveJob]]:
 def rows_of(changes: Changes, waiting: list[LiveJob], at: float) -> dict[str, list[Any]]:
     """Return the rows of each column that is the same in every database."""
     left = set(changes.left)
-    kept = {(job, name): body for job, name, body in changes.kept}
+    kept = {(job, name): body for job, name, body in changes.stored_values}
     entered = {id: job for id, job in changes.entered.items() if id not in left}
     new = [
         (job, item)
@@ -120,10 +120,10 @@ def rows_of(changes: Changes, waiting: list[LiveJob], at: float) -> dict[str, li
         "whole": [id for id, ended in changes.ended.items() if ended.forget or id in completed],
         "dependencies": changes.dependencies,
         "settled": changes.settled,
-        "met": changes.met,
+        "met": changes.met_dependencies,
         "logs": changes.logs,
-        "untakes": changes.untakes,
-        "takes": changes.takes,
+        "untakes": changes.returned_rate_starts,
+        "takes": changes.rate_starts,
         "grants": changes.grants,
         "releases": changes.releases,
         "stopped": [*changes.left, *(job.id for job in waiting)],
@@ -136,7 +136,7 @@ def rows_of(changes: Changes, waiting: list[LiveJob], at: float) -> dict[str, li
         ],
         "answers": [(key, body, at) for key, body in changes.answers.items()],
         "consumed": changes.consumed,
-        "set_aside": changes.set_aside,
+        "set_aside": changes.dead_letters,
     }
 
 

@@ -100,8 +100,8 @@ class Worker:
             self.settled(orders.granted)
         if orders.denied:
             self.denied(orders.denied)
-        if orders.unblock:
-            self.unwatch(orders.unblock)
+        if orders.stop_watching:
+            self.unwatch(orders.stop_watching)
         if orders.starts:
             self.accept(orders.starts, payloads)
         for stop in orders.stops:

@@ -149,7 +149,7 @@ class MemoryDatabase:
             self._revive(id)
         for id, body in changes.reports.items():
             self._put(self.reports, id, body)
-        for id, name, kept in changes.kept:
+        for id, name, kept in changes.stored_values:
             if kept is None:
                 self._drop(self.kept.get(id, {}), name)
             else:
@@ -160,14 +160,14 @@ class MemoryDatabase:
             self._insert(self._inner(self.dependencies, id), on, None)
         for id in changes.settled:
             self._drop(self.dependencies, id)
-        for id, on in changes.met:
+        for id, on in changes.met_dependencies:
             self._drop(self.dependencies.get(id, {}), on)
         for id, moment, level, message in changes.logs:
             self._append(self.logs.setdefault(id, []), (moment, level, message))
-        if changes.untakes:  # first: one taken again at the same instant is another
-            gone = set(changes.untakes)
+        if changes.returned_rate_starts:  # first: one taken again at the same instant is another
+            gone = set(changes.returned_rate_starts)
             self._replace_takes([take for take in self.takes if take not in gone])
-        for take in changes.takes:
+        for take in changes.rate_starts:
             self._append(self.takes, take)
         for id, token, uses in changes.grants:
             self._put(self._inner(self.grants, id), token, uses)
@@ -196,7 +196,7 @@ class MemoryDatabase:
             self._put(self.answers, answered, (body, at))
         for inbox_id in changes.consumed:
             self.forget(inbox_id)
-        for item in changes.set_aside:
+        for item in changes.dead_letters:
             self._append(self.set_aside, item)
 
     def _keep_record(self, kind: str, name: str, body: str | None) -> None:
