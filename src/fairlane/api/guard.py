@@ -21,14 +21,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from fairlane.api import console
 from fairlane.api.auth import Keys, Role
-from fairlane.api.problems import problem
+from fairlane.api.problems import SAFE_METHODS, problem
 from fairlane.errors import BadSetting
 
 LARGEST_BODY: Final = 8 * 1024 * 1024
 HERE: Final = ("localhost", "127.0.0.1", "::1")
 _OPEN: Final = ("/healthz", "/api/session")  # these tell nothing and change nothing
 _FILES: Final = "/api/files"
-_SAFE: Final = ("GET", "HEAD", "OPTIONS")
 _PORTS: Final = {"http": 80, "https": 443}
 _HOST: Final = re.compile(
     r"(\[(?P<address>[0-9a-fA-F:.]+)\]|(?P<name>[\w.*-]+))(:(?P<port>[0-9]{1,5}))?"
@@ -126,7 +125,7 @@ class Guard:
         role = self.role_in(scope)
         if role is None:
             return _unauthorized("this needs a token, or another one than was sent")
-        if role == "read" and scope.get("method", "GET") not in _SAFE:
+        if role == "read" and scope.get("method", "GET") not in SAFE_METHODS:
             return problem(403, "read_only", "this token may read, not change anything")
         return None
 
@@ -143,7 +142,7 @@ class Guard:
         largest = self._largest(scope)
         if largest is not None and length.isdecimal() and int(length[:30]) > largest:
             return problem(413, "too_large", _too_large(largest))
-        if not is_file and kind != "application/json" and scope["method"] not in _SAFE:
+        if not is_file and kind != "application/json" and scope["method"] not in SAFE_METHODS:
             return problem(415, "not_json", f'the body is "{kind[:100]}"; send application/json')
         return None
 
@@ -153,7 +152,7 @@ class Guard:
 
 
 def _is_file(scope: Scope) -> bool:
-    return scope.get("method", "GET") not in _SAFE and _path(scope) == _FILES
+    return scope.get("method", "GET") not in SAFE_METHODS and _path(scope) == _FILES
 
 
 def _too_large(largest: int) -> str:

@@ -23,7 +23,7 @@ log = logging.getLogger("fairlane.api")
 
 MEDIA_TYPE: Final = "application/problem+json"
 RETRY_AFTER_SECONDS: Final = 1
-_SAFE: Final = ("GET", "HEAD", "OPTIONS")
+SAFE_METHODS: Final = ("GET", "HEAD", "OPTIONS")
 
 # By the nearest class in the tree of errors.
 STATUSES: Final[Mapping[type[FairlaneError], int]] = {
@@ -80,7 +80,7 @@ def problem(
 
 
 def problem_from(request: Request, error: FairlaneError) -> Response:
-    if isinstance(error, Undecided) and request.method not in _SAFE:
+    if isinstance(error, Undecided) and request.method not in SAFE_METHODS:
         return undecided(request, error)
     status = _status(error)
     facts = error.facts

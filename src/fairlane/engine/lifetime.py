@@ -10,12 +10,11 @@ import os
 import threading
 import weakref
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any, Final
+from typing import Any
 
 from fairlane.engine.engine import Engine
 from fairlane.errors import NotStarted, UsageError
-
-IN_CHILD: Final = "FAIRLANE_CHILD"
+from fairlane.process.child_pool import IN_CHILD
 
 _lifetimes: "weakref.WeakSet[Lifetime]" = weakref.WeakSet()
 

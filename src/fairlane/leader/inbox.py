@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Iterable
 
 from fairlane.core.inputs import Input, Submit
+from fairlane.runtime.threads import resolve_future
 
 
 class Inbox:
@@ -55,7 +56,7 @@ class Inbox:
         woken, self._woken = self._woken, None
         if woken is not None and self._loop is not None:
             try:
-                self._loop.call_soon_threadsafe(_wake, woken)
+                self._loop.call_soon_threadsafe(resolve_future, woken)
             except RuntimeError:
                 pass  # the leader's loop has closed; the next one will look
 
@@ -63,7 +64,7 @@ class Inbox:
         """Do the same on the leader's own loop, which need not be woken for it."""
         woken, self._woken = self._woken, None
         if woken is not None:
-            _wake(woken)
+            resolve_future(woken)
 
     def take(self, most: int) -> list[Input]:
         """Take what came first, as much as is decided together; a job that is submitted counts."""
@@ -97,7 +98,7 @@ class Inbox:
         await self._until(woken, seconds)
 
     async def _until(self, woken: "asyncio.Future[None]", seconds: float) -> None:
-        timer = asyncio.get_running_loop().call_later(seconds, _wake, woken)
+        timer = asyncio.get_running_loop().call_later(seconds, resolve_future, woken)
         try:
             await woken
         finally:
@@ -106,8 +107,3 @@ class Inbox:
 
     def __len__(self) -> int:
         return len(self._items)
-
-
-def _wake(woken: asyncio.Future[None]) -> None:
-    if not woken.done():
-        woken.set_result(None)

@@ -19,6 +19,7 @@ from fairlane.process.process_group import ProcessDeadline, ProcessGroup
 from fairlane.runtime.threads import await_uncancelled
 
 FD_VARIABLE: Final = "FAIRLANE_CHILD_FD"
+IN_CHILD: Final = "FAIRLANE_CHILD"  # set in a child process: importing a program starts no engine
 MESSAGE_BYTES: Final = 64 * 1024 * 1024
 GRACE_SECONDS: Final = 2.0
 

@@ -1,6 +1,6 @@
 """A small program between a worker and every program it starts.
 
-    python -I -S launcher.py CONTROL_FD WORKER_PID FDS EXECUTABLE ARGV…
+    python -I -S launcher.py CONTROL_FD WORKER_PID CLOCK FDS EXECUTABLE ARGV…
 
 A worker that is killed or frozen cannot stop what it started; without the launcher its ffmpeg lives
 on and the next attempt overlaps it. The launcher runs in a session of its own, starts the program
@@ -9,7 +9,7 @@ that a daemon that left the group with `setsid` is found as well. It ends when a
 
 The control socket carries lines. From the worker:
 
-    lease SECONDS    live on until then at most (CLOCK_BOOTTIME, absolute: a line that waited in the
+    lease SECONDS    live on until then at most (absolute, on CLOCK: a line that waited in the
                      socket while the machine slept must not count from when it is read)
     term             SIGTERM to all; what is left when the program has ended keeps its time to end
     kill             SIGKILL to all
@@ -38,13 +38,13 @@ PR_SET_CHILD_SUBREAPER = 36
 SWEEP_SECONDS = 0.02  # between two rounds of killing; a round can miss what is being forked
 LOOK_SECONDS = 0.5  # poll() does not count the time the machine slept, so look at the clock as well
 HAS_PROC = os.access("/proc/self/stat", os.R_OK)
-BOOT_CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
 class Launcher:
-    def __init__(self, *, control: int, worker: int) -> None:
+    def __init__(self, *, control: int, worker: int, clock: int) -> None:
         self.control = control
         self.worker = worker
+        self.clock = clock  # the id of the clock that deadlines are on, see runtime/clock.py
         self.program = 0
         self.status = ""  # how the program ended, once it has
         self.deadline: float | None = None
@@ -70,8 +70,10 @@ class Launcher:
         # Who reads the program's output or sends it messages must see them end with the program.
         _let_go(inherited)
         while self.reap():
-            if self.killing and not self.signal_all(signal.SIGKILL):
-                break  # what is left belongs to another user and cannot be killed by us
+            # Without permission, what is left belongs to another user: give up. But macOS refuses
+            # a group of zombies in the same way, so reap before that is believed.
+            if self.killing and not self.signal_all(signal.SIGKILL) and self.reap():
+                break
             self.wait()
             if self.is_abandoned():
                 self.killing = True
@@ -174,7 +176,7 @@ class Launcher:
                 self.killing = True
 
     def is_abandoned(self) -> bool:
-        expired = self.deadline is not None and time.clock_gettime(BOOT_CLOCK) >= self.deadline
+        expired = self.deadline is not None and time.clock_gettime(self.clock) >= self.deadline
         return expired or not self.worker_lives()
 
     def worker_lives(self) -> bool:
@@ -186,7 +188,7 @@ class Launcher:
             self.rounds += 1
             return min(SWEEP_SECONDS * self.rounds, LOOK_SECONDS) * 1000
         if self.deadline is not None:
-            left = max(0.0, self.deadline - time.clock_gettime(BOOT_CLOCK))
+            left = max(0.0, self.deadline - time.clock_gettime(self.clock))
             return min(left, LOOK_SECONDS) * 1000 + 1
         return LOOK_SECONDS * 1000 if self.worker_fd is None else None
 
@@ -274,8 +276,8 @@ def _ignore(number: int, frame: object) -> None:
 
 
 def main() -> int:
-    control, worker = int(sys.argv[1]), int(sys.argv[2])
-    inherited = [int(fd) for fd in sys.argv[3].split(",") if fd]
+    control, worker, clock = map(int, sys.argv[1:4])
+    inherited = [int(fd) for fd in sys.argv[4].split(",") if fd]
     signal.pthread_sigmask(signal.SIG_SETMASK, ())  # a thread of the worker may block signals
     for name in ("SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGCHLD"):
         signal.signal(getattr(signal, name), _ignore)
@@ -283,7 +285,8 @@ def main() -> int:
         os.setsid()
     os.set_inheritable(control, False)
     _prctl(PR_SET_CHILD_SUBREAPER, 1)
-    return Launcher(control=control, worker=worker).run(sys.argv[4], sys.argv[5:], inherited)
+    launcher = Launcher(control=control, worker=worker, clock=clock)
+    return launcher.run(sys.argv[5], sys.argv[6:], inherited)
 
 
 if __name__ == "__main__":

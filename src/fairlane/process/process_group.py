@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import IO, Final, Self
 
 from fairlane.errors import Permanent, Retryable, TaskError
+from fairlane.runtime.clock import BOOT_CLOCK
 from fairlane.runtime.threads import await_uncancelled
 
 LAUNCHER: Final = str(Path(__file__).resolve().with_name("launcher.py"))
@@ -99,11 +100,11 @@ class ProcessGroup:
         inherited = tuple(fds)
         ours, theirs = socket.socketpair()
         ours.setblocking(False)
-        facts = (str(theirs.fileno()), str(os.getpid()), ",".join(map(str, inherited)))
+        facts = (theirs.fileno(), os.getpid(), BOOT_CLOCK, ",".join(map(str, inherited)))
         try:
             # Popen returns after the exec of the launcher, in about a millisecond.
             process = subprocess.Popen(  # noqa: ASYNC220, S603
-                [sys.executable, "-I", "-S", LAUNCHER, *facts, executable, *arguments],
+                [sys.executable, "-I", "-S", LAUNCHER, *map(str, facts), executable, *arguments],
                 cwd=folder,
                 env=env,
                 stdin=stdin,

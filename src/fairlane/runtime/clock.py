@@ -7,14 +7,16 @@ so that waits which are durations can move with it; nothing fires before its nom
 import time
 from typing import Final, Protocol
 
-# Linux counts the time that the machine slept on this clock only; the monotonic clock of macOS
-# counts it by itself. `process/launcher.py` has a copy: it imports nothing of Fairlane.
-_BOOT_CLOCK: Final = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+# The clock of leases must go on while the machine sleeps, because the database server goes on too.
+# Linux has CLOCK_BOOTTIME for that; its CLOCK_MONOTONIC stands still. macOS has no CLOCK_BOOTTIME,
+# but clock_gettime(3) there says that CLOCK_MONOTONIC continues to increment during sleep.
+# `time.monotonic()` does not help: on macOS Python reads mach_absolute_time, which stands still.
+BOOT_CLOCK: Final[int] = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
 def boot_seconds() -> float:
     """Return seconds on the clock of leases: it runs while the machine sleeps and is never set."""
-    return time.clock_gettime(_BOOT_CLOCK)
+    return time.clock_gettime(BOOT_CLOCK)
 
 
 class Clock(Protocol):

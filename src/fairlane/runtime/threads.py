@@ -61,10 +61,11 @@ def _wake_from_afar(
     loop: asyncio.AbstractEventLoop, woken: "asyncio.Future[None]", _: object
 ) -> None:
     with suppress(RuntimeError):  # the loop has closed: nobody waits any more
-        loop.call_soon_threadsafe(_wake, woken)
+        loop.call_soon_threadsafe(resolve_future, woken)
 
 
-def _wake(woken: "asyncio.Future[None]") -> None:
+def resolve_future(woken: "asyncio.Future[None]") -> None:
+    """Wake the coroutine that awaits a bare future; on the loop of the future."""
     if not woken.done():
         woken.set_result(None)
 

@@ -20,7 +20,7 @@ import msgspec
 
 from fairlane.errors import FairlaneError
 from fairlane.logs import Chosen, Subject, chosen, configure, speak_of
-from fairlane.process.child_pool import MessagePipe, connect
+from fairlane.process.child_pool import IN_CHILD, MessagePipe, connect
 from fairlane.redaction import Mask, mask_of
 from fairlane.runtime.threads import in_thread
 from fairlane.store.views import Payload, ReportBody
@@ -31,7 +31,6 @@ from fairlane.task.output_files import OutputRegistry
 from fairlane.tracing import go_on
 from fairlane.worker.attempt import build_context
 
-IN_CHILD: Final = "FAIRLANE_CHILD"
 _REPORT_SECONDS: Final = 0.2
 
 
