@@ -3,6 +3,11 @@
 Serial in a lane, parallel across lanes, fair to everyone.
 """
 
+try:
+    import fcntl as _  # noqa: F401 - only to see that it is there
+except ImportError:
+    raise ImportError("Fairlane needs Linux or macOS; on Windows use WSL") from None
+
 from fairlane.app import Fairlane
 from fairlane.core.forecast import Forecast
 from fairlane.core.lifecycle import Priority, State

@@ -1,5 +1,6 @@
 """Look at real processes."""
 
+import subprocess
 import sys
 from pathlib import Path
 from typing import Final
@@ -16,6 +17,10 @@ def script(name: str, *arguments: object) -> list[str]:
 
 
 def is_alive(pid: int) -> bool:
+    if not Path("/proc/self").exists():  # macOS
+        command = ["ps", "-o", "stat=", "-p", str(pid)]
+        state = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+        return bool(state.strip()) and not state.startswith("Z")
     try:
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except (FileNotFoundError, ProcessLookupError):

@@ -15,12 +15,15 @@ are only noticed, as well as the system lets us (`is_locked_by_others`).
 
 import contextlib
 import errno
+import fcntl
 import hashlib
 import logging
 import os
 import shutil
 import socket
+import sys
 import threading
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from itertools import count, islice
@@ -133,7 +136,12 @@ def discard(temporary: Path) -> bool:
         temporary.unlink()
     except FileNotFoundError:
         return False
-    except IsADirectoryError:
+    except (
+        IsADirectoryError,
+        PermissionError,
+    ):  # Linux has the first for a folder, macOS the other
+        if not temporary.is_dir() or temporary.is_symlink():
+            raise
         shutil.rmtree(temporary)
     return True
 
@@ -174,7 +182,7 @@ class OutputRegistry:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._holders: dict[Path, str] = {}
+        self._holders: dict[str, str] = {}  # by `_name_key`
         self._paths: dict[str, list[Path]] = {}
 
     def take(self, job_id: str, paths: Iterable[str | os.PathLike[str]]) -> list[Path]:
@@ -182,7 +190,7 @@ class OutputRegistry:
         wanted = [resolve(path) for path in paths]
         with self._lock:
             for path in wanted:
-                holder = self._holders.get(path, job_id)
+                holder = self._holders.get(_name_key(path), job_id)
                 if holder != job_id:
                     raise OutputBusy(f"{path} is being written by job {holder}")
             for path in wanted:
@@ -194,27 +202,38 @@ class OutputRegistry:
         wanted = resolve(path)
         with self._lock:
             for candidate in islice(numbered(wanted), NAMES_TRIED):
-                if candidate not in self._holders and not os.path.lexists(candidate):
+                if _name_key(candidate) not in self._holders and not os.path.lexists(candidate):
                     self._hold(job_id, candidate)
                     return candidate
         raise _names_used_up(wanted)
 
     def _hold(self, job_id: str, path: Path) -> None:
-        if self._holders.get(path) != job_id:
-            self._holders[path] = job_id
+        key = _name_key(path)
+        if self._holders.get(key) != job_id:
+            self._holders[key] = job_id
             self._paths.setdefault(job_id, []).append(path)
 
     def holder(self, real: Path) -> str | None:
         """Name the job that writes a path, which has been resolved."""
         with self._lock:
-            return self._holders.get(real)
+            return self._holders.get(_name_key(real))
 
     def release(self, job_id: str) -> None:
         if job_id not in self._paths:
             return  # most jobs write nothing
         with self._lock:
             for path in self._paths.pop(job_id, ()):
-                del self._holders[path]
+                del self._holders[_name_key(path)]
+
+
+def _name_key(path: Path) -> str:
+    """Return one key for all spellings of a path that may be one file.
+
+    The usual file system of macOS ignores case and composition. A volume that does not would only
+    let a job wait, or take another number, for a file that another job writes.
+    """
+    text = str(path)
+    return unicodedata.normalize("NFC", text).casefold() if sys.platform == "darwin" else text
 
 
 def is_locked_by_others(path: str | os.PathLike[str]) -> bool:
@@ -309,7 +328,7 @@ def _cut(text: str, size: int) -> str:
 def _sync_file(path: Path) -> None:
     fd = os.open(path, os.O_RDONLY)
     try:
-        os.fsync(fd)
+        _sync(fd)
     finally:
         os.close(fd)
 
@@ -317,12 +336,22 @@ def _sync_file(path: Path) -> None:
 def _sync_folder(path: Path) -> None:
     fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        os.fsync(fd)
+        _sync(fd)
     except OSError as error:
         if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # not every file system can
             raise
     finally:
         os.close(fd)
+
+
+def _sync(fd: int) -> None:
+    """Write a file or folder to the disk itself: fsync of macOS stops at the cache of the disk."""
+    full_sync = getattr(fcntl, "F_FULLFSYNC", None)
+    if full_sync is not None:
+        with contextlib.suppress(OSError):  # not every file system can
+            fcntl.fcntl(fd, full_sync)
+            return
+    os.fsync(fd)
 
 
 def _names_used_up(path: Path) -> Permanent:

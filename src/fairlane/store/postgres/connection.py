@@ -26,6 +26,7 @@ OLDEST_SERVER: Final = 14
 
 _PROBES: Final = {
     "TCP_KEEPIDLE": 2,  # seconds
+    "TCP_KEEPALIVE": 2,  # the same under its name of macOS
     "TCP_KEEPINTVL": 1,
     "TCP_KEEPCNT": 3,
     "TCP_USER_TIMEOUT": 5000,  # milliseconds

@@ -20,6 +20,7 @@ RETRY_SECONDS: Final = 0.0005
 _SETTINGS: Final = """
 PRAGMA journal_mode = WAL;
 PRAGMA synchronous = FULL;
+PRAGMA fullfsync = ON; -- for macOS, whose fsync stops at the cache of the disk
 PRAGMA wal_autocheckpoint = 4000;
 PRAGMA journal_size_limit = 67108864;
 PRAGMA foreign_keys = OFF;
