@@ -35,7 +35,7 @@ ATTEMPTS: Final = (
         name="outcomes kept until they are durable",
         guards="A worker repeats an outcome until the commit that holds it has returned.",
         file=_WORKER,
-        find="self.tell_surely(attempt.token, outcome)",
+        find="self.send_until_acknowledged(attempt.token, outcome)",
         replace="self.tell(outcome)",
         noticed_by=(suite("tests/simulation/test_guards_leading.py"),),
     ),

@@ -79,7 +79,7 @@ LEADING: Final = (
         name="what workers said, asked for again",
         guards="What a worker has not heard to be durable is said again to whoever loads next.",
         file=_LEADER,
-        find="*self._host.declared(self._records), *unsettled]",
+        find="*self._host.declared(self._records), *unacknowledged_inputs]",
         replace="*self._host.declared(self._records)]",
         noticed_by=(suite("tests/simulation/test_guards_leading.py"),),
     ),
@@ -88,7 +88,7 @@ LEADING: Final = (
         guards="A stage that waits for its limit is in memory only: it asks again after a load.",
         file=_LEADER,
         find="""        await self._load()
-        self._inbox.put_first(self._inbox.missing(self._host.unsettled()))""",
+        self._inbox.put_first(self._inbox.missing(self._host.unacknowledged_inputs()))""",
         replace="""        await self._load()""",
         noticed_by=(suite("tests/processes/test_commit_troubles.py"),),
     ),

@@ -426,7 +426,7 @@ class Fairlane(Client):
         return self._lifetime.run_sync(coroutine)
 
     def _reserve(self, job: str, path: Path) -> Path:
-        return self._engine.worker.outputs.take_unused(job, path)
+        return self._engine.worker.outputs.reserve_unused_path(job, path)
 
 
 class Decorator:

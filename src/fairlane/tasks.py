@@ -31,7 +31,7 @@ from fairlane.ids import new_id
 from fairlane.leader.schedule_trigger import LAST_INSTANT
 from fairlane.task.definition import Definition, Template, fill
 from fairlane.task.option_checks import OptionChecks
-from fairlane.task.output_files import Policy, resolve
+from fairlane.task.output_files import OutputPolicy, resolve
 from fairlane.task.parameters import digest
 
 if TYPE_CHECKING:
@@ -208,12 +208,12 @@ class Call(Generic[R]):
         return [resolve(path) for t in templates if (path := fill(t, self._values))]
 
     @property
-    def _policy(self) -> Policy:
+    def _policy(self) -> OutputPolicy:
         return self.task.definition.policy(self._values)
 
     def _existing(self, wanted: list[Path]) -> str | None:
         """Say which output exists already, if that is a reason to skip."""
-        if not wanted or self._policy is not Policy.SKIP:
+        if not wanted or self._policy is not OutputPolicy.SKIP:
             return None
         return next((f"{path} exists already" for path in wanted if path.exists()), None)
 
@@ -221,7 +221,7 @@ class Call(Generic[R]):
         self, id: JobId, wanted: list[Path], reserve: Callable[[JobId, Path], Path] | None
     ) -> list[str]:
         """Fix the output paths now, under names nobody has."""
-        if wanted and reserve is not None and self._policy is Policy.RENAME:
+        if wanted and reserve is not None and self._policy is OutputPolicy.RENAME:
             wanted = [reserve(id, path) for path in wanted]
         return [str(path) for path in wanted]
 

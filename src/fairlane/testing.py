@@ -74,7 +74,7 @@ class World:
         async with asyncio.timeout(_IDLE_SECONDS):
             await engine.settled()
             # A job that has just ended may make room for another: its outcome has to be decided.
-            while engine.worker.running or engine.worker.unsettled():
+            while engine.worker.running or engine.worker.unacknowledged_inputs():
                 await engine.worker.idle.wait()
                 await engine.settled()
 

@@ -21,7 +21,7 @@ from pydantic_core import CoreSchema
 
 from fairlane.errors import BadSetting
 from fairlane.runtime.storable_text import storable
-from fairlane.task.output_files import Policy, discard, publish
+from fairlane.task.output_files import OutputPolicy, discard, publish
 
 log = logging.getLogger("fairlane.files")
 
@@ -109,7 +109,10 @@ class Arrival:
 
     def keep(self, name: str) -> Path:
         """Make it durable under a name that is safe and free, and return where it is."""
-        return publish(self._path, self._path.with_name(safe_name(name)), Policy.RENAME) or Path()
+        return (
+            publish(self._path, self._path.with_name(safe_name(name)), OutputPolicy.RENAME)
+            or Path()
+        )
 
     def close(self) -> None:
         try:

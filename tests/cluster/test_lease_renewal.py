@@ -64,7 +64,7 @@ class Worker:
     def introduce(self) -> None:
         self._note("introduce")
 
-    def hand_back(self) -> None:
+    def return_jobs(self) -> None:
         self._note("hand back", stops=True)
 
     def renewed(self) -> None:

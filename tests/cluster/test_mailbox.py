@@ -30,7 +30,7 @@ class Worker:
     def unacknowledged(self) -> Mapping[str, FromWorker]:
         return self.waiting
 
-    def obey(self, orders: Orders, payloads: Mapping[JobId, Payload]) -> None:
+    def execute_orders(self, orders: Orders, payloads: Mapping[JobId, Payload]) -> None:
         self.obeyed += [stop.job for stop in orders.stops]
 
 
@@ -52,7 +52,7 @@ class Bench:
         self.database = SharedDatabase()
         self.store = Unreliable(self.database)
         self.mailbox = WorkerMailbox(
-            self.store, self.worker, FakeClock(), self.worker.obey, look_seconds=0.5
+            self.store, self.worker, FakeClock(), self.worker.execute_orders, look_seconds=0.5
         )
 
     def tell(self, number: int, job: str) -> None:

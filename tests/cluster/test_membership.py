@@ -16,7 +16,7 @@ from fairlane.core.inputs import Outcome, WorkerGone
 from fairlane.core.live_job import JobId, WorkerId
 from fairlane.errors import JobCancelled
 from fairlane.store.memory.shared import SharedDatabase, SharedMemoryStore
-from fairlane.task.output_publisher import remove_finished
+from fairlane.task.output_publisher import remove_published_outputs
 from fairlane.testing import FakeClock
 from tests.support.apps import reaches
 from tests.support.eventually import eventually
@@ -153,12 +153,12 @@ async def test_who_does_not_hold_its_lease_gives_back_what_it_is_told_to_begin(
         asked.append(True)
         return False
 
-    engine.worker.holds_lease = is_doubtful
+    engine.worker.has_valid_lease = is_doubtful
     job = await leader.run("quick")
     await eventually(lambda: asked)
     await reaches(job, "queued")
     assert (await leader.show(job.id)).attempt == 0
-    engine.worker.holds_lease = lambda: True
+    engine.worker.has_valid_lease = lambda: True
     engine.say(*engine.joined())  # as the heartbeat has it do
     assert await job.wait() == "other"
 
@@ -194,7 +194,7 @@ async def test_a_worker_that_ends_takes_no_work_again_when_its_lease_is_renewed(
     ending = asyncio.create_task(engine.worker.close(3000))
     await eventually(lambda: not engine.worker.accepting)
     assert engine.membership is not None
-    engine.membership.hand_back()
+    engine.membership.return_jobs()
     engine.membership.renewed()
     await other.explain(job.id)
     assert not engine.worker.accepting
@@ -279,7 +279,7 @@ async def test_what_a_cancelled_job_made_is_removed_on_the_host_where_it_lies(
         await reaches(job, "retrying")
         assert (tmp_path / "a.txt").exists()
         [ours] = [record async for record in _records(writer, job.id)]
-        remove_finished({"output:a": ours.replace('"away"', '"home"')})
+        remove_published_outputs({"output:a": ours.replace('"away"', '"home"')})
         assert (tmp_path / "a.txt").exists()
         await job.cancel(outputs="delete")
         await eventually(lambda: not (tmp_path / "a.txt").exists())

@@ -78,17 +78,17 @@ class Hall:
     def declared(self, stored: Mapping[tuple[str, str], str]) -> list[Input]:
         return [ChangeSetting("", "queue", "default", "code", {})]
 
-    def unsettled(self) -> list[Input]:
+    def unacknowledged_inputs(self) -> list[Input]:
         return []
 
     def is_own(self, worker: str) -> bool:
         return worker == WORKER
 
-    def clean_up(self, payloads: Mapping[JobId, Payload]) -> None: ...
+    def remove_half_written(self, payloads: Mapping[JobId, Payload]) -> None: ...
 
     def discard(self, payloads: Mapping[JobId, Payload]) -> None: ...
 
-    def elsewhere(
+    def outputs_on_other_hosts(
         self, payloads: Mapping[JobId, Payload], *, finished: bool
     ) -> list[tuple[str, dict[str, str]]]:
         return []
@@ -96,7 +96,7 @@ class Hall:
     def checks(self, task: str) -> bool:
         return True
 
-    def look_ahead(self, starts: list[tuple[Start, Payload]]) -> None:
+    def check_preconditions_early(self, starts: list[tuple[Start, Payload]]) -> None:
         self.ahead += [start.job for start, _ in starts]
 
     def perform(

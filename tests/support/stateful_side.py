@@ -57,7 +57,10 @@ class Side:
         engine = self.app._engine
         async with asyncio.timeout(SETTLED_SECONDS):
             await engine.settled()
-            while engine.worker.running != len(self.gate.waiting) or engine.worker.unsettled():
+            while (
+                engine.worker.running != len(self.gate.waiting)
+                or engine.worker.unacknowledged_inputs()
+            ):
                 await asyncio.sleep(0)
                 await engine.settled()
 

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from fairlane.errors import OutputBusy, Permanent
 from fairlane.task import disk_space, output_files
 from fairlane.task.output_files import (
+    OutputPolicy,
     OutputRecord,
     OutputRegistry,
-    Policy,
     publish,
     resolve,
     temporary_name,
@@ -73,8 +73,8 @@ def test_numbers_go_before_the_extension() -> None:
     assert second(".profile") == ".profile-1"
 
 
-@pytest.mark.parametrize("policy", list(Policy))
-def test_a_free_name_is_taken_under_every_policy(tmp_path: Path, policy: Policy) -> None:
+@pytest.mark.parametrize("policy", list(OutputPolicy))
+def test_a_free_name_is_taken_under_every_policy(tmp_path: Path, policy: OutputPolicy) -> None:
     final = tmp_path / "clip.mp4"
 
     assert publish(written(final), final, policy) == final
@@ -87,7 +87,7 @@ def test_rename_takes_the_next_number_and_overwrites_nobody(tmp_path: Path) -> N
     final.write_text("old")
     (tmp_path / "clip-1.mp4").mkdir()
 
-    assert publish(written(final), final, Policy.RENAME) == tmp_path / "clip-2.mp4"
+    assert publish(written(final), final, OutputPolicy.RENAME) == tmp_path / "clip-2.mp4"
     assert final.read_text() == "old"
     assert names(tmp_path) == ["clip-1.mp4", "clip-2.mp4", "clip.mp4"]
 
@@ -96,7 +96,7 @@ def test_overwrite_replaces_the_file(tmp_path: Path) -> None:
     final = tmp_path / "clip.mp4"
     final.write_text("old")
 
-    assert publish(written(final), final, Policy.OVERWRITE) == final
+    assert publish(written(final), final, OutputPolicy.OVERWRITE) == final
     assert final.read_text() == "new"
     assert names(tmp_path) == ["clip.mp4"]
 
@@ -106,14 +106,14 @@ def test_overwrite_does_not_replace_a_folder(tmp_path: Path) -> None:
     final.mkdir()
 
     with pytest.raises(Permanent, match="is a folder"):
-        publish(written(final), final, Policy.OVERWRITE)
+        publish(written(final), final, OutputPolicy.OVERWRITE)
 
 
 def test_skip_keeps_the_old_file_and_drops_the_new_one(tmp_path: Path) -> None:
     final = tmp_path / "clip.mp4"
     final.write_text("old")
 
-    assert publish(written(final), final, Policy.SKIP) is None
+    assert publish(written(final), final, OutputPolicy.SKIP) is None
     assert final.read_text() == "old"
     assert names(tmp_path) == ["clip.mp4"]
 
@@ -124,7 +124,7 @@ def test_wait_raises_while_the_name_is_taken_and_keeps_both_files(tmp_path: Path
     temporary = written(final)
 
     with pytest.raises(OutputBusy):
-        publish(temporary, final, Policy.WAIT)
+        publish(temporary, final, OutputPolicy.WAIT)
 
     assert final.read_text() == "old"
     assert temporary.exists()
@@ -132,7 +132,7 @@ def test_wait_raises_while_the_name_is_taken_and_keeps_both_files(tmp_path: Path
 
 def test_publishing_what_was_never_written_says_so(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
-        publish(tmp_path / ".none.part", tmp_path / "none", Policy.RENAME)
+        publish(tmp_path / ".none.part", tmp_path / "none", OutputPolicy.RENAME)
 
 
 @pytest.mark.parametrize("hard_links", [True, False])
@@ -147,7 +147,7 @@ def test_publishers_of_one_name_at_once_all_keep_their_file(
     def one(number: int) -> Path | None:
         temporary = written(final, text=str(number), job_id=f"job{number}")
         together.wait()
-        return publish(temporary, final, Policy.RENAME)
+        return publish(temporary, final, OutputPolicy.RENAME)
 
     with ThreadPoolExecutor(8) as threads:
         published = [path for path in threads.map(one, range(8)) if path is not None]
@@ -162,15 +162,15 @@ def _without_hard_links(*paths: object) -> None:
     raise OSError(errno.EPERM, "Operation not permitted")
 
 
-@pytest.mark.parametrize("policy", [Policy.RENAME, Policy.SKIP, Policy.WAIT])
+@pytest.mark.parametrize("policy", [OutputPolicy.RENAME, OutputPolicy.SKIP, OutputPolicy.WAIT])
 def test_without_hard_links_a_taken_name_is_respected_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, policy: Policy
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, policy: OutputPolicy
 ) -> None:
     monkeypatch.setattr(os, "link", _without_hard_links)
     final = tmp_path / "clip.mp4"
     final.write_text("old")
 
-    if policy is Policy.WAIT:
+    if policy is OutputPolicy.WAIT:
         with pytest.raises(OutputBusy):
             publish(written(final), final, policy)
     else:
@@ -241,8 +241,8 @@ def test_an_unused_name_is_neither_a_file_nor_another_jobs(tmp_path: Path) -> No
     registry = OutputRegistry()
     (tmp_path / "clip.mp4").write_text("old")
 
-    assert registry.take_unused(JOB, tmp_path / "clip.mp4").name == "clip-1.mp4"
-    assert registry.take_unused(OTHER_JOB, tmp_path / "clip.mp4").name == "clip-2.mp4"
+    assert registry.reserve_unused_path(JOB, tmp_path / "clip.mp4").name == "clip-1.mp4"
+    assert registry.reserve_unused_path(OTHER_JOB, tmp_path / "clip.mp4").name == "clip-2.mp4"
 
 
 def test_threads_never_share_a_path(tmp_path: Path) -> None:
@@ -250,7 +250,9 @@ def test_threads_never_share_a_path(tmp_path: Path) -> None:
 
     with ThreadPoolExecutor(8) as threads:
         taken = list(
-            threads.map(lambda n: registry.take_unused(f"job{n}", tmp_path / "clip.mp4"), range(50))
+            threads.map(
+                lambda n: registry.reserve_unused_path(f"job{n}", tmp_path / "clip.mp4"), range(50)
+            )
         )
 
     assert len(set(taken)) == 50

@@ -362,10 +362,12 @@ async def test_what_is_published_long_before_the_end_is_known_soon(
         job = await write.submit()
         await published.wait()
 
-        def unsettled() -> int:
+        def unacknowledged_inputs() -> int:
             return len(app._engine.worker.unacknowledged())
 
-        await eventually(lambda: unsettled() == 0, what="the leader to know of the file")
+        await eventually(
+            lambda: unacknowledged_inputs() == 0, what="the leader to know of the file"
+        )
         await job.cancel(outputs="delete")
         await app.wait_for(job.id)
 

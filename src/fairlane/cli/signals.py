@@ -61,9 +61,9 @@ class Stopping:
         if self._engine is None:
             if not self.asked.is_set() and self._starting is not None:
                 self._starting.cancel()
-        elif self._engine.worker.hurried.is_set():
+        elif self._engine.worker.grace_skipped.is_set():
             os._exit(128 + number)
         elif self.asked.is_set():
-            self._engine.worker.hurried.set()
+            self._engine.worker.grace_skipped.set()
             say("what runs is handed back now; one more signal ends the process at once")
         self.asked.set()

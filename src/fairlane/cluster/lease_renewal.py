@@ -49,11 +49,11 @@ class Holder(Protocol):
     def introduce(self) -> None:
         """Tell the leader, whoever it is, that this worker is here."""
 
-    def hand_back(self) -> None:
+    def return_jobs(self) -> None:
         """Give back everything that runs: the lease may not be renewed in time."""
 
     def renewed(self) -> None:
-        """All is well again after a `hand_back`, or after work was refused."""
+        """All is well again after a `return_jobs`, or after work was refused."""
 
     def died(self) -> None:
         """The leader counts this worker dead: stop everything, and begin as a new one."""
@@ -168,7 +168,7 @@ class LeaseRenewal:
         if self._is_over(terms.yield_seconds) and not self._gave_back:
             self._gave_back = True
             log.warning("the lease cannot be renewed: what runs is handed back")
-            self._holder.hand_back()
+            self._holder.return_jobs()
         elif renewed and (self._gave_back or self._refused) and not self._is_doubtful():
             self._gave_back = self._refused = False
             self._holder.renewed()

@@ -48,14 +48,14 @@ class WorkerMailbox:
         store: SharedStore,
         worker: Sayer,
         clock: Clock,
-        obey: Callable[[Orders, Mapping[JobId, Payload]], None],
+        execute_orders: Callable[[Orders, Mapping[JobId, Payload]], None],
         *,
         look_seconds: float,
     ) -> None:
         self._store = store
         self._worker = worker
         self._clock = clock
-        self._obey = obey
+        self._obey = execute_orders
         self._look_seconds = look_seconds
         self._loop = asyncio.get_running_loop()
         self._outgoing: deque[FromWorker] = deque()
@@ -140,7 +140,7 @@ class WorkerMailbox:
             await self._store.heard(worker, self._number)
             self._forgotten, self._forgot_at = self._number, now
 
-    def begin_anew(self) -> None:
+    def restart_with_new_id(self) -> None:
         """The worker has a new id: nothing said or told before concerns it."""
         self._outgoing.clear()
         self._said_at.clear()

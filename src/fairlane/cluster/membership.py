@@ -42,10 +42,14 @@ class Membership:
         self._terms = terms
         self._loop = asyncio.get_running_loop()
         self._mailbox = WorkerMailbox(
-            store, engine.worker, clock, engine.worker.obey, look_seconds=intervals.others_seconds
+            store,
+            engine.worker,
+            clock,
+            engine.worker.execute_orders,
+            look_seconds=intervals.others_seconds,
         )
         self._lease_renewal: LeaseRenewal | None = None
-        engine.worker.holds_lease = lambda: (
+        engine.worker.has_valid_lease = lambda: (
             self._lease_renewal is None or self._lease_renewal.is_held()
         )
         self._has_lease = asyncio.Event()
@@ -114,13 +118,13 @@ class Membership:
         self._engine.start_lease_renewal(self._lease_renewal)
 
     def runs(self, worker: WorkerId) -> bool:
-        return self._engine.worker.runs_for(worker)
+        return self._engine.worker.has_attempts_of(worker)
 
     def introduce(self) -> None:
         self._soon(self._introduce_here)
 
-    def hand_back(self) -> None:
-        self._soon(self._engine.worker.hand_back)
+    def return_jobs(self) -> None:
+        self._soon(self._engine.worker.return_jobs)
 
     def renewed(self) -> None:
         self._soon(self._renewed_here)
@@ -153,8 +157,8 @@ class Membership:
 
     def _died_here(self) -> None:
         worker = self._engine.worker
-        worker.begin_anew()
-        self._mailbox.begin_anew()
+        worker.restart_with_new_id()
+        self._mailbox.restart_with_new_id()
         self._rising = self._loop.create_task(self._rise())
 
     async def _rise(self) -> None:

@@ -51,7 +51,11 @@ from fairlane.store.protocol import Store
 from fairlane.store.shared_protocol import INBOX, NEWS, SharedStore
 from fairlane.store.views import Payload
 from fairlane.task.definition import Definition
-from fairlane.task.output_publisher import clean_up, elsewhere, remove_finished
+from fairlane.task.output_publisher import (
+    outputs_on_other_hosts,
+    remove_half_written,
+    remove_published_outputs,
+)
 from fairlane.worker.device import Device
 from fairlane.worker.device_claims import DeviceClaims
 from fairlane.worker.worker import Worker
@@ -137,8 +141,8 @@ class Engine:
     async def start(self) -> None:
         await self._hooks.prepare()
         services = [
-            Service("reports", self.worker.flush_reports),
-            Service("preconditions", self.worker.recheck_blocked),
+            Service("reports", self.worker.send_reports),
+            Service("preconditions", self.worker.recheck_preconditions),
             self.devices.service,
             self._retention_service,
             self._hook_service,
@@ -259,7 +263,7 @@ class Engine:
 
     async def _said_everything(self, deadline: float) -> None:
         while (  # noqa: ASYNC110 - bounded, and only while stopping
-            self.worker.unsettled()
+            self.worker.unacknowledged_inputs()
             or len(self.inbox)
             or (self.membership and self.membership.unsaid)
         ) and self._loop.time() < deadline:
@@ -271,7 +275,7 @@ class Engine:
         Two rounds: what the first one brings about (an outcome, a start) is decided in the second.
         """
         for _ in range(2):
-            await self.worker.flush_reports()
+            await self.worker.send_reports()
             await self.call(QueryState(new_id(), queued=""))
             if self.membership is not None:
                 await self.membership.catch_up()
@@ -317,8 +321,8 @@ class Engine:
     def still_runs(self) -> bool:
         return self.worker.running > 0
 
-    def unsettled(self) -> list[Input]:
-        return self.worker.unsettled()
+    def unacknowledged_inputs(self) -> list[Input]:
+        return self.worker.unacknowledged_inputs()
 
     def introduction(self, *, accepting: bool) -> WorkerJoined:
         return WorkerJoined(
@@ -336,30 +340,32 @@ class Engine:
     def is_own(self, worker: str) -> bool:
         return carrier_of(WorkerId(worker)) == self.worker.id
 
-    def clean_up(self, payloads: Mapping[JobId, Payload]) -> None:
+    def remove_half_written(self, payloads: Mapping[JobId, Payload]) -> None:
         for job, payload in payloads.items():
-            for path in clean_up(payload.kept):
+            for path in remove_half_written(payload.kept):
                 log.info("removed %s, left half written by job %s", path, job)
 
     def discard(self, payloads: Mapping[JobId, Payload]) -> None:
         for payload in payloads.values():
-            remove_finished(payload.kept, everywhere=self.membership is None)
-            clean_up(payload.kept)
+            remove_published_outputs(payload.kept, everywhere=self.membership is None)
+            remove_half_written(payload.kept)
 
-    def elsewhere(
+    def outputs_on_other_hosts(
         self, payloads: Mapping[JobId, Payload], *, finished: bool
     ) -> list[tuple[str, dict[str, str]]]:
         if self.membership is None:
             return []
-        found = (elsewhere(payload.kept, finished=finished) for payload in payloads.values())
+        found = (
+            outputs_on_other_hosts(payload.kept, finished=finished) for payload in payloads.values()
+        )
         return [item for by_host in found for item in by_host.items()]
 
     def checks(self, task: str) -> bool:
         definition = self._definitions.get(task)
         return definition is not None and definition.has_checks
 
-    def look_ahead(self, starts: list[tuple[Start, Payload]]) -> None:
-        self.worker.look_ahead(starts)
+    def check_preconditions_early(self, starts: list[tuple[Start, Payload]]) -> None:
+        self.worker.check_preconditions_early(starts)
 
     def found(self, tasks: set[str]) -> None:
         unknown = sorted(tasks - set(self._definitions)) if self.works else []
@@ -411,7 +417,7 @@ class Engine:
         orders = decisions.orders.get(worker.id)
         if orders is not None:
             if self.membership is None:
-                worker.obey(orders, payloads)
+                worker.execute_orders(orders, payloads)
             else:
                 self.membership.deliver(written, orders, payloads)
         self.calls.answered(decisions.answers)

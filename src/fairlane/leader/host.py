@@ -21,19 +21,19 @@ class LeaderHost(Protocol):
         """Say what the code declares, in the light of what is stored."""
         ...
 
-    def unsettled(self) -> list[Input]:
+    def unacknowledged_inputs(self) -> list[Input]:
         """Say again what our worker said and never heard to be durable or granted."""
         ...
 
     def is_own(self, worker: str) -> bool: ...
 
-    def clean_up(self, payloads: Mapping[JobId, Payload]) -> None:
+    def remove_half_written(self, payloads: Mapping[JobId, Payload]) -> None:
         """Remove what dead attempts left half written, before anybody starts again."""
 
     def discard(self, payloads: Mapping[JobId, Payload]) -> None:
         """Remove what cancelled jobs have made, because their canceller said so."""
 
-    def elsewhere(
+    def outputs_on_other_hosts(
         self, payloads: Mapping[JobId, Payload], *, finished: bool
     ) -> list[tuple[str, dict[str, str]]]:
         """Return what of it lies on other hosts, each with its host."""
@@ -43,7 +43,7 @@ class LeaderHost(Protocol):
         """Tell whether its jobs have to be looked at before they begin."""
         ...
 
-    def look_ahead(self, starts: list[tuple[Start, Payload]]) -> None:
+    def check_preconditions_early(self, starts: list[tuple[Start, Payload]]) -> None:
         """Look at jobs that our worker is going to be given as soon as that is written."""
 
     def perform(

@@ -196,8 +196,8 @@ class Leader:
 
     async def _open(self) -> None:
         """Take in what the code declares, and what our worker may have told a former leader."""
-        unsettled = self._inbox.missing(self._host.unsettled())
-        happened = [*self._host.declared(self._records), *unsettled]
+        unacknowledged_inputs = self._inbox.missing(self._host.unacknowledged_inputs())
+        happened = [*self._host.declared(self._records), *unacknowledged_inputs]
         try:
             await self._commit(happened, (), resent=True)
         except StoreError:
@@ -330,8 +330,8 @@ class Leader:
         lost = [last_start(job) for job in theirs if job.state is State.RUNNING]
         if lost:
             left = await self._store.payloads(lost)
-            self._host.clean_up(left)
-            self._removals.add(self._host.elsewhere(left, finished=False))
+            self._host.remove_half_written(left)
+            self._removals.add(self._host.outputs_on_other_hosts(left, finished=False))
 
     async def _decide(self, batch: Batch) -> None:
         """Turn a batch into one commit and its effects, which may still be on their way after."""
@@ -396,7 +396,7 @@ class Leader:
             for job, name, body in changes.stored_values:  # what was said with it is not stored yet
                 if job in made and body is not None:
                     made[job].kept[name] = body
-            self._removals.add(self._host.elsewhere(made, finished=True))
+            self._removals.add(self._host.outputs_on_other_hosts(made, finished=True))
         self._removals.hand_out(decisions, self._scheduler.board.workers.all.values())
         written = self._fleet.write(decisions, self._scheduler.board.workers.all)
         writing = self._store.commit(changes, now) if changes else None
@@ -439,7 +439,7 @@ class Leader:
             soon = [start for start in starts if self._host.checks(start.task)]
             known = [(start, fresh) for start in soon if (fresh := self._fresh.look(start))]
             if known:
-                self._host.look_ahead(known)
+                self._host.check_preconditions_early(known)
 
     def _hand_over(self, inputs: Sequence[Input], starts: Sequence[Start]) -> None:
         """Remember what our worker has been given and not yet given back."""
@@ -470,7 +470,7 @@ class Leader:
         self._keep(happened)
         await asyncio.sleep(self._intervals.retry_seconds)
         await self._load()
-        self._inbox.put_first(self._inbox.missing(self._host.unsettled()))
+        self._inbox.put_first(self._inbox.missing(self._host.unacknowledged_inputs()))
 
     def _keep(self, happened: Sequence[Input]) -> None:
         """Keep what workers said; a jump of the clock is reckoned with by loading again."""
@@ -498,7 +498,7 @@ class Leader:
                 log.exception("an input was set aside")
                 await self._load()
                 await self._set_aside(inputs, one_row, error)
-        self._inbox.put_first(self._inbox.missing(self._host.unsettled()))
+        self._inbox.put_first(self._inbox.missing(self._host.unacknowledged_inputs()))
 
     async def _admitted(
         self, happened: Sequence[Input], rows: Sequence[InboxRow]

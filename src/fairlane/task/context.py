@@ -27,7 +27,7 @@ from fairlane.process.program import Finished, run_program
 from fairlane.runtime.storable_text import storable
 from fairlane.runtime.threads import in_thread
 from fairlane.store.views import Artifact, Progress, ReportBody, StageView
-from fairlane.task.output_publisher import Publishing
+from fairlane.task.output_publisher import OutputPublisher
 from fairlane.task.stages import Stage, SyncStage
 from fairlane.task.worker_link import WorkerLink
 
@@ -170,7 +170,7 @@ class _ContextBase:
         job: JobFacts,
         link: WorkerLink,
         body: Body,
-        publishing: Publishing,
+        publishing: OutputPublisher,
         kept: dict[str, str],
         loop: asyncio.AbstractEventLoop,
         process_deadline: ProcessDeadline | None = None,

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, get_args
 from fairlane.core.validation import check_name, is_number
 from fairlane.errors import BadSetting
 from fairlane.task.option_checks import OptionChecks, signature_of, takes_context
-from fairlane.task.output_files import Policy
+from fairlane.task.output_files import OutputPolicy
 from fairlane.task.parameters import Parameters, Results
 
 GRACE_SECONDS: Final = 10.0
@@ -79,7 +79,7 @@ class Definition:
     def has_checks(self) -> bool:
         return bool(self.preconditions or self.outputs)
 
-    def policy(self, values: Mapping[str, Any]) -> Policy:
+    def policy(self, values: Mapping[str, Any]) -> OutputPolicy:
         """Return what becomes of a file that is there, which each job may choose for itself."""
         return _policy(self.name, self.on_output, fill(self.on_output, values))
 
@@ -94,11 +94,11 @@ def _is_template(value: object) -> bool:
     return isinstance(value, str) and "{" in value
 
 
-def _policy(task: str, declared: str, policy: str | None) -> Policy:
+def _policy(task: str, declared: str, policy: str | None) -> OutputPolicy:
     try:
-        return Policy(policy)  # type: ignore[arg-type]  # whatever it is, it is looked up
+        return OutputPolicy(policy)  # type: ignore[arg-type]  # whatever it is, it is looked up
     except ValueError:
-        known = ", ".join(Policy)
+        known = ", ".join(OutputPolicy)
         became = "" if policy == declared else f", which became {policy!r}"
         raise BadSetting(
             f'on_output of task "{task}" is {declared!r}{became}; choose one of {known}'

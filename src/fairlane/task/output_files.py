@@ -44,7 +44,7 @@ _NO_HARD_LINKS: Final = frozenset(
 )
 
 
-class Policy(StrEnum):
+class OutputPolicy(StrEnum):
     RENAME = "rename"
     OVERWRITE = "overwrite"
     SKIP = "skip"
@@ -59,7 +59,7 @@ class OutputRecord(Struct, frozen=True, kw_only=True):
 
     final: str
     temporary: str
-    policy: Policy = Policy.RENAME
+    policy: OutputPolicy = OutputPolicy.RENAME
     published: str | None = None
     host: str = ""
 
@@ -119,7 +119,7 @@ def numbered(path: Path) -> Iterator[Path]:
         yield path.with_name(_cut(stem, NAME_BYTES - len(os.fsencode(ending))) + ending)
 
 
-def publish(temporary: Path, final: Path, policy: Policy) -> Path | None:
+def publish(temporary: Path, final: Path, policy: OutputPolicy) -> Path | None:
     """Make `temporary` durable under its final name; return that name, or None if it was skipped.
 
     Once it returns, the file survives a loss of power. It blocks for as long as the disk takes.
@@ -197,7 +197,7 @@ class OutputRegistry:
                 self._hold(job_id, path)
         return wanted
 
-    def take_unused(self, job_id: str, path: str | os.PathLike[str]) -> Path:
+    def reserve_unused_path(self, job_id: str, path: str | os.PathLike[str]) -> Path:
         """Take the first of `numbered(path)` that no job writes and no file has."""
         wanted = resolve(path)
         with self._lock:
@@ -250,9 +250,9 @@ def is_locked_by_others(path: str | os.PathLike[str]) -> bool:
     return _is_locked(file) or any(_writes(process, real) for process in _other_processes())
 
 
-def _place(temporary: Path, final: Path, policy: Policy) -> Path | None:
+def _place(temporary: Path, final: Path, policy: OutputPolicy) -> Path | None:
     match policy:
-        case Policy.OVERWRITE:
+        case OutputPolicy.OVERWRITE:
             if final.is_dir():
                 raise Permanent(
                     f"{final} is a folder and cannot be overwritten by a file; choose another name",
@@ -261,17 +261,17 @@ def _place(temporary: Path, final: Path, policy: Policy) -> Path | None:
                 )
             temporary.replace(final)
             return final
-        case Policy.RENAME:
+        case OutputPolicy.RENAME:
             for candidate in islice(numbered(final), NAMES_TRIED):
                 if _claim(temporary, candidate):
                     return candidate
             raise _names_used_up(final)
-        case Policy.SKIP:
+        case OutputPolicy.SKIP:
             if _claim(temporary, final):
                 return final
             discard(temporary)
             return None
-        case Policy.WAIT:
+        case OutputPolicy.WAIT:
             if _claim(temporary, final):
                 return final
             raise OutputBusy(

@@ -20,9 +20,9 @@ from fairlane.core.validation import LONGEST_NAME
 from fairlane.errors import OutputBusy
 from fairlane.runtime.threads import await_thread, in_thread, start_in_thread
 from fairlane.task.output_files import (
+    OutputPolicy,
     OutputRecord,
     OutputRegistry,
-    Policy,
     discard,
     publish,
     remove_leftovers,
@@ -40,7 +40,7 @@ _PREFIX = "output:"
 class OpenOutput(Struct, frozen=True):
     final: Path
     temporary: Path
-    policy: Policy
+    policy: OutputPolicy
 
 
 def records(kept: Mapping[str, str]) -> list[OutputRecord]:
@@ -56,17 +56,17 @@ def published_paths(kept: Mapping[str, str]) -> set[Path]:
     return {Path(r.published) for r in records(kept) if r.published is not None}
 
 
-def may_have_left(kept: Mapping[str, str]) -> bool:
+def has_half_written(kept: Mapping[str, str]) -> bool:
     """Tell whether there may be something half written."""
     return any(r.published is None for r in records(kept))
 
 
-def clean_up(kept: Mapping[str, str]) -> list[Path]:
+def remove_half_written(kept: Mapping[str, str]) -> list[Path]:
     """Remove what an attempt left half written; nothing else has such a name, on any host."""
     return remove_leftovers(r for r in records(kept) if r.published is None)
 
 
-def remove_finished(kept: Mapping[str, str], *, everywhere: bool = False) -> list[Path]:
+def remove_published_outputs(kept: Mapping[str, str], *, everywhere: bool = False) -> list[Path]:
     """Remove what a job has published, because its canceller said so.
 
     On another host the same path is another file, unless all there is runs on one.
@@ -75,7 +75,7 @@ def remove_finished(kept: Mapping[str, str], *, everywhere: bool = False) -> lis
     return remove_published(path for path in here if path is not None)
 
 
-def elsewhere(kept: Mapping[str, str], *, finished: bool) -> dict[str, dict[str, str]]:
+def outputs_on_other_hosts(kept: Mapping[str, str], *, finished: bool) -> dict[str, dict[str, str]]:
     """Return, by host, what only others can remove: what is half written, or the rest as well."""
     found: dict[str, dict[str, str]] = {}
     for name, body in kept.items():
@@ -88,7 +88,7 @@ def elsewhere(kept: Mapping[str, str], *, finished: bool) -> dict[str, dict[str,
 
 def remove(kept: Mapping[str, str]) -> None:
     """Remove both, as somebody on another host has asked."""
-    removed = [*remove_finished(kept), *clean_up(kept)]
+    removed = [*remove_published_outputs(kept), *remove_half_written(kept)]
     if removed:
         log.info("removed %s, as the leader asked", ", ".join(map(str, removed)))
 
@@ -100,7 +100,7 @@ def _name(path: Path) -> str:
     return hashlib.blake2b(os.fsencode(text), digest_size=16).hexdigest() if long else text
 
 
-class Publishing:
+class OutputPublisher:
     def __init__(
         self,
         job: str,
@@ -109,7 +109,7 @@ class Publishing:
         link: WorkerLink,
         kept: dict[str, str],
         *,
-        policy: Policy,
+        policy: OutputPolicy,
         declared: Iterable[Path] = (),
     ) -> None:
         self._job = job
@@ -124,31 +124,31 @@ class Publishing:
         self._earlier = published_paths(kept)  # by attempts before this one: they are made anew
 
     async def open(self, path: str | os.PathLike[str], on_exists: str | None) -> OpenOutput:
-        policy = Policy(on_exists) if on_exists is not None else self._policy
+        policy = OutputPolicy(on_exists) if on_exists is not None else self._policy
         final = await in_thread(self._prepare, path, policy)
         if final in self._earlier:
             self._earlier.discard(final)
-            policy = Policy.OVERWRITE
+            policy = OutputPolicy.OVERWRITE
         output = OpenOutput(final, temporary_name(final, self._writer), policy)
         name, body = self._recorded(output, None)
         await self._link.keep(name, body)
         self._kept[name] = body
         return output
 
-    def _prepare(self, path: str | os.PathLike[str], policy: Policy) -> Path:
+    def _prepare(self, path: str | os.PathLike[str], policy: OutputPolicy) -> Path:
         final = self._take(path, policy)
         final.parent.mkdir(parents=True, exist_ok=True)
         return final
 
-    def _take(self, path: str | os.PathLike[str], policy: Policy) -> Path:
+    def _take(self, path: str | os.PathLike[str], policy: OutputPolicy) -> Path:
         final = resolve(path)
         if final in self.declared:
             return final
         if final in self._earlier:
             return self._registry.take(self._job, [final])[0]
-        if policy is Policy.RENAME:
-            return self._registry.take_unused(self._job, path)
-        if policy is Policy.WAIT and os.path.lexists(final):
+        if policy is OutputPolicy.RENAME:
+            return self._registry.reserve_unused_path(self._job, path)
+        if policy is OutputPolicy.WAIT and os.path.lexists(final):
             raise OutputBusy(f"{final} exists and this job waits for it to be taken away")
         return self._registry.take(self._job, [final])[0]
 
@@ -162,7 +162,7 @@ class Publishing:
 
     def _remember(self, output: OpenOutput, published: Path | None) -> None:
         name, body = self._recorded(output, published)
-        self._link.keep_soon(name, body)
+        self._link.store_value_soon(name, body)
         self._kept[name] = body
         if published is not None and published != output.final:
             # Somebody was faster and took the name; the task is told the one it got.

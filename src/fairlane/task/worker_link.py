@@ -25,7 +25,7 @@ class WorkerLink(Protocol):
     async def keep(self, name: str, body: str | None) -> None:
         """Return once this is durable; None forgets it."""
 
-    def keep_soon(self, name: str, body: str) -> None:
+    def store_value_soon(self, name: str, body: str) -> None:
         """Have this kept, at the latest with how the attempt ends; nobody waits for it.
 
         Called on the loop of the context.

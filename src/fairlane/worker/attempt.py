@@ -105,10 +105,12 @@ class Attempt:
             if self.span is not None:
                 self.span.end(outcome.result, outcome.failure)
             if self.delete_outputs and outcome.result == "cancelled":
-                await in_thread(output_publisher.remove_finished, self.kept)
-                outcome.deleted = not output_publisher.elsewhere(self.kept, finished=True)
-            if output_publisher.may_have_left(self.kept):
-                await in_thread(output_publisher.clean_up, self.kept)
+                await in_thread(output_publisher.remove_published_outputs, self.kept)
+                outcome.deleted = not output_publisher.outputs_on_other_hosts(
+                    self.kept, finished=True
+                )
+            if output_publisher.has_half_written(self.kept):
+                await in_thread(output_publisher.remove_half_written, self.kept)
         except Exception:
             log.exception("job %s could not be tidied up after", self.start.job)
         if self.checking is not None:
@@ -408,11 +410,11 @@ class Attempt:
         keep = StoreValue(start.job, start.worker, start.fence, token, name, body)
         await self.worker.ask(token, keep)
 
-    def keep_soon(self, name: str, body: str) -> None:
+    def store_value_soon(self, name: str, body: str) -> None:
         start = self.start
         token = self.worker.new_token()
         keep = StoreValue(start.job, start.worker, start.fence, token, name, body)
-        self.worker.tell_soon(self, token, keep)
+        self.worker.send_soon(self, token, keep)
 
 
 def token_of(start: Start) -> str:
@@ -442,7 +444,7 @@ def build_context(
     body = Body(link, earlier=earlier, stages=definition.stages, checkpoint=checkpoint)
     if earlier.progress != Progress():
         body.changed()  # how far the attempt before it came says nothing of this one
-    publisher = output_publisher.Publishing(
+    publisher = output_publisher.OutputPublisher(
         facts.id, facts.attempt, outputs, link, kept, policy=definition.policy(values),
         declared=declared,
     )  # fmt: skip

@@ -97,7 +97,7 @@ class ChildWork:
                 asking.add(asyncio.create_task(self._keep(attempt, child, message)))
             case "keep_soon":
                 attempt.kept[message["name"]] = message["body"]
-                attempt.keep_soon(message["name"], message["body"])
+                attempt.store_value_soon(message["name"], message["body"])
 
     async def _enter(self, attempt: "Attempt", child: Child, message: dict[str, Any]) -> None:
         uses = tuple((name, amount) for name, amount in message["uses"])

@@ -71,7 +71,7 @@ class PipeLink:
     async def keep(self, name: str, body: str | None) -> None:
         await self._ask({"type": "keep", "name": name, "body": body})
 
-    def keep_soon(self, name: str, body: str) -> None:
+    def store_value_soon(self, name: str, body: str) -> None:
         self._connection.post({"type": "keep_soon", "name": name, "body": body})
 
     async def _ask(self, message: dict[str, Any]) -> str:

@@ -12,7 +12,7 @@ from fairlane.errors import OutputBusy
 from fairlane.runtime.threads import in_thread
 from fairlane.store.views import Payload
 from fairlane.task.definition import Definition
-from fairlane.task.output_files import OutputRegistry, Policy, is_locked_by_others, resolve
+from fairlane.task.output_files import OutputPolicy, OutputRegistry, is_locked_by_others, resolve
 from fairlane.task.output_publisher import published_paths
 
 
@@ -59,13 +59,13 @@ def _check(
         message = precondition(values)
         if message:
             return Obstacle("precondition", message)
-    chosen = definition.policy(values) if definition.outputs else Policy.RENAME
+    chosen = definition.policy(values) if definition.outputs else OutputPolicy.RENAME
     planned = [resolve(path) for path in planned_outputs(payload.options)]
     own = published_paths(payload.kept)
     taken: list[Path] = []
     for path in planned:
         # What an earlier attempt of this very job has made is no obstacle to it.
-        policy = Policy.OVERWRITE if path in own else chosen
+        policy = OutputPolicy.OVERWRITE if path in own else chosen
         found = _take(job, path, policy, registry)
         if isinstance(found, Obstacle):
             registry.release(job)
@@ -74,18 +74,18 @@ def _check(
     return taken
 
 
-def _take(job: str, path: Path, policy: Policy, registry: OutputRegistry) -> Path | Obstacle:
+def _take(job: str, path: Path, policy: OutputPolicy, registry: OutputRegistry) -> Path | Obstacle:
     holder = registry.holder(path)
-    if policy is Policy.RENAME:
+    if policy is OutputPolicy.RENAME:
         if holder == job and not os.path.lexists(path):
             return path  # reserved when the job was submitted
-        return registry.take_unused(job, path)
+        return registry.reserve_unused_path(job, path)
     if holder is not None and holder != job:
         return Obstacle("output_busy", f"{path} is being written by job {holder}")
     if os.path.lexists(path):
-        if policy is Policy.SKIP:
+        if policy is OutputPolicy.SKIP:
             return Obstacle("output_exists", f"{path} exists already", is_final=True)
-        if policy is Policy.WAIT:
+        if policy is OutputPolicy.WAIT:
             return Obstacle("output_exists", f"{path} exists; waiting for it to be taken away")
         if is_locked_by_others(path):
             return Obstacle("output_busy", f"another program holds {path} open")

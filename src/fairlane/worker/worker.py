@@ -60,7 +60,7 @@ class Worker:
         self.devices: dict[str, DeviceActor] = {}  # that this process carries
         self.slots = slots
         self.accepting = True
-        self.holds_lease: Callable[[], bool] = lambda: True
+        self.has_valid_lease: Callable[[], bool] = lambda: True
         self._closing = False
         self._put = put
         self._definitions = definitions
@@ -69,7 +69,7 @@ class Worker:
         self._threads: ThreadPoolExecutor | None = None
         self._children = ChildWork(self.process_deadline)
         self._attempts: dict[JobId, Attempt] = {}
-        self._unsettled: dict[str, FromWorker] = {}
+        self._unacknowledged: dict[str, FromWorker] = {}
         self._answers: dict[str, asyncio.Future[None]] = {}
         self._dirty: dict[Attempt, tuple[Callable[[], ReportBody], str | None]] = {}
         self._lines: dict[Attempt, list[tuple[float, str, str]]] = {}
@@ -77,7 +77,7 @@ class Worker:
         self._ahead: dict[JobId, tuple[int, Checking]] = {}
         self._watched: dict[JobId, tuple[Attempt, Obstacle]] = {}
         self._tokens = 0
-        self.hurried = asyncio.Event()  # whoever closes it does not want to wait any longer
+        self.grace_skipped = asyncio.Event()  # whoever closes it does not want to wait any longer
         self.idle = asyncio.Event()
         self.idle.set()
 
@@ -93,7 +93,7 @@ class Worker:
 
     # from the leader
 
-    def obey(self, orders: Orders, payloads: Mapping[JobId, Payload]) -> None:
+    def execute_orders(self, orders: Orders, payloads: Mapping[JobId, Payload]) -> None:
         if orders.durable:
             self.settled(orders.durable)
         if orders.granted:
@@ -109,7 +109,7 @@ class Worker:
         for kept in orders.removals:
             start_in_thread(remove, kept)
 
-    def look_ahead(self, starts: list[tuple[Start, Payload]]) -> None:
+    def check_preconditions_early(self, starts: list[tuple[Start, Payload]]) -> None:
         """Check what is about to be assigned; on the leader's thread, while that is written."""
         for start, payload in starts:
             facts = (start.job, payload, self._definitions[start.task], self.outputs)
@@ -118,12 +118,12 @@ class Worker:
 
     def accept(self, starts: list[Start], payloads: Mapping[JobId, Payload]) -> None:
         for start in starts:
-            if start.job in self._attempts or token_of(start) in self._unsettled:
+            if start.job in self._attempts or token_of(start) in self._unacknowledged:
                 continue  # told twice: it runs, or has ended and that is not recorded yet
             if start.job not in payloads:
                 problem = "what job %s needs cannot be found; it goes back"
                 log.error(problem, start.job, extra=about(start))
-                self.tell_surely(token_of(start), refusal(start))
+                self.send_until_acknowledged(token_of(start), refusal(start))
                 continue
             definition = self._definitions.get(start.task)
             attempt = Attempt(self, start, payloads[start.job], definition)  # type: ignore[arg-type]
@@ -145,7 +145,7 @@ class Worker:
         actor = None if device is None else self.devices.get(device)
         is_there = device is None or (actor is not None and actor.id == start.worker)
         is_well = is_there and (actor is None or actor.accepting)
-        return self.accepting and is_well and self.holds_lease()
+        return self.accepting and is_well and self.has_valid_lease()
 
     def stop(self, stop: Stop) -> None:
         attempt = self._attempts.get(stop.job)
@@ -155,7 +155,7 @@ class Worker:
     def settled(self, tokens: list[str]) -> None:
         """Forget what is durable or granted now, and let those go on who waited for it."""
         for token in tokens:
-            self._unsettled.pop(token, None)
+            self._unacknowledged.pop(token, None)
             answer = self._answers.pop(token, None)
             if answer is not None and not answer.done():
                 answer.set_result(None)
@@ -163,7 +163,7 @@ class Worker:
     def denied(self, refusals: list[tuple[str, dict[str, Any]]]) -> None:
         """Let a stage fail that asked for something nobody has declared."""
         for token, problem in refusals:
-            self._unsettled.pop(token, None)
+            self._unacknowledged.pop(token, None)
             answer = self._answers.pop(token, None)
             if answer is not None and not answer.done():
                 answer.set_exception(FairlaneError.from_problem(problem))
@@ -183,26 +183,26 @@ class Worker:
         """Give back the names that a look takes, when it has ended: nothing comes of it."""
         checking.add_done_callback(lambda _: self.outputs.release(job))
 
-    def unsettled(self) -> list[Input]:
+    def unacknowledged_inputs(self) -> list[Input]:
         """Everything a new leader has to hear again."""
-        return list(self._unsettled.values())
+        return list(self._unacknowledged.values())
 
     def unacknowledged(self) -> dict[str, FromWorker]:
-        return dict(self._unsettled)
+        return dict(self._unacknowledged)
 
     # from attempts
 
     def tell(self, said: FromWorker) -> None:
         self._put(said)
 
-    def tell_surely(self, token: str, said: FromWorker) -> None:
+    def send_until_acknowledged(self, token: str, said: FromWorker) -> None:
         """Tell the leader, and whoever leads after it, until it is acknowledged."""
-        self._unsettled[token] = said
+        self._unacknowledged[token] = said
         self._put(said)
 
-    def tell_soon(self, attempt: Attempt, token: str, said: FromWorker) -> None:
+    def send_soon(self, attempt: Attempt, token: str, said: FromWorker) -> None:
         """Tell it as surely, but leave the attempt a moment to end: that is one commit then."""
-        self._unsettled[token] = said
+        self._unacknowledged[token] = said
         self._soon.setdefault(attempt, []).append(said)
         asyncio.get_running_loop().call_later(SOON_SECONDS, self._tell_said, attempt)
 
@@ -217,11 +217,11 @@ class Worker:
     async def ask(self, token: str, said: FromWorker) -> None:
         """Tell the leader and wait until it is durable or granted."""
         answer = self._answers[token] = asyncio.get_running_loop().create_future()
-        self.tell_surely(token, said)
+        self.send_until_acknowledged(token, said)
         try:
             await answer
         finally:
-            self._unsettled.pop(token, None)
+            self._unacknowledged.pop(token, None)
             self._answers.pop(token, None)
 
     def finished(self, attempt: Attempt, outcome: Outcome) -> None:
@@ -229,7 +229,7 @@ class Worker:
         # Otherwise it was begun by whom others count dead.
         if carrier_of(outcome.worker) == self.id:
             self._flush(attempt)  # so that who follows the events sees the last numbers before it
-            self.tell_surely(attempt.token, outcome)
+            self.send_until_acknowledged(attempt.token, outcome)
         if not self._attempts:
             self.idle.set()
 
@@ -255,7 +255,7 @@ class Worker:
 
     # services: each runs once, and says when next
 
-    async def flush_reports(self) -> float:
+    async def send_reports(self) -> float:
         for attempt in [*{**self._dirty, **self._lines}]:
             self._flush(attempt)
         return REPORT_SECONDS
@@ -277,7 +277,7 @@ class Worker:
             else:
                 self._put(Report(start.job, start.worker, start.fence, body, stage))
 
-    async def recheck_blocked(self) -> float:
+    async def recheck_preconditions(self) -> float:
         """Look again at preconditions that did not hold."""
         for job, (attempt, obstacle) in list(self._watched.items()):
             definition = attempt.definition
@@ -299,7 +299,7 @@ class Worker:
 
     # its lease
 
-    def runs_for(self, worker: WorkerId) -> bool:
+    def has_attempts_of(self, worker: WorkerId) -> bool:
         """Tell whether anything still runs that it began as this worker; from any thread."""
         attempts = list(self._attempts.values())
         return any(carrier_of(attempt.start.worker) == worker for attempt in attempts)
@@ -308,18 +308,18 @@ class Worker:
         """Take work again after it was handed back, unless this is the end."""
         self.accepting = not self._closing
 
-    def hand_back(self) -> None:
+    def return_jobs(self) -> None:
         """Stop everything; whoever is free takes it over. Nothing new begins meanwhile."""
         self.accepting = False
         for attempt in list(self._attempts.values()):
             attempt.stop("return")
 
-    def begin_anew(self) -> None:
+    def restart_with_new_id(self) -> None:
         """Be another worker from now on: what this one ran, others may run already."""
-        self.hand_back()
+        self.return_jobs()
         self.id = WorkerId(new_id())
         self._watched.clear()
-        self._unsettled.clear()
+        self._unacknowledged.clear()
         for answer in self._answers.values():
             if not answer.done():
                 answer.set_exception(Conflict("this worker counts as dead; others go on with it"))
@@ -331,7 +331,9 @@ class Worker:
         self.accepting = False
         self._watched.clear()
         if grace_seconds > 0:
-            waits = [asyncio.ensure_future(event.wait()) for event in (self.idle, self.hurried)]
+            waits = [
+                asyncio.ensure_future(event.wait()) for event in (self.idle, self.grace_skipped)
+            ]
             await asyncio.wait(waits, timeout=grace_seconds, return_when=asyncio.FIRST_COMPLETED)
             for wait in waits:
                 wait.cancel()
@@ -343,7 +345,7 @@ class Worker:
             names = ", ".join(attempt.start.task for attempt in self._attempts.values())
             log.warning("waiting for jobs that do not stop: %s", names)
             grace = 5.0
-        await self.flush_reports()
+        await self.send_reports()
         await self._children.close()
         if self._threads is not None:
             self._threads.shutdown(wait=False, cancel_futures=True)
