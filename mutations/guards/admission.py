@@ -5,7 +5,7 @@ from typing import Final
 from mutations.mutation import Mutation, suite, worlds
 
 _ADMISSION: Final = "src/fairlane/core/admission.py"
-_BOARD: Final = "src/fairlane/core/board.py"
+_TRANSITIONS: Final = "src/fairlane/core/transitions.py"
 
 ADMISSION: Final = (
     Mutation(
@@ -35,8 +35,8 @@ ADMISSION: Final = (
     Mutation(
         name="dedupe keys freed",
         guards="A key is free again once its job has ended: no refusal without a live holder.",
-        file=_BOARD,
-        find="del self.dedupe[job.dedupe]",
+        file=_TRANSITIONS,
+        find="del board.dedupe[job.dedupe]",
         replace="pass",
         noticed_by=(worlds(),),
     ),
@@ -51,7 +51,7 @@ ADMISSION: Final = (
     Mutation(
         name="dependencies that failed",
         guards="A job does not run when something that it depends on did not complete.",
-        file=_BOARD,
+        file=_TRANSITIONS,
         find="if ended.state is not State.COMPLETED and not job.terms.run_anyway:",
         replace="if False:",
         noticed_by=(worlds(),),
@@ -59,9 +59,9 @@ ADMISSION: Final = (
     Mutation(
         name="dependencies all waited for",
         guards="A job waits for everything that it depends on, not only for the first.",
-        file=_BOARD,
-        find="                elif not waits:\n",
-        replace="                elif True:\n",
+        file=_TRANSITIONS,
+        find="            elif not waits:\n",
+        replace="            elif True:\n",
         noticed_by=(worlds(),),
     ),
     Mutation(

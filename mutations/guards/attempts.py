@@ -22,11 +22,13 @@ ATTEMPTS: Final = (
         guards="A job that waits out a backoff keeps its lane: nobody reads half a checkpoint.",
         file=_OUTCOMES,
         find="""    job.holds_lane = job.terms.hold_lane and job.lane is not None
-    board.transition(
+    transition(
+        board,
         job,
         State.RETRYING,""",
         replace="""    job.holds_lane = False
-    board.transition(
+    transition(
+        board,
         job,
         State.RETRYING,""",
         noticed_by=(suite("tests/core/test_lanes.py"),),
@@ -80,11 +82,11 @@ ATTEMPTS: Final = (
         find="""    if job.cancel_outputs is not None:
         _cancelled(board, job)
     else:
-        board.transition(job, State.QUEUED)""",
+        transition(board, job, State.QUEUED)""",
         replace="""    if False:
         _cancelled(board, job)
     else:
-        board.transition(job, State.QUEUED)""",
+        transition(board, job, State.QUEUED)""",
         noticed_by=(suite("tests/core/test_cancel.py"),),
     ),
     Mutation(

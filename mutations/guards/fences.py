@@ -60,9 +60,9 @@ FENCES: Final = (
         guards="An attempt that is over must not be granted what it asked for.",
         file=_OUTCOMES,
         find="""    if present(board, said.job, said.worker, said.fence) is not None:
-        board.enter_stage(said)""",
+        grant_stage(board, said)""",
         replace="""    if said.job in board.jobs:
-        board.enter_stage(said)""",
+        grant_stage(board, said)""",
         noticed_by=(suite("tests/simulation/test_guards_fences.py"),),
     ),
     Mutation(

@@ -28,9 +28,9 @@ RECOVERY: Final = (
         guards="A job whose worker died keeps its lane until it has run again.",
         file=_OUTCOMES,
         find="""    job.holds_lane = job.terms.hold_lane and job.lane is not None
-    board.transition(job, State.INTERRUPTED""",
+    transition(board, job, State.INTERRUPTED""",
         replace="""    job.holds_lane = False
-    board.transition(job, State.INTERRUPTED""",
+    transition(board, job, State.INTERRUPTED""",
         noticed_by=(suite("tests/core/test_recovery.py"),),
     ),
     Mutation(

@@ -26,7 +26,7 @@ def check_rules(world: World, inputs: Iterable[object] = ()) -> None:
         assert not could_start(world, job), f"{id} could start and has not"
     for queue in board.queues.values():
         for priority, count in queue.waiting_in.items():
-            waiting = (job for job in board.jobs_of(queue) if job.state is not State.RUNNING)
+            waiting = (job for job in board.jobs_in_queue(queue) if job.state is not State.RUNNING)
             assert count == sum(job.priority is priority for job in waiting)
 
 

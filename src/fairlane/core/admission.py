@@ -8,13 +8,14 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from fairlane.core.board import CHANGES, Board
+from fairlane.core.board import Board
 from fairlane.core.decisions import Ended, Firing
 from fairlane.core.inputs import Submission, Submit
 from fairlane.core.lanes import Lane
 from fairlane.core.lifecycle import State
 from fairlane.core.live_job import JobId, LiveJob, Reason, Terms
 from fairlane.core.queues import Queue
+from fairlane.core.transitions import CHANGE_DATA, add_job, end_job, transition
 from fairlane.errors import Duplicate, FairlaneError, LaneBusy, Merged, NotFound, UsageError
 
 TICK_SECONDS: Final = 1e-5  # between two firings by hand
@@ -62,8 +63,8 @@ def _refuse(
         board.changes.submitted.append(submission)
         board.changes.ended[id] = Ended(job, board.now, error=problem)
         board.ended[id] = job
-        change = {**CHANGES[State.CREATED, State.SKIPPED], "reason": reason.message}
-        board.event("job_state_changed", job, job.queue, change)
+        change = {**CHANGE_DATA[State.CREATED, State.SKIPPED], "reason": reason.message}
+        board.add_event("job_state_changed", job, job.queue, change)
     return {"id": id, "merged": False}
 
 
@@ -92,7 +93,7 @@ def _fire(
     except FairlaneError as error:
         job, reason = None, error.message
     board.changes.firings.append(Firing(name, fire_at, job, 1, reason))
-    board.event(
+    board.add_event(
         "schedule_fired", None, submission.queue,
         {"schedule": name, "fire_at": fire_at, "job": job, "reason": reason},
     )  # fmt: skip
@@ -254,20 +255,20 @@ def admit(
     )
     board.changes.submitted.append(submission)
     board.changes.entered[job.id] = job
-    board.enter(job)
+    add_job(board, job)
     if failed is not None:
-        board.end(job, State.SKIPPED, reason=failed)
+        end_job(board, job, State.SKIPPED, reason=failed)
     elif waits:
         board.waits_on[job.id] = set(waits)
         for id in waits:
             board.dependents.setdefault(id, []).append(job.id)
             board.changes.dependencies.append((job.id, id))
         job.reason = Reason("dependencies", f"waits for {len(waits)} other jobs to complete")
-        board.transition(job, State.BLOCKED, reason=job.reason.message)
+        transition(board, job, State.BLOCKED, reason=job.reason.message)
     elif job.due_at is not None:
-        board.transition(job, State.SCHEDULED, due_at=job.due_at)
+        transition(board, job, State.SCHEDULED, due_at=job.due_at)
     else:
-        board.transition(job, State.QUEUED)
+        transition(board, job, State.QUEUED)
 
 
 def _dependencies(

@@ -1,180 +1,196 @@
-"""What runs short, who waits for it, and who is looked at when there is some again.
+"""Reserving capacity for starts and stages, and waking the waiters when capacity is free again.
 
-A start, or a stage of a running job, is held up by the first thing it lacks and filed under that
-thing alone. When the thing has room again, stages go first, then one demand of each band; the next
-demand is woken only when that one has had its chance, so a release costs the same however many
-wait.
+Rules:
+
+- A start, or a stage of a running job, waits for one capacity only: the first one that it lacks.
+- When a capacity has room again, waiting stages go first, then one demand of each priority of each
+  queue.
+- The next demand is woken only after the one before it has started a job or has turned out to lack
+  another capacity. So a release costs the same, no matter how many demands wait.
 """
 
 from heapq import heappush
 
 import msgspec
 
+from fairlane.core.board import Board
 from fairlane.core.inputs import EnterStage
 from fairlane.core.lifecycle import Priority, State
 from fairlane.core.limits import Capacity, Rate, Resource, WorkerSlots
 from fairlane.core.live_job import JobId, LiveJob
 from fairlane.core.queues import Queue
-from fairlane.core.waiting import Filing
+from fairlane.core.waiting import best_head
 from fairlane.core.workers import KnownWorker
 from fairlane.errors import UnknownName
 
 
-class Shortages(Filing):
-    def obstacle(
-        self,
-        queue: Queue,
-        task: str,
-        limits: tuple[str, ...],
-        uses: tuple[tuple[str, int], ...],
-        requires: tuple[str, ...],
-    ) -> tuple[Capacity | None, KnownWorker | None]:
-        """Return the first thing a start would lack, or else the worker that takes it."""
-        for key in limits:
-            rate = self.rate(key)
-            if not rate.has_room(self.now):
-                return rate, None
-        for name, amount in uses:
-            share = self.resource(name).share(amount)
-            if not share.has_room(self.now):
-                return share, None
-        device = queue.settings.devices
-        worker = self.workers.free(queue.name, task, requires, device=device)
-        if worker is None:
-            return self.hands_for(queue.name, task, requires), None
-        return None, worker
+def find_shortage(
+    board: Board,
+    queue: Queue,
+    task: str,
+    limits: tuple[str, ...],
+    uses: tuple[tuple[str, int], ...],
+    requires: tuple[str, ...],
+) -> tuple[Capacity | None, KnownWorker | None]:
+    """Return the first capacity that a start lacks, or else the worker that can run it."""
+    for key in limits:
+        rate = board.rate(key)
+        if not rate.has_room(board.now):
+            return rate, None
+    for name, amount in uses:
+        share = board.resource(name).share(amount)
+        if not share.has_room(board.now):
+            return share, None
+    device = queue.settings.devices
+    worker = board.workers.free(queue.name, task, requires, device=device)
+    if worker is None:
+        return worker_slots_for(board, queue.name, task, requires), None
+    return None, worker
 
-    def hands_for(self, queue: str, task: str, requires: tuple[str, ...]) -> WorkerSlots:
-        key = (queue, task, requires)
-        if key not in self.hands:
-            workers, queues = self.workers, self.queues
-            self.hands[key] = WorkerSlots(
-                lambda: workers.shortage(*key, device=queues[queue].settings.devices),
-                lambda: workers.free(*key, device=queues[queue].settings.devices),
-            )
-        return self.hands[key]
 
-    def take_rates(self, job: LiveJob, limits: tuple[str, ...]) -> None:
-        for key in dict.fromkeys(limits):
-            self.rate(key).take(self.now)
-            self.changes.rate_starts.append((key, self.now, job.id))
+def worker_slots_for(board: Board, queue: str, task: str, requires: tuple[str, ...]) -> WorkerSlots:
+    key = (queue, task, requires)
+    if key not in board.hands:
+        workers, queues = board.workers, board.queues
+        board.hands[key] = WorkerSlots(
+            lambda: workers.shortage(*key, device=queues[queue].settings.devices),
+            lambda: workers.free(*key, device=queues[queue].settings.devices),
+        )
+    return board.hands[key]
 
-    def untake_rates(self, job: LiveJob, limits: tuple[str, ...]) -> None:
-        """Give back what a start took that came to nothing; somebody else may have it now."""
-        at = job.started_at or 0.0
-        for key in dict.fromkeys(limits):
-            rate = self.rate(key)
-            rate.give_back(at)
-            self.changes.returned_rate_starts.append((key, at, job.id))
-            self.wake(rate)
 
-    def set_alarm(self, thing: Capacity) -> None:
-        """Have a rate looked at again when its window moves on."""
-        if isinstance(thing, Rate):
-            free_at = thing.free_at(self.now)
-            if free_at is not None and (thing.alarm_at is None or free_at < thing.alarm_at):
-                thing.alarm_at = free_at
-                heappush(self.alarms, (free_at, thing.key))
+def reserve_rate_starts(board: Board, job: LiveJob, limits: tuple[str, ...]) -> None:
+    for key in dict.fromkeys(limits):
+        board.rate(key).take(board.now)
+        board.changes.rate_starts.append((key, board.now, job.id))
 
-    def release(self, name: str, job: JobId, token: str) -> None:
-        resource = self.resources.get(name)
-        if resource is not None and resource.release(job, token):
-            self.resource_has_room(resource)
 
-    def resource_has_room(self, resource: Resource) -> None:
-        for share in resource.waited_for():
-            self.wake(share)
+def return_rate_starts(board: Board, job: LiveJob, limits: tuple[str, ...]) -> None:
+    """Return the rate starts of an assignment that the worker refused, and wake the waiters."""
+    at = job.started_at or 0.0
+    for key in dict.fromkeys(limits):
+        rate = board.rate(key)
+        rate.give_back(at)
+        board.changes.returned_rate_starts.append((key, at, job.id))
+        wake_waiters(board, rate)
 
-    def worker_has_room(self, worker: KnownWorker) -> None:
-        if not worker.is_free:
+
+def set_rate_alarm(board: Board, thing: Capacity) -> None:
+    """Set the alarm at which the waiters of a rate are woken; no other capacity needs one."""
+    if isinstance(thing, Rate):
+        free_at = thing.free_at(board.now)
+        if free_at is not None and (thing.alarm_at is None or free_at < thing.alarm_at):
+            thing.alarm_at = free_at
+            heappush(board.alarms, (free_at, thing.key))
+
+
+def release_resource(board: Board, name: str, job: JobId, token: str) -> None:
+    resource = board.resources.get(name)
+    if resource is not None and resource.release(job, token):
+        wake_for_resource(board, resource)
+
+
+def wake_for_resource(board: Board, resource: Resource) -> None:
+    for share in resource.waited_for():
+        wake_waiters(board, share)
+
+
+def wake_for_worker(board: Board, worker: KnownWorker) -> None:
+    if not worker.is_free:
+        return
+    for key, hands in list(board.hands.items()):
+        queue, task, requires = key
+        device = board.queues[queue].settings.devices
+        if hands.is_idle:
+            del board.hands[key]
+        elif worker.may_run(queue, task, requires, device=device):
+            wake_waiters(board, hands)
+
+
+def wake_for_any_worker(board: Board, queue: str) -> None:
+    """Wake all jobs of a queue that wait for a worker: other workers may serve it now."""
+    for key, hands in list(board.hands.items()):
+        if key[0] == queue:
+            wake_waiters(board, hands)
+
+
+def wake_waiters(board: Board, thing: Capacity) -> None:
+    """Wake waiters of a capacity that has room: stages, then the best demand of each priority."""
+    while thing.asks and thing.has_room(board.now):
+        ask = thing.asks.popleft()
+        if board.waiting_stages.pop(ask.token, None) is not None:
+            grant_stage(board, ask)
+    if thing.has_room(board.now):
+        for queue, priority in list(thing.parked):
+            wake_next_demand(board, thing, queue, priority)
+    elif not thing.is_idle:
+        set_rate_alarm(board, thing)
+
+
+def wake_next_demand(board: Board, thing: Capacity, queue: str, priority: Priority) -> None:
+    """List the best demand that waits for a capacity, while that capacity has room."""
+    while thing.has_room(board.now):
+        best = thing.unpark_best(queue, priority)
+        if best is None:
             return
-        for key, hands in list(self.hands.items()):
-            queue, task, requires = key
-            device = self.queues[queue].settings.devices
-            if hands.is_idle:
-                del self.hands[key]
-            elif worker.may_run(queue, task, requires, device=device):
-                self.wake(hands)
-
-    def hands_changed(self, queue: str) -> None:
-        """Other workers may serve this queue now: look again at what waits for one."""
-        for key, hands in list(self.hands.items()):
-            if key[0] == queue:
-                self.wake(hands)
-
-    def wake(self, thing: Capacity) -> None:
-        """Something has room again: stages first, then the best demand of each band."""
-        while thing.asks and thing.has_room(self.now):
-            ask = thing.asks.popleft()
-            if self.waiting_stages.pop(ask.token, None) is not None:
-                self.enter_stage(ask)
-        if thing.has_room(self.now):
-            for queue, priority in list(thing.parked):
-                self.wake_one(thing, queue, priority)
-        elif not thing.is_idle:
-            self.set_alarm(thing)
-
-    def wake_one(self, thing: Capacity, queue: str, priority: Priority) -> None:
-        """List one more demand that waited for a thing which still has room."""
-        while thing.has_room(self.now):
-            best = thing.unpark_best(queue, priority)
-            if best is None:
-                return
-            turn, position, demand = best
-            head = self.head_of(demand)
-            if head is None:
-                self.queues[queue].forget(demand)
-            elif (turn, position) < (head[0], head[1]):
-                thing.park(demand, head[0], head[1])  # others may come before what is left of it
-            else:
-                demand.woken_by = thing
-                demand.listed = None
-                self.queues[queue].priorities[priority].list(demand, head[0], head[1])
-                self.dirty[queue] = None
-                return
-        if not thing.is_idle:
-            self.set_alarm(thing)
-
-    def enter_stage(self, ask: EnterStage) -> None:
-        """Grant a stage what it asks for, or let it wait for what is short."""
-        job = self.jobs.get(ask.job)
-        if job is None or job.state is not State.RUNNING or job.fence != ask.fence:
+        turn, position, demand = best
+        head = best_head(board, demand)
+        if head is None:
+            board.queues[queue].forget(demand)
+        elif (turn, position) < (head[0], head[1]):
+            thing.park(demand, head[0], head[1])  # its first job has left
+        else:
+            demand.woken_by = thing
+            demand.listed = None
+            board.queues[queue].priorities[priority].list(demand, head[0], head[1])
+            board.dirty[queue] = None
             return
-        if ask.token in self.grants.get(ask.job, {}):
-            self.out.orders_for(ask.worker).granted.append(ask.token)
-            return
-        if ask.token in self.waiting_stages:
-            return  # said again: it has its place among those who wait
-        try:
-            things = self._stage_things(ask)
-        except UnknownName as error:
-            self.out.orders_for(ask.worker).denied.append((ask.token, error.as_problem()))
-            return
-        for thing in things:
-            if not thing.has_room(self.now):
-                self.waiting_stages[ask.token] = ask
-                thing.asks.append(ask)
-                self.set_alarm(thing)
-                return
-        self.take_rates(job, ask.limits)
-        for name, amount in ask.uses:
-            self.resource(name).hold(ask.job, ask.token, amount)
-        self.grants.setdefault(ask.job, {})[ask.token] = ask
-        self.changes.grants.append((ask.job, ask.token, msgspec.json.encode(ask.uses).decode()))
-        self.out.orders_for(ask.worker).granted.append(ask.token)
+    if not thing.is_idle:
+        set_rate_alarm(board, thing)
 
-    def _stage_things(self, ask: EnterStage) -> list[Capacity]:
-        shares = [self.resource(name).share(amount) for name, amount in ask.uses]
-        return [*(self.rate(key) for key in ask.limits), *shares]
 
-    def give_back(self, job: JobId, token: str) -> None:
-        grants = self.grants.get(job, {})
-        ask = grants.pop(token, None)
-        self.waiting_stages.pop(token, None)
-        if ask is None:
+def grant_stage(board: Board, ask: EnterStage) -> None:
+    """Grant a stage its limits and resources, or make it wait for the first that is short."""
+    job = board.jobs.get(ask.job)
+    if job is None or job.state is not State.RUNNING or job.fence != ask.fence:
+        return
+    if ask.token in board.grants.get(ask.job, {}):
+        board.out.orders_for(ask.worker).granted.append(ask.token)
+        return
+    if ask.token in board.waiting_stages:
+        return  # sent again: it is waiting already
+    try:
+        things = _stage_capacities(board, ask)
+    except UnknownName as error:
+        board.out.orders_for(ask.worker).denied.append((ask.token, error.as_problem()))
+        return
+    for thing in things:
+        if not thing.has_room(board.now):
+            board.waiting_stages[ask.token] = ask
+            thing.asks.append(ask)
+            set_rate_alarm(board, thing)
             return
-        if not grants:
-            del self.grants[job]
-        self.changes.releases.append((job, token))
-        for name, _ in ask.uses:
-            self.release(name, job, token)
+    reserve_rate_starts(board, job, ask.limits)
+    for name, amount in ask.uses:
+        board.resource(name).hold(ask.job, ask.token, amount)
+    board.grants.setdefault(ask.job, {})[ask.token] = ask
+    board.changes.grants.append((ask.job, ask.token, msgspec.json.encode(ask.uses).decode()))
+    board.out.orders_for(ask.worker).granted.append(ask.token)
+
+
+def _stage_capacities(board: Board, ask: EnterStage) -> list[Capacity]:
+    shares = [board.resource(name).share(amount) for name, amount in ask.uses]
+    return [*(board.rate(key) for key in ask.limits), *shares]
+
+
+def end_stage(board: Board, job: JobId, token: str) -> None:
+    grants = board.grants.get(job, {})
+    ask = grants.pop(token, None)
+    board.waiting_stages.pop(token, None)
+    if ask is None:
+        return
+    if not grants:
+        del board.grants[job]
+    board.changes.releases.append((job, token))
+    for name, _ in ask.uses:
+        release_resource(board, name, job, token)

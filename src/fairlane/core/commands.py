@@ -13,9 +13,14 @@ from fairlane.core.admission import (
     check_terms,
     is_exclusive,
 )
-from fairlane.core.board import Board
+from fairlane.core.board import DOCUMENTS, Board
+from fairlane.core.capacity import (
+    wake_for_any_worker,
+    wake_for_resource,
+    wake_for_worker,
+    wake_waiters,
+)
 from fairlane.core.decisions import Changes, Firing, LaneChange, Stop
-from fairlane.core.facts import DOCUMENTS
 from fairlane.core.inputs import (
     Cancel,
     ChangeSetting,
@@ -35,7 +40,9 @@ from fairlane.core.limits import Rate, Resource
 from fairlane.core.live_job import JobId, LiveJob, Reason
 from fairlane.core.position import between
 from fairlane.core.queues import Queue, settings_from
+from fairlane.core.transitions import add_job, change_priority, end_job, transition
 from fairlane.core.validation import check_amounts
+from fairlane.core.waiting import join_line, leave_line, rebuild_order, update_lane_heads
 from fairlane.errors import BadSetting, Conflict, IllegalTransition, LaneBusy, LaneLocked, NotFound
 
 _UNSTARTED = frozenset({State.QUEUED, State.BLOCKED, State.SCHEDULED, State.RETRYING})
@@ -60,11 +67,11 @@ def cancel(board: Board, command: Cancel, ended: dict[JobId, LiveJob]) -> dict[s
     job = live(board, command.job, ended, State.CANCELLED)
     if job.state is not State.RUNNING:
         job.cancel_outputs = command.outputs if job.attempt else None
-        board.end(job, State.CANCELLED)
+        end_job(board, job, State.CANCELLED)
         return {"state": State.CANCELLED.value, "stopping": False}
     job.cancel_outputs = command.outputs
-    board.touch(job)
-    board.event(
+    board.mark_changed(job)
+    board.add_event(
         "job_stopping", job, job.queue, {"outputs": command.outputs, "force": command.force}
     )
     assert job.worker is not None
@@ -77,7 +84,7 @@ def skip(board: Board, command: Skip, ended: dict[JobId, LiveJob]) -> dict[str, 
     job = live(board, command.job, ended, State.SKIPPED)
     if job.state not in _UNSTARTED:
         raise _illegal(job, State.SKIPPED)
-    board.end(job, State.SKIPPED, reason=Reason("skipped", "taken out of the queue by hand"))
+    end_job(board, job, State.SKIPPED, reason=Reason("skipped", "taken out of the queue by hand"))
     return {"state": State.SKIPPED.value}
 
 
@@ -103,8 +110,8 @@ def retry(board: Board, command: RetryJob, ended: dict[JobId, LiveJob]) -> dict[
     job.reason = job.worker = job.due_at = None
     del ended[job.id]
     _revive(board.changes, job)
-    board.enter(job)
-    board.transition(job, State.QUEUED, retried=True)
+    add_job(board, job)
+    transition(board, job, State.QUEUED, retried=True)
     return {"state": State.QUEUED.value}
 
 
@@ -155,7 +162,7 @@ def _beside(board: Board, queue: Queue, job: LiveJob, target: LiveJob, *, before
     Jobs of other bands and running ones count as neighbours too: they may come back into this
     order, and where they then stand must not depend on how positions happened to be numbered.
     """
-    others = (other for other in board.jobs_of(queue) if other is not job)
+    others = (other for other in board.jobs_in_queue(queue) if other is not job)
     places = [other.position for other in others if other.position]
     if before:
         lower = max((place for place in places if place < target.position), default=None)
@@ -176,16 +183,16 @@ def prioritize(board: Board, command: Prioritize, ended: dict[JobId, LiveJob]) -
 
 def _stand_at(board: Board, job: LiveJob, priority: Priority, position: str) -> None:
     """Let a waiting job stand elsewhere in the order of its queue."""
-    board.leave_line(job, job.state)
+    leave_line(board, job, job.state)
     if priority is not job.priority:
-        board.change_priority(job, priority)
+        change_priority(board, job, priority)
     job.position = position
-    board.line_up(job)
+    join_line(board, job)
     lane = board.lane_of(job)
     if lane is not None:
-        board.file_heads(lane)
-    board.touch(job)
-    board.event("job_moved", job, job.queue, {"position": position, "priority": int(priority)})
+        update_lane_heads(board, lane)
+    board.mark_changed(job)
+    board.add_event("job_moved", job, job.queue, {"position": position, "priority": int(priority)})
 
 
 def pause(board: Board, command: Pause) -> dict[str, Any]:
@@ -204,7 +211,7 @@ def _changed(board: Board, queue: Queue) -> dict[str, Any]:
     board.dirty[queue.name] = None
     board.changes.records["queue", queue.name] = queue.record()
     data = _shown(queue)
-    board.event("queue_changed", None, queue.name, data)
+    board.add_event("queue_changed", None, queue.name, data)
     return data
 
 
@@ -230,19 +237,19 @@ def setting(board: Board, command: ChangeSetting) -> dict[str, Any]:
         return values
     board.declared[command.kind, command.name] = merged
     board.changes.records[command.kind, command.name] = msgspec.json.encode(merged).decode()
-    board.event("limit_changed", None, None, {"name": command.name, **values})
+    board.add_event("limit_changed", None, None, {"name": command.name, **values})
     apply_setting(board, command.kind, command.name)
     return values
 
 
 def _clear(board: Board, key: str) -> dict[str, Any]:
     """Let a key that an operator had set apart follow what is set for its family again."""
-    family = board.setting("rate", key.split(":", 1)[0])
+    family = board.effective_setting("rate", key.split(":", 1)[0])
     if family is None:
         raise BadSetting(f'limit "{key}" was only set by hand and nothing else is set for it')
     del board.declared["rate", key]
     board.changes.records["rate", key] = None
-    board.event("limit_changed", None, None, {"name": key, **family})
+    board.add_event("limit_changed", None, None, {"name": key, **family})
     apply_setting(board, "rate", key.split(":", 1)[0])
     return family
 
@@ -256,17 +263,17 @@ def _merge(present: dict[str, Any], command: ChangeSetting) -> dict[str, Any]:
 
 def apply_setting(board: Board, kind: str, name: str) -> None:
     """Bring rates and resources in line with what is stored for them."""
-    values = board.setting(kind, name) or {}
+    values = board.effective_setting(kind, name) or {}
     if kind == "resource":
         resource = board.resources.setdefault(name, Resource(name, 0))
         resource.total = int(values["amount"])
-        board.resource_has_room(resource)
+        wake_for_resource(board, resource)
         return
     board.rates.setdefault(name, Rate(name, 0, 1))
     for key, rate in list(board.rates.items()):
         if key == name or (key.split(":", 1)[0] == name and ("rate", key) not in board.declared):
             rate.starts, rate.per_seconds = int(values["starts"]), float(values["per_seconds"])
-            board.wake(rate)
+            wake_waiters(board, rate)
 
 
 def _set_queue(board: Board, command: ChangeSetting) -> dict[str, Any]:
@@ -283,9 +290,9 @@ def _set_queue(board: Board, command: ChangeSetting) -> dict[str, Any]:
     queue.code, queue.operator, queue.settings = code, operator, settings
     board.queues[name] = queue
     if settings.order != before.order:
-        board.refile(queue)
+        rebuild_order(board, queue)
     if settings.devices != before.devices:
-        board.hands_changed(name)
+        wake_for_any_worker(board, name)
     return _changed(board, queue)
 
 
@@ -301,11 +308,11 @@ def record(board: Board, command: SaveRecord) -> dict[str, Any]:
     board.changes.records[key] = command.body
     if command.kind in DOCUMENTS:
         board.documents[key] = command.body
-        board.event(f"{command.kind}_changed", None, None, {"name": command.name})
+        board.add_event(f"{command.kind}_changed", None, None, {"name": command.name})
     device = board.workers.carrying(command.name) if command.kind == "device" else None
     if device is not None:
         device.stored(command.body)
-        board.worker_has_room(device)
+        wake_for_worker(board, device)
     return {}
 
 
@@ -316,7 +323,7 @@ def edit_lane(board: Board, command: EditLane) -> dict[str, Any]:
         raise LaneLocked(queue.name, lane.name, active_in(board, lane).id)
     change = board.changes.lanes.setdefault((queue.name, command.lane), LaneChange())
     change.params = command.params
-    board.event("lane_changed", None, queue.name, {"lane": command.lane})
+    board.add_event("lane_changed", None, queue.name, {"lane": command.lane})
     return {}
 
 
@@ -336,7 +343,7 @@ def skip_firing(board: Board, command: SkipFiring) -> dict[str, Any]:
         board.changes.firings.append(
             Firing(command.schedule, command.fire_at, None, command.count, command.reason)
         )
-        board.event("schedule_fired", None, None, {
+        board.add_event("schedule_fired", None, None, {
             "schedule": command.schedule, "fire_at": command.fire_at, "job": None,
             "reason": command.reason, "count": command.count})  # fmt: skip
     return {}

@@ -3,6 +3,7 @@
 from typing import Any
 
 from fairlane.core.board import Board
+from fairlane.core.capacity import worker_slots_for
 from fairlane.core.commands import live
 from fairlane.core.inputs import Explain
 from fairlane.core.lifecycle import State
@@ -44,7 +45,7 @@ def _ahead(board: Board, job: LiveJob) -> int:
     queue = board.queues[job.queue]
     mine = (0 if queue.is_strict else job.priority, job.position)
     count = 0
-    for other in board.jobs_of(queue):
+    for other in board.jobs_in_queue(queue):
         if other.position and other.state not in (State.RUNNING, State.SCHEDULED):
             count += (0 if queue.is_strict else other.priority, other.position) < mine
     return count
@@ -107,6 +108,6 @@ def _things(board: Board, job: LiveJob) -> list[Reason]:
     things = [
         *(board.rate(key) for key in terms.limits),
         *(board.resource(name).share(amount) for name, amount in terms.uses),
-        board.hands_for(queue.name, job.task, terms.requires),
+        worker_slots_for(board, queue.name, job.task, terms.requires),
     ]
     return [thing.reason(board.now) for thing in things if not thing.has_room(board.now)]

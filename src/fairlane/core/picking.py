@@ -10,10 +10,18 @@ from heapq import heappop
 from typing import Final
 
 from fairlane.core.board import Board
+from fairlane.core.capacity import (
+    find_shortage,
+    reserve_rate_starts,
+    set_rate_alarm,
+    wake_next_demand,
+)
 from fairlane.core.decisions import Start
 from fairlane.core.lifecycle import Priority, State
 from fairlane.core.live_job import LiveJob, WorkerId
 from fairlane.core.queues import Demand, Queue
+from fairlane.core.transitions import transition
+from fairlane.core.waiting import best_head, end_turn_of_bucket, update_lane_heads
 from fairlane.core.workers import KnownWorker
 
 _PRIORITIES: Final = tuple(
@@ -45,9 +53,9 @@ def _start_strict(board: Board, queue: Queue) -> bool:
     if job is None or job.state is not State.QUEUED:
         return False
     terms = job.terms
-    thing, worker = board.obstacle(queue, job.task, terms.limits, terms.uses, terms.requires)
+    thing, worker = find_shortage(board, queue, job.task, terms.limits, terms.uses, terms.requires)
     if thing is not None:
-        board.set_alarm(thing)
+        set_rate_alarm(board, thing)
     if worker is None:
         return False
     start(board, job, worker)
@@ -90,7 +98,7 @@ def _start_best(board: Board, queue: Queue) -> bool:
     demand, job, worker = tops[priority]
     start(board, job, worker)
     if queue.is_round_robin:
-        board.served(queue, job.bucket or "")
+        end_turn_of_bucket(board, queue, job.bucket or "")
     _relist(board, queue, demand)
     return True
 
@@ -105,7 +113,7 @@ def _top(
         if demand.listed != (turn, position) or demand.parked_on is not None:
             heappop(heap)
             continue
-        head = board.head_of(demand)
+        head = best_head(board, demand)
         if head is None:
             heappop(heap)
             demand.listed = None
@@ -118,8 +126,8 @@ def _top(
             queue.priorities[priority].list(demand, head[0], head[1])
             _pass_on(board, demand)  # what it was woken for may now be another's turn
             continue
-        thing, worker = board.obstacle(
-            queue, demand.task, demand.limits, demand.uses, demand.requires
+        thing, worker = find_shortage(
+            board, queue, demand.task, demand.limits, demand.uses, demand.requires
         )
         if thing is None and worker is not None:
             return demand, head[2], worker
@@ -127,7 +135,7 @@ def _top(
             heappop(heap)
             demand.listed = None
             thing.park(demand, head[0], head[1])
-            board.set_alarm(thing)
+            set_rate_alarm(board, thing)
             _pass_on(board, demand)
     return None
 
@@ -138,14 +146,14 @@ def _pass_on(board: Board, demand: Demand) -> None:
     if thing is not None:
         demand.woken_by = None
         if thing is not demand.parked_on:
-            board.wake_one(thing, demand.queue, demand.priority)
+            wake_next_demand(board, thing, demand.queue, demand.priority)
 
 
 def _relist(board: Board, queue: Queue, demand: Demand) -> None:
     """The demand's first head has started; list it by the next one."""
     _pass_on(board, demand)
     demand.listed = None
-    head = board.head_of(demand)
+    head = best_head(board, demand)
     if head is not None:
         queue.priorities[demand.priority].list(demand, head[0], head[1])
     elif demand.parked_on is None:
@@ -168,14 +176,14 @@ def start(board: Board, job: LiveJob, worker: KnownWorker) -> None:
     board.workers.served(worker)
     terms = job.terms
     if terms.limits:
-        board.take_rates(job, terms.limits)
+        reserve_rate_starts(board, job, terms.limits)
     for name, amount in terms.uses:
         board.resource(name).hold(job.id, "", amount)
     board.starts += 1
     board.queues[job.queue].last_start = board.starts
-    board.transition(job, State.RUNNING, attempt=job.attempt, **board.workers.told_of(worker))
+    transition(board, job, State.RUNNING, attempt=job.attempt, **board.workers.told_of(worker))
     if lane is not None:
-        board.file_heads(lane)  # nobody else is one while it runs
+        update_lane_heads(board, lane)  # nobody else is one while it runs
     board.out.orders_for(worker.id).starts.append(
         Start(
             job.id,

@@ -15,10 +15,10 @@ import msgspec
 
 from fairlane.core import commands, worker_reports
 from fairlane.core.admission import submit
-from fairlane.core.board import Board
+from fairlane.core.board import DOCUMENTS, Board
+from fairlane.core.capacity import set_rate_alarm, wake_waiters
 from fairlane.core.decisions import Decisions
 from fairlane.core.explain import explain
-from fairlane.core.facts import DOCUMENTS
 from fairlane.core.inputs import (
     Cancel,
     ChangeSetting,
@@ -51,6 +51,7 @@ from fairlane.core.lifecycle import State
 from fairlane.core.live_job import JobId, LiveJob, WorkerId
 from fairlane.core.picking import start_ready
 from fairlane.core.queues import Queue
+from fairlane.core.transitions import add_job, transition
 from fairlane.errors import FairlaneError
 
 Ended = dict[JobId, LiveJob]
@@ -153,7 +154,7 @@ class Scheduler:
             board.queues[job.queue].saw(job.position)
             if job.started_at is not None and job.started_at > now:
                 _set_back(job, job.started_at - now, now)
-            board.enter(job)
+            add_job(board, job)
             if job.state is State.RUNNING:
                 for name, amount in job.terms.uses:
                     board.resource(name).hold(job.id, "", amount)
@@ -182,7 +183,7 @@ class Scheduler:
                 queue = board.queues.setdefault(name, Queue(name))
                 queue.code, queue.operator = stored["code"], stored["operator"]
                 queue.paused = stored["paused"]
-                board.apply_queue(queue)
+                board.apply_queue_settings(queue)
             case "rate" | "resource":
                 board.declared[kind, name] = msgspec.json.decode(body)
             case "fairness":
@@ -210,7 +211,7 @@ class Scheduler:
     ) -> Decisions:
         """Decide what follows from what happened. `ended` holds the final jobs that inputs name."""
         board = self.board
-        board.begin(now, dict(ended or {}))
+        board.begin_batch(now, dict(ended or {}))
         self._wake()
         questions: list[Explain] = []
         for kind, group in groupby(inputs, type):
@@ -260,7 +261,7 @@ class Scheduler:
             if job.state in (State.SCHEDULED, State.RETRYING):
                 job.due_at = None
                 job.reason = None
-                board.transition(job, State.QUEUED)
+                transition(board, job, State.QUEUED)
         while board.alarms and board.alarms[0][0] <= board.now:
             at, key = heappop(board.alarms)
             rate = board.rates.get(key)
@@ -268,7 +269,7 @@ class Scheduler:
                 continue  # forgotten since: nobody waited for it
             if rate.alarm_at == at:
                 rate.alarm_at = None
-                board.wake(rate)
+                wake_waiters(board, rate)
 
     def _next_wake(self) -> float | None:
         board = self.board
@@ -280,13 +281,13 @@ class Scheduler:
         board = self.board
         for rate in board.rates.values():
             rate.shift(seconds)
-            board.set_alarm(rate)
+            set_rate_alarm(board, rate)
         for queue in board.queues.values():
             queue.fairness.shift(seconds)
         for job in board.jobs.values():
             if job.state in (State.RUNNING, State.RETRYING):
                 _set_back(job, seconds, board.now)
-                board.touch(job)
+                board.mark_changed(job)
                 if job.due_at is not None:
                     heappush(board.sleepers, (job.due_at, job.id))
 

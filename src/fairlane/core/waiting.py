@@ -1,181 +1,204 @@
-"""Where waiting jobs are filed, and how the next of them is found again.
+"""The lines and demands of waiting jobs: where a job waits and which job of them is first.
 
-A waiting job stands in one line: of its lane, of its strict queue, or, without a lane, of its
-demand; and the heads of a lane stand in the lines of their demands as well. Lines are exact: who
-leaves a state that waits leaves its line at once.
+Rules:
+
+- A waiting job stands in one line: the line of its lane and priority; the line of its strict queue;
+  or, without a lane, the line of its demand (see `queues`).
+- The heads of a lane (the jobs of it that may start next) stand in the lines of their demands too.
+- Lines are exact. A job that leaves a waiting state leaves its line at once, so no reader of a line
+  has to skip stale entries.
 """
 
 from heapq import heappop, heappush
 
 import msgspec
 
-from fairlane.core.facts import Facts
+from fairlane.core.board import Board
 from fairlane.core.lanes import Lane
 from fairlane.core.lifecycle import State
 from fairlane.core.live_job import LiveJob
 from fairlane.core.queues import STRICT_STATES, Demand, Queue
 
 
-class Filing(Facts):
-    def place(self, job: LiveJob) -> None:
-        """File a job where its state says it belongs."""
-        if job.state is State.CREATED:
-            return
-        if job.state is State.SCHEDULED or job.state is State.RETRYING:
-            heappush(self.sleepers, (job.due_at or 0.0, job.id))
-        self.line_up(job)
+def place_job(board: Board, job: LiveJob) -> None:
+    """Put a job into the place of its state: the heap of sleepers, a line, or both."""
+    if job.state is State.CREATED:
+        return
+    if job.state is State.SCHEDULED or job.state is State.RETRYING:
+        heappush(board.sleepers, (job.due_at or 0.0, job.id))
+    join_line(board, job)
 
-    def line_up(self, job: LiveJob) -> None:
-        """Let a job join the line that its state says it waits in, if any."""
-        if not job.position:
-            return
-        queue = self.queues[job.queue]
-        state = job.state
-        if queue.is_strict:
-            if state in STRICT_STATES:
-                queue.strict_line.add(job)
-        elif state is State.QUEUED or state is State.BLOCKED:
-            lane = self.lane_of(job)
-            if lane is not None:
-                line = lane.line(job.priority)
-                line.add(job)
-                if lane.holder is job or line.first() is job:
-                    self.file_heads(lane)
-            elif state is State.QUEUED:
-                self.file(job)
-        self.dirty[job.queue] = None
 
-    def leave_line(self, job: LiveJob, was: State) -> None:
-        """Take a job out of the line that it stood in while it was in this state.
+def join_line(board: Board, job: LiveJob) -> None:
+    """Add a job to the line of its state, if that state waits in a line."""
+    if not job.position:
+        return
+    queue = board.queues[job.queue]
+    state = job.state
+    if queue.is_strict:
+        if state in STRICT_STATES:
+            queue.strict_line.add(job)
+    elif state is State.QUEUED or state is State.BLOCKED:
+        lane = board.lane_of(job)
+        if lane is not None:
+            line = lane.line(job.priority)
+            line.add(job)
+            if lane.holder is job or line.first() is job:
+                update_lane_heads(board, lane)
+        elif state is State.QUEUED:
+            add_to_demand(board, job)
+    board.dirty[job.queue] = None
 
-        Its lane may have another head then: the caller has the heads filed when all is in place.
-        """
-        if was is State.CREATED or not job.position:
-            return
-        queue = self.queues[job.queue]
-        if queue.is_strict:
-            if was in STRICT_STATES:
-                queue.strict_line.remove(job)
-        elif was is State.QUEUED or was is State.BLOCKED:
-            lane = self.lane_of(job)
-            if lane is not None:
-                lane.line(job.priority).remove(job)
-                if job in lane.filed:
-                    lane.filed.remove(job)
-                    self.unfile(job)
-            elif was is State.QUEUED:
-                self.unfile(job)
 
-    def file_heads(self, lane: Lane) -> None:
-        """Have exactly those of a lane's jobs in their demands that may start next."""
-        heads, filed = lane.heads(), lane.filed
-        if heads == filed or self.queues[lane.queue].is_strict:
-            return
-        for job in filed:
-            if job not in heads:
-                self.unfile(job)
-        for job in heads:
-            if job not in filed:
-                self.file(job)
-        lane.filed = heads
+def leave_line(board: Board, job: LiveJob, was: State) -> None:
+    """Remove a job from the line in which it stood in state `was`.
 
-    def file(self, job: LiveJob) -> None:
-        queue = self.queues[job.queue]
-        demand = queue.demand(job.priority, job.task, job.terms)
-        turn = 0
-        if queue.is_round_robin:
-            turn = self.turn_of(queue, job)
-            demand.line_of(job.bucket or "").add(job)
-            demand.show(job.bucket or "", turn, job.position)
-        else:
-            demand.line.add(job)
-        thing = demand.parked_on
-        if thing is not None and thing.has_room(self.now):
-            # A demand behind this one may have been woken, and this one may now be before it.
-            demand.parked_on = None
-            head = self.head_of(demand)
-            if head is not None:
-                queue.priorities[job.priority].list(demand, head[0], head[1])
-        elif thing is not None:
-            thing.park(demand, turn, job.position)
-        else:
-            queue.priorities[job.priority].list(demand, turn, job.position)
-        self.dirty[job.queue] = None
+    Its lane may have another head then: the caller calls `update_lane_heads` once the job is in
+    its new place.
+    """
+    if was is State.CREATED or not job.position:
+        return
+    queue = board.queues[job.queue]
+    if queue.is_strict:
+        if was in STRICT_STATES:
+            queue.strict_line.remove(job)
+    elif was is State.QUEUED or was is State.BLOCKED:
+        lane = board.lane_of(job)
+        if lane is not None:
+            lane.line(job.priority).remove(job)
+            if job in lane.filed:
+                lane.filed.remove(job)
+                remove_from_demand(board, job)
+        elif was is State.QUEUED:
+            remove_from_demand(board, job)
 
-    def unfile(self, job: LiveJob) -> None:
-        queue = self.queues[job.queue]
-        demand = queue.demand(job.priority, job.task, job.terms)
-        if queue.is_round_robin:
-            demand.leave(job.bucket or "", job)
-        else:
-            demand.line.remove(job)
 
-    def turn_of(self, queue: Queue, job: LiveJob) -> int:
-        """Return the turn of a job's bucket; a new bucket joins at the end of the round."""
-        bucket = job.bucket or ""
-        if bucket not in queue.turns:
-            self.served(queue, bucket)
-        return queue.turns[bucket]
+def update_lane_heads(board: Board, lane: Lane) -> None:
+    """Make the demands contain exactly those jobs of a lane that may start next."""
+    heads, filed = lane.heads(), lane.filed
+    if heads == filed or board.queues[lane.queue].is_strict:
+        return
+    for job in filed:
+        if job not in heads:
+            remove_from_demand(board, job)
+    for job in heads:
+        if job not in filed:
+            add_to_demand(board, job)
+    lane.filed = heads
 
-    def served(self, queue: Queue, bucket: str) -> None:
-        queue.turn += 1
-        queue.turns[bucket] = queue.turn
-        self.changes.records["turn", _turn_name(queue, bucket)] = str(queue.turn)
 
-    def _leave_bucket(self, queue: Queue, bucket: str) -> None:
-        """Forget the turn of a bucket without jobs; lanes by name can be endless."""
-        left = queue.bucket_jobs.get(bucket, 0) - 1
-        if left > 0:
-            queue.bucket_jobs[bucket] = left
-            return
-        queue.bucket_jobs.pop(bucket, None)
-        if queue.turns.pop(bucket, None) is not None:
-            self.changes.records["turn", _turn_name(queue, bucket)] = None
+def add_to_demand(board: Board, job: LiveJob) -> None:
+    queue = board.queues[job.queue]
+    demand = queue.demand(job.priority, job.task, job.terms)
+    turn = 0
+    if queue.is_round_robin:
+        turn = turn_of_bucket(board, queue, job)
+        demand.line_of(job.bucket or "").add(job)
+        demand.show(job.bucket or "", turn, job.position)
+    else:
+        demand.line.add(job)
+    thing = demand.parked_on
+    if thing is not None and thing.has_room(board.now):
+        # Another demand may have been woken for the same room, and this one may come first now.
+        demand.parked_on = None
+        head = best_head(board, demand)
+        if head is not None:
+            queue.priorities[job.priority].list(demand, head[0], head[1])
+    elif thing is not None:
+        thing.park(demand, turn, job.position)
+    else:
+        queue.priorities[job.priority].list(demand, turn, job.position)
+    board.dirty[job.queue] = None
 
-    def head_of(self, demand: Demand) -> tuple[int, str, LiveJob] | None:
-        """Return the demand's best head, with its turn and its position."""
-        queue = self.queues[demand.queue]
-        if queue.is_round_robin:
-            return self._head_in_turn(queue, demand)
-        job = demand.line.first()
-        return None if job is None else (0, job.position, job)
 
-    def _head_in_turn(self, queue: Queue, demand: Demand) -> tuple[int, str, LiveJob] | None:
-        """Put right on the way what is shown with an old turn or by a head that has left."""
-        heads = demand.heads
-        while heads:
-            turn, position, bucket = heads[0]
-            if demand.shown.get(bucket) != (turn, position):
-                heappop(heads)
-                continue
-            line = demand.buckets.get(bucket)
-            job = None if line is None else line.first()
-            if job is not None and (self.turn_of(queue, job), job.position) == (turn, position):
-                return turn, position, job
+def remove_from_demand(board: Board, job: LiveJob) -> None:
+    queue = board.queues[job.queue]
+    demand = queue.demand(job.priority, job.task, job.terms)
+    if queue.is_round_robin:
+        demand.leave(job.bucket or "", job)
+    else:
+        demand.line.remove(job)
+
+
+def turn_of_bucket(board: Board, queue: Queue, job: LiveJob) -> int:
+    """Return the turn of a job's bucket; a new bucket joins at the end of the round."""
+    bucket = job.bucket or ""
+    if bucket not in queue.turns:
+        end_turn_of_bucket(board, queue, bucket)
+    return queue.turns[bucket]
+
+
+def end_turn_of_bucket(board: Board, queue: Queue, bucket: str) -> None:
+    queue.turn += 1
+    queue.turns[bucket] = queue.turn
+    board.changes.records["turn", _turn_name(queue, bucket)] = str(queue.turn)
+
+
+def leave_bucket(board: Board, queue: Queue, bucket: str) -> None:
+    """Count a job of a bucket out, and forget the turn of a bucket without jobs.
+
+    Buckets are often named after lanes, and the names of lanes are endless.
+    """
+    left = queue.bucket_jobs.get(bucket, 0) - 1
+    if left > 0:
+        queue.bucket_jobs[bucket] = left
+        return
+    queue.bucket_jobs.pop(bucket, None)
+    if queue.turns.pop(bucket, None) is not None:
+        board.changes.records["turn", _turn_name(queue, bucket)] = None
+
+
+def best_head(board: Board, demand: Demand) -> tuple[int, str, LiveJob] | None:
+    """Return the first job of a demand, with its turn and its position."""
+    queue = board.queues[demand.queue]
+    if queue.is_round_robin:
+        return _best_head_in_turn(board, queue, demand)
+    job = demand.line.first()
+    return None if job is None else (0, job.position, job)
+
+
+def _best_head_in_turn(
+    board: Board, queue: Queue, demand: Demand
+) -> tuple[int, str, LiveJob] | None:
+    """Return the first job by turn; correct entries with an old turn or a job that has left."""
+    heads = demand.heads
+    while heads:
+        turn, position, bucket = heads[0]
+        if demand.shown.get(bucket) != (turn, position):
             heappop(heads)
-            del demand.shown[bucket]
-            if job is not None:
-                demand.show(bucket, self.turn_of(queue, job), job.position)
-        return None
+            continue
+        line = demand.buckets.get(bucket)
+        job = None if line is None else line.first()
+        if job is not None and (turn_of_bucket(board, queue, job), job.position) == (
+            turn,
+            position,
+        ):
+            return turn, position, job
+        heappop(heads)
+        del demand.shown[bucket]
+        if job is not None:
+            demand.show(bucket, turn_of_bucket(board, queue, job), job.position)
+    return None
 
-    def refile(self, queue: Queue) -> None:
-        """File every waiting job of a queue anew: its order is another one now."""
-        for demand in queue.demands.values():
-            demand.parked_on = demand.woken_by = demand.listed = None
-        queue.clear_order()
-        for lane in self.lanes.values():
-            if lane.queue == queue.name:
-                lane.lines.clear()
-                lane.filed.clear()
-        jobs = self.jobs_of(queue)
-        if queue.is_round_robin:
-            for job in jobs:
-                bucket = job.bucket or ""
-                queue.bucket_jobs[bucket] = queue.bucket_jobs.get(bucket, 0) + 1
-        for bucket in [bucket for bucket in queue.turns if bucket not in queue.bucket_jobs]:
-            self._leave_bucket(queue, bucket)
+
+def rebuild_order(board: Board, queue: Queue) -> None:
+    """Put every waiting job of a queue into its place again, after its order has changed."""
+    for demand in queue.demands.values():
+        demand.parked_on = demand.woken_by = demand.listed = None
+    queue.clear_order()
+    for lane in board.lanes.values():
+        if lane.queue == queue.name:
+            lane.lines.clear()
+            lane.filed.clear()
+    jobs = board.jobs_in_queue(queue)
+    if queue.is_round_robin:
         for job in jobs:
-            self.line_up(job)
+            bucket = job.bucket or ""
+            queue.bucket_jobs[bucket] = queue.bucket_jobs.get(bucket, 0) + 1
+    for bucket in [bucket for bucket in queue.turns if bucket not in queue.bucket_jobs]:
+        leave_bucket(board, queue, bucket)
+    for job in jobs:
+        join_line(board, job)
 
 
 def _turn_name(queue: Queue, bucket: str) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from fairlane.core.board import Board
+from fairlane.core.capacity import end_stage, grant_stage, return_rate_starts, wake_for_worker
 from fairlane.core.decisions import last_start
 from fairlane.core.inputs import (
     EnterStage,
@@ -26,6 +27,7 @@ from fairlane.core.inputs import (
 )
 from fairlane.core.lifecycle import State
 from fairlane.core.live_job import JobId, LiveJob, Reason, WorkerId, carrier_of
+from fairlane.core.transitions import end_job, transition
 from fairlane.errors import Conflict
 
 
@@ -46,18 +48,18 @@ def outcome(board: Board, said: Outcome) -> None:
         board.changes.reports[job.id] = said.report
     match said.result:
         case "completed":
-            board.end(job, State.COMPLETED, result=said.value, report=said.report)
+            end_job(board, job, State.COMPLETED, result=said.value, report=said.report)
         case "failed":
             assert said.failure is not None
             _failed(board, job, said.failure, said.report)
         case "cancelled" if said.deleted:
-            board.end(job, State.CANCELLED, report=said.report)
+            end_job(board, job, State.CANCELLED, report=said.report)
         case "cancelled":
             _cancelled(board, job, report=said.report)
         case "skipped":
             code, message = said.blocked or ("skipped", "skipped")
             job.attempt -= 1
-            board.end(job, State.SKIPPED, reason=Reason(code, message), report=said.report)
+            end_job(board, job, State.SKIPPED, reason=Reason(code, message), report=said.report)
         case "returned":
             job.holds_lane = job.terms.hold_lane and job.lane is not None
             _again_or_cancelled(board, job)
@@ -80,13 +82,14 @@ def _failed(board: Board, job: LiveJob, failure: Failure, report: str | None) ->
         (failure.code, *failure.names), retryable=failure.retryable
     )
     if retry is None or not covered or job.failures > retry.times:
-        board.end(job, State.FAILED, error=error, report=report)
+        end_job(board, job, State.FAILED, error=error, report=report)
         return
     wait = max(retry.backoff_seconds(job.failures), failure.after_seconds or 0.0)
     job.due_at = board.now + wait
     job.reason = Reason(failure.code, failure.message)
     job.holds_lane = job.terms.hold_lane and job.lane is not None
-    board.transition(
+    transition(
+        board,
         job,
         State.RETRYING,
         due_at=job.due_at,
@@ -98,7 +101,7 @@ def _refused(board: Board, job: LiveJob, said: Outcome) -> None:
     """Put a job that never began back at its position; it costs no attempt and no token."""
     job.attempt -= 1
     job.holds_lane = job.attempt > 0 and job.terms.hold_lane and job.lane is not None
-    board.untake_rates(job, job.terms.limits)
+    return_rate_starts(board, job, job.terms.limits)
     if job.attempt == 0:
         job.started_at = None
     queue = board.queues[job.queue]
@@ -116,14 +119,14 @@ def _refused(board: Board, job: LiveJob, said: Outcome) -> None:
     job.reason = Reason(*said.blocked)
     if worker is not None:
         worker.watching.add(job.id)
-    board.transition(job, State.BLOCKED, reason=job.reason.message)
+    transition(board, job, State.BLOCKED, reason=job.reason.message)
 
 
 def _again_or_cancelled(board: Board, job: LiveJob) -> None:
     if job.cancel_outputs is not None:
         _cancelled(board, job)
     else:
-        board.transition(job, State.QUEUED)
+        transition(board, job, State.QUEUED)
         job.worker = None
 
 
@@ -133,7 +136,7 @@ def _cancelled(
     """End a job whose worker had not heard, when it ended, that its outputs are to be deleted."""
     if job.cancel_outputs == "delete" and job.attempt:
         board.out.discards.append(last_start(job))
-    board.end(job, State.CANCELLED, error=error, report=report)
+    end_job(board, job, State.CANCELLED, error=error, report=report)
 
 
 def unblocked(board: Board, said: Unblocked) -> None:
@@ -144,7 +147,7 @@ def unblocked(board: Board, said: Unblocked) -> None:
         return
     if job.state is State.BLOCKED and job.fence == said.fence:
         job.reason = None
-        board.transition(job, State.QUEUED)
+        transition(board, job, State.QUEUED)
 
 
 def worker_joined(board: Board, joined: WorkerJoined) -> None:
@@ -163,9 +166,9 @@ def worker_joined(board: Board, joined: WorkerJoined) -> None:
         worker.stored(board.documents.get(("device", joined.name), "{}"))
     board.changes.records["worker", joined.id] = msgspec.json.encode(joined).decode()
     if is_news or not joined.device:
-        board.event("worker_changed", None, None, {
+        board.add_event("worker_changed", None, None, {
             "worker": joined.id, "name": joined.name, "accepting": joined.accepting})  # fmt: skip
-    board.worker_has_room(worker)
+    wake_for_worker(board, worker)
 
 
 def workers_gone(board: Board, gone: Sequence[WorkerGone]) -> None:
@@ -183,7 +186,7 @@ def workers_gone(board: Board, gone: Sequence[WorkerGone]) -> None:
     for id in (*left, *carried):
         board.workers.all.pop(id, None)
         board.changes.records["worker", id] = None
-        board.event("worker_changed", None, None, {"worker": id, "gone": True})
+        board.add_event("worker_changed", None, None, {"worker": id, "gone": True})
     jobs = board.jobs.values()
     theirs = [job for job in jobs if job.worker is not None and resigned(job.worker) is not None]
     # The one that was first must end up first, so the last goes to the front first. Where bands
@@ -195,7 +198,7 @@ def workers_gone(board: Board, gone: Sequence[WorkerGone]) -> None:
             _interrupted(board, job)
         elif job.state is State.BLOCKED:
             job.reason = None
-            board.transition(job, State.QUEUED)
+            transition(board, job, State.QUEUED)
         else:
             continue  # it waits out a backoff, and only remembers where it ran
         job.worker = None
@@ -205,15 +208,15 @@ def _interrupted(board: Board, job: LiveJob) -> None:
     job.crashes += 1
     stopping = job.cancel_outputs
     job.holds_lane = job.terms.hold_lane and job.lane is not None
-    board.transition(job, State.INTERRUPTED, crashes=job.crashes)
+    transition(board, job, State.INTERRUPTED, crashes=job.crashes)
     if stopping is not None:
         job.cancel_outputs = stopping
-        board.end(job, State.CANCELLED)
+        end_job(board, job, State.CANCELLED)
     elif job.crashes <= job.terms.recover:
         head = board.queues[job.queue].head()
-        board.transition(job, State.QUEUED, position=head, recovered=True)
+        transition(board, job, State.QUEUED, position=head, recovered=True)
     else:
-        board.end(job, State.FAILED, error={
+        end_job(board, job, State.FAILED, error={
             "code": "crash_loop", "retryable": False, "traceback": "",
             "message": f"its worker or device was lost while it ran, {job.crashes} times; retry it "
                        "by hand if that was not its own doing"})  # fmt: skip
@@ -229,7 +232,7 @@ def report(board: Board, said: Report) -> None:
     for name in ("progress", "statistics", "stages"):
         if name in body:
             data[name] = body[name]
-    board.event("job_progress", job, job.queue, data)
+    board.add_event("job_progress", job, job.queue, data)
 
 
 def log(board: Board, said: LogLines) -> None:
@@ -238,12 +241,12 @@ def log(board: Board, said: LogLines) -> None:
         return
     for at, level, message in said.lines:
         board.changes.logs.append((job.id, at, level, message))
-        board.event("job_log", job, job.queue, {"at": at, "level": level, "message": message})
+        board.add_event("job_log", job, job.queue, {"at": at, "level": level, "message": message})
 
 
 def enter_stage(board: Board, said: EnterStage) -> None:
     if present(board, said.job, said.worker, said.fence) is not None:
-        board.enter_stage(said)
+        grant_stage(board, said)
     else:
         _deny_stale(board, said)
 
@@ -256,7 +259,7 @@ def _deny_stale(board: Board, said: EnterStage | StoreValue) -> None:
 
 def leave_stage(board: Board, said: LeaveStage) -> None:
     if present(board, said.job, said.worker, said.fence) is not None:
-        board.give_back(said.job, said.token)
+        end_stage(board, said.job, said.token)
 
 
 def keep(board: Board, said: StoreValue) -> None:
@@ -271,5 +274,5 @@ def stuck(board: Board, said: JobStuck) -> None:
     job = present(board, said.job, said.worker, said.fence)
     if job is not None:
         job.reason = Reason("stuck", said.message)
-        board.touch(job)
-        board.event("job_stuck", job, job.queue, {"message": said.message})
+        board.mark_changed(job)
+        board.add_event("job_stuck", job, job.queue, {"message": said.message})
