@@ -3,7 +3,7 @@
 import pytest
 
 from fairlane.core.inputs import Prioritize, Skip
-from fairlane.core.lifecycle import FINAL, LIVE, TRANSITIONS, State, check
+from fairlane.core.lifecycle import EVENTS, FINAL, LIVE, TRANSITIONS, State, check_transition
 from fairlane.core.live_job import JobId
 from fairlane.errors import IllegalTransition, NotFound
 from tests.support.core import HIGH, World, shown
@@ -12,6 +12,11 @@ from tests.support.core import HIGH, World, shown
 def test_every_state_is_in_the_table_and_is_either_live_or_final() -> None:
     assert set(TRANSITIONS) == set(State) == LIVE | FINAL
     assert not LIVE & FINAL
+
+
+def test_every_legal_change_names_the_event_that_causes_it() -> None:
+    assert {state: set(events) for state, events in EVENTS.items()} == TRANSITIONS
+    assert all(event for events in EVENTS.values() for event in events.values())
 
 
 def test_every_live_state_can_be_cancelled_and_no_job_can_become_created_again() -> None:
@@ -25,9 +30,9 @@ def test_only_failed_and_cancelled_jobs_move_again_once_they_have_ended() -> Non
 
 def test_a_refused_transition_names_the_way_out() -> None:
     with pytest.raises(IllegalTransition, match="legal next states: none"):
-        check("a", State.COMPLETED, State.CANCELLED)
+        check_transition("a", State.COMPLETED, State.CANCELLED)
     with pytest.raises(IllegalTransition, match=r"failed and cannot become running.*: queued"):
-        check("a", State.FAILED, State.RUNNING)
+        check_transition("a", State.FAILED, State.RUNNING)
 
 
 def test_an_ended_job_cannot_be_cancelled_and_nothing_changes() -> None:

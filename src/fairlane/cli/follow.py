@@ -13,9 +13,9 @@ from typing import Any, Final
 from fairlane.cli.exit_codes import UNAVAILABLE, Refused, Unreachable
 from fairlane.cli.paths import job_path
 from fairlane.cli.target import ApiClient
+from fairlane.core.lifecycle import FINAL
 from fairlane.errors import StoreError
 
-FINAL: Final = frozenset({"completed", "failed", "cancelled", "skipped"})
 PAUSE_SECONDS: Final = 0.1  # between two looks, however much happens
 LOOK_SECONDS: Final = 2.0  # a look without any event, in case one was missed
 AGAIN_SECONDS: Final = 1.0  # before a stream that broke is begun anew

@@ -6,11 +6,11 @@ import typer
 from rich.text import Text
 
 from fairlane.cli.exit_codes import Misused
-from fairlane.cli.follow import FINAL
 from fairlane.cli.paths import job_path
 from fairlane.cli.target import ApiClient
 from fairlane.cli.terminal import Terminal, compact, named, state
 from fairlane.cli.times import ago, between, clock, relative
+from fairlane.core.lifecycle import FINAL
 
 Job = Annotated[str, typer.Argument(help="The id of a job")]
 

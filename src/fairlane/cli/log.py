@@ -6,12 +6,13 @@ from typing import Annotated, Any, Final
 import typer
 from rich.text import Text
 
-from fairlane.cli.follow import FINAL, events_after, newest_event
+from fairlane.cli.follow import events_after, newest_event
 from fairlane.cli.jobs import Job
 from fairlane.cli.paths import job_path
 from fairlane.cli.target import ApiClient
 from fairlane.cli.terminal import Terminal
 from fairlane.cli.times import clock, parsed
+from fairlane.core.lifecycle import FINAL
 
 MOST_LINES: Final = 1000
 

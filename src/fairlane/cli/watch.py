@@ -12,10 +12,11 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from fairlane.cli.exit_codes import JOB_FAILED
-from fairlane.cli.follow import FINAL, events_after, job_views, looks, newest_event
+from fairlane.cli.follow import events_after, job_views, looks, newest_event
 from fairlane.cli.target import ApiClient
 from fairlane.cli.terminal import STYLES, Terminal, compact, named, state, visible
 from fairlane.cli.times import between, relative
+from fairlane.core.lifecycle import FINAL
 
 MOST_RUNNING: Final = 15
 MOST_WAITING: Final = 8

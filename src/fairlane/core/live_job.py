@@ -4,12 +4,12 @@ Structs of which there can be millions are hidden from the garbage collector (`g
 never part of a cycle, and looking through them again and again would cost more than deciding.
 """
 
-from typing import Final, NewType
+from typing import NewType
 
 import msgspec
 from msgspec import Struct
 
-from fairlane.core.lifecycle import Priority, State
+from fairlane.core.lifecycle import FINAL, Priority, State
 from fairlane.core.retry import Retry
 
 JobId = NewType("JobId", str)
@@ -93,10 +93,8 @@ class LiveJob(Struct, gc=False):
 
     @property
     def is_final(self) -> bool:
-        return self.state in _FINAL
+        return self.state in FINAL
 
-
-_FINAL: Final = frozenset({State.COMPLETED, State.FAILED, State.CANCELLED, State.SKIPPED})
 
 _terms: dict[str, Terms] = {}
 _texts: dict[Terms, str] = {}

@@ -17,7 +17,7 @@ from fairlane.core.board import Board
 from fairlane.core.capacity import end_stage, release_resource, wake_for_worker
 from fairlane.core.decisions import Ended, LaneChange, last_start
 from fairlane.core.lanes import STATUS_AFTER, Lane
-from fairlane.core.lifecycle import TRANSITIONS, Priority, State, check
+from fairlane.core.lifecycle import TRANSITIONS, Priority, State, check_transition
 from fairlane.core.live_job import LiveJob, Reason
 from fairlane.core.queues import Queue
 from fairlane.core.waiting import leave_bucket, leave_line, place_job, update_lane_heads
@@ -63,7 +63,7 @@ def transition(
 ) -> None:
     """Change the state of a job, and its position if one is given; `data` goes into the event."""
     was = job.state
-    check(job.id, was, to)
+    check_transition(job.id, was, to)
     job.state = to
     queue = board.queues[job.queue]
     is_final = job.is_final

@@ -9,8 +9,6 @@ from fairlane.errors import NotFound, NotStarted
 from fairlane.store.protocol import Store
 from fairlane.store.views import JobView
 
-_FINAL = frozenset(state.value for state in FINAL)
-
 
 class JobWaiters:
     def __init__(self, store: Store) -> None:
@@ -34,7 +32,7 @@ class JobWaiters:
             view = (await self._store.jobs([job])).get(job)
             if view is None:
                 raise NotFound(f"job {job} does not exist")
-            return view if view.state in _FINAL else await waiting
+            return view if view.state in FINAL else await waiting
         finally:
             others = [other for other in self._waiting.get(job, []) if other is not waiting]
             if others:
