@@ -11,7 +11,7 @@ import sys
 from types import FrameType
 from typing import Final, get_args
 
-from simulation.disks import Kind
+from simulation.databases import StoreKind
 from simulation.world import simulate
 
 _LONGEST_SECONDS: Final = 60  # of real time; a usual world takes one
@@ -21,7 +21,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m mutations.worlds", description=__doc__)
     parser.add_argument("--first", type=int, default=1)
     parser.add_argument("--seeds", type=int, default=40)
-    parser.add_argument("--store", choices=get_args(Kind))
+    parser.add_argument("--store", choices=get_args(StoreKind))
     given = parser.parse_args()
     for seed in range(given.first, given.first + given.seeds):
         _end_after(_LONGEST_SECONDS, seed)

@@ -8,7 +8,7 @@ happened is written into a journal by the tasks and the users themselves, and th
 checked against that journal.
 
 Read in this order: `loop` (time and processes), `program` (what every process runs), `host` (one
-process, killed and started again), `faults` and `faulty_store` (what happens at a call), `hand`
+process, killed and started again), `faults` and `faulty_store` (what happens at a call), `client`
 and `user` (what people do), `troubles` (what befalls processes), `journal` (what was seen),
 `rules/` (the promises), `world` (all of it together). `script`, `scenarios` and `crash_points`
 are the short stories that are killed at every call.

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from simulation.disks import Kind
+from simulation.databases import StoreKind
 from simulation.world import Verdict, simulate
 
 console = Console()
@@ -27,7 +27,9 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=1, help="the first seed (1)")
     parser.add_argument("--seed", type=int, help="only this world, telling everything that happens")
     parser.add_argument(
-        "--store", choices=get_args(Kind), help="for all; otherwise some have one and some another"
+        "--store",
+        choices=get_args(StoreKind),
+        help="for all; otherwise some have one and some another",
     )
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1, help="worlds at once")
     given = parser.parse_args()
@@ -35,25 +37,25 @@ def main() -> int:
         if getattr(given, name) < 1:
             parser.error(f"--{name} is {getattr(given, name)}; it must be at least 1")
     if given.seed is not None:
-        return _one(given.seed, given.store)
-    return _many(range(given.first, given.first + given.seeds), given.processes, given.store)
+        return _run_one(given.seed, given.store)
+    return _run_many(range(given.first, given.first + given.seeds), given.processes, given.store)
 
 
-def _one(seed: int, store: Kind | None) -> int:
+def _run_one(seed: int, store: StoreKind | None) -> int:
     console.print(f"World {seed}: seconds on the left; A1 is the first process of host A, A2 its")
     console.print("successor; a job has a short name, its id follows once in brackets.")
 
-    def tell(line: str) -> None:
+    def report(line: str) -> None:
         console.print(line, markup=False, highlight=False, soft_wrap=True)
 
-    verdict = simulate(seed, store, tell=tell)
+    verdict = simulate(seed, store, report=report)
     _sum_up([verdict])
     for violation in verdict.violations:
-        tell(f"BROKEN {violation}")
+        report(f"BROKEN {violation}")
     return 1 if verdict.violations else 0
 
 
-def _many(seeds: range, processes: int, store: Kind | None) -> int:
+def _run_many(seeds: range, processes: int, store: StoreKind | None) -> int:
     console.print(f"Living through {len(seeds)} worlds, {processes} at a time: a minute for 300")
     began = time.monotonic()
     verdicts: list[Verdict] = []
@@ -68,7 +70,7 @@ def _many(seeds: range, processes: int, store: Kind | None) -> int:
                 verdicts.append(verdict)
                 progress.advance(bar)
                 if verdict.violations:
-                    _complain(verdict)
+                    _print_violation(verdict)
         except KeyboardInterrupt:
             pool.terminate()
     _show_checks(verdicts)
@@ -82,7 +84,7 @@ def _many(seeds: range, processes: int, store: Kind | None) -> int:
     return 1 if any(verdict.violations for verdict in verdicts) else 0
 
 
-def _simulated(given: tuple[int, Kind | None]) -> Verdict:
+def _simulated(given: tuple[int, StoreKind | None]) -> Verdict:
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C is told by who gave the work
     return simulate(*given)
 
@@ -91,7 +93,7 @@ def replay_command(verdict: Verdict) -> str:
     return f'make simulate ARGS="--seed {verdict.seed} --store {verdict.store}"'
 
 
-def _complain(verdict: Verdict) -> None:
+def _print_violation(verdict: Verdict) -> None:
     count = len(verdict.violations)
     more = f" (and {count - 1} more like it or worse)" if count > 1 else ""
     console.print(f"[red]World {verdict.seed}[/] breaks a promise{more}:")

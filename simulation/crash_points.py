@@ -9,35 +9,37 @@ import asyncio
 from collections.abc import Callable, Coroutine, Iterator
 from typing import Any, Final
 
-from simulation.disks import Kind
-from simulation.faults import KillAt, Moment
-from simulation.hand import Hand
+from simulation.databases import StoreKind
 from simulation.host import Host
 from simulation.poll_intervals import SLOW
+from simulation.recording_client import RecordingClient
 from simulation.script import Script, Steps
+from simulation.store_faults import KillAt, Moment
 from simulation.world import Verdict, World
 
 _RESTART_SECONDS: Final = 1.0
 _LONGEST_SECONDS: Final = 300.0
 
 
-def crash(script: Steps, number: int, moment: Moment, store: Kind) -> tuple[Verdict, str | None]:
+def crash(
+    script: Steps, number: int, moment: Moment, store: StoreKind
+) -> tuple[Verdict, str | None]:
     """Live through a script and kill whoever makes that call; say where that was."""
     faults = KillAt(number, moment)
     world = World(0, store, faults)
     verdict = world.run(_story(script))
-    return verdict, faults.struck
+    return verdict, faults.killed_at
 
 
-def every_crash(script: Steps, store: Kind, moment: Moment) -> Iterator[tuple[str, Verdict]]:
+def every_crash(script: Steps, store: StoreKind, moment: Moment) -> Iterator[tuple[str, Verdict]]:
     """Crash at the first call, the second, and so on until the script has no more calls."""
     number = 0
     while True:
         number += 1
-        verdict, struck = crash(script, number, moment, store)
-        if struck is None:
+        verdict, killed_at = crash(script, number, moment, store)
+        if killed_at is None:
             return
-        yield struck, verdict
+        yield killed_at, verdict
 
 
 def _story(steps: Steps) -> Callable[[World], Coroutine[Any, Any, None]]:
@@ -45,26 +47,26 @@ def _story(steps: Steps) -> Callable[[World], Coroutine[Any, Any, None]]:
         script = Script(steps)
         done = asyncio.Event()
 
-        async def life(host: Host) -> None:
+        async def run_users(host: Host) -> None:
             if host is world.hosts[0]:
-                hand = Hand(host, world.journal, world.wall)
-                host.people = [asyncio.create_task(script.play(hand, host, world.wall, done))]
+                client = RecordingClient(host, world.journal, world.wall)
+                host.user_tasks = [asyncio.create_task(script.play(client, host, world.wall, done))]
             await world.follow(host)
 
         for name in ("A", "B") if script.needs_two else ("A",):
-            world.add_host(name, lost=0.0, intervals=SLOW, slots=8).start(life)
+            world.add_host(name, lost=0.0, intervals=SLOW, slots=8).start(run_users)
         until = world.loop.time() + _LONGEST_SECONDS
         while not done.is_set() and world.loop.time() < until:
             await asyncio.sleep(_RESTART_SECONDS)
             for host in world.hosts:
                 if not host.process.alive:
-                    host.start(life)
+                    host.start(run_users)
         if not done.is_set():
             world.journal.violate("progress", f"the script stopped at {script.position}")
-        world.calm()
+        world.stop_faults()
         for host in world.hosts:
             if not host.process.alive:
-                host.start(life)
+                host.start(run_users)
         await asyncio.sleep(_RESTART_SECONDS)
 
     return story

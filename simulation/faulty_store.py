@@ -8,8 +8,8 @@ from typing import Any, Final
 from fairlane.core.decisions import Changes
 from fairlane.errors import NotLeading, StoreUnavailable
 from fairlane.store.protocol import Store, Writing
-from simulation.faults import Faults, Moment
 from simulation.journal import Journal
+from simulation.store_faults import Moment, StoreFaults
 
 VERBS: Final = frozenset({
     "open", "close", "append", "answers", "version", "jobs", "submission", "history", "seq",
@@ -31,7 +31,7 @@ class FaultyStore:
         self,
         real: Store,
         process: str,
-        faults: Faults,
+        faults: StoreFaults,
         kill: Callable[..., None],
         journal: Journal,
     ) -> None:
@@ -50,9 +50,9 @@ class FaultyStore:
             return real
 
         async def call(*args: Any, **kwargs: Any) -> Any:
-            await self._meet(name, "before")
+            await self._inject_fault(name, "before")
             answer = await real(*args, **kwargs)
-            await self._meet(name, "after")
+            await self._inject_fault(name, "after")
             return answer
 
         return call
@@ -61,11 +61,11 @@ class FaultyStore:
         return Writing(partial(self._write, self.real.commit(changes, at)))
 
     async def _write(self, writing: Writing) -> None:
-        await self._meet("commit", "before")
+        await self._inject_fault("commit", "before")
         await writing
         if self.committed is not None:
             await self.committed()
-        await self._meet("commit", "after")
+        await self._inject_fault("commit", "after")
 
     def lease(self, worker: Any) -> Any:
         return _FaultyLease(self, self.real.lease(worker))  # type: ignore[attr-defined]
@@ -77,7 +77,7 @@ class FaultyStore:
 
         await self.real.listen(hear)  # type: ignore[attr-defined]
 
-    async def _meet(self, verb: str, moment: Moment) -> None:
+    async def _inject_fault(self, verb: str, moment: Moment) -> None:
         if self.over:
             raise asyncio.CancelledError
         if self.is_cut and verb not in ("open", "close", "resign"):
@@ -94,7 +94,7 @@ class FaultyStore:
             await asyncio.get_running_loop().create_future()  # it stands here for good
         if fault.error is not None:
             self._journal.was_broken |= not isinstance(fault.error, StoreUnavailable)
-            self._journal.trouble(f"error {moment} {verb}", self._process)
+            self._journal.record_fault(f"error {moment} {verb}", self._process)
             self._journal.stalled(self._process, seconds=_RECOVERY_SECONDS)
             raise fault.error
 
@@ -105,14 +105,14 @@ class _FaultyLease:
         self._real = real
 
     async def begin(self) -> None:
-        await self._store._meet("begin", "before")
+        await self._store._inject_fault("begin", "before")
         await self._real.begin()
-        await self._store._meet("begin", "after")
+        await self._store._inject_fault("begin", "after")
 
     async def renew(self) -> Any:
-        await self._store._meet("renew", "before")
+        await self._store._inject_fault("renew", "before")
         standing = await self._real.renew()
-        await self._store._meet("renew", "after")
+        await self._store._inject_fault("renew", "after")
         return standing
 
     async def close(self) -> None:

@@ -15,13 +15,13 @@ from fairlane.leader.inbox import Inbox
 from fairlane.runtime.poll_intervals import PollIntervals
 from fairlane.store.protocol import Store
 from simulation.clock import ProcessClock, WallClock
-from simulation.disks import Disk
+from simulation.databases import Database
 from simulation.engine import ForgetfulInbox, SimulatedEngine
-from simulation.faults import Faults
 from simulation.faulty_store import FaultyStore
 from simulation.journal import Journal
 from simulation.loop import Process, SimulatedLoop, current
-from simulation.program import Surroundings, declare, surroundings
+from simulation.program import ProcessContext, declare, process_context
+from simulation.store_faults import StoreFaults
 
 
 class SimulatedFairlane(Fairlane):
@@ -45,15 +45,16 @@ class SimulatedFairlane(Fairlane):
 
 class Host:
     def __init__(
-        self, name: str, *, loop: SimulatedLoop, wall: WallClock, disk: Disk, journal: Journal,
-        faults: Faults, random: Random, intervals: PollIntervals, slots: int, lost: float,
+        self, name: str, *, loop: SimulatedLoop, wall: WallClock, database: Database,
+        journal: Journal,
+        faults: StoreFaults, random: Random, intervals: PollIntervals, slots: int, lost: float,
     ) -> None:  # fmt: skip
         self.name = name
         self.slots = slots
         self.intervals = intervals
         self._loop = loop
         self._wall = wall
-        self._disk = disk
+        self._database = database
         self._journal = journal
         self._faults = faults
         self._random = random
@@ -62,7 +63,7 @@ class Host:
         self._frozen_since = 0.0
         self._closing: asyncio.Event | None = None
         self.committed: Callable[[Host, FaultyStore], Awaitable[None]] | None = None
-        self.people: list[asyncio.Task[None]] = []
+        self.user_tasks: list[asyncio.Task[None]] = []
         self.stores: list[FaultyStore] = []
         self.inboxes: list[ForgetfulInbox] = []
         self.outcomes: list[Outcome] = []
@@ -74,19 +75,19 @@ class Host:
 
     # being started
 
-    def start(self, life: Callable[["Host"], Coroutine[Any, Any, None]]) -> None:
-        """Run the program, and `life` inside it, until it is stopped or killed."""
+    def start(self, run_users: Callable[["Host"], Coroutine[Any, Any, None]]) -> None:
+        """Run the program, and `run_users` inside it, until it is stopped or killed."""
         self._starts += 1
         self.process = Process(f"{self.name}{self._starts}")
         self.processes.append(self.process)
         self._journal.slots[self.process.name] = self.slots
         context = copy_context()
         context.run(current.set, self.process)
-        here = Surroundings(self.process.name, self._journal, self._wall)
-        context.run(surroundings.set, here)
-        self._loop.create_task(self._live(life), context=context)
+        here = ProcessContext(self.process.name, self._journal, self._wall)
+        context.run(process_context.set, here)
+        self._loop.create_task(self._live(run_users), context=context)
 
-    async def _live(self, life: Callable[["Host"], Coroutine[Any, Any, None]]) -> None:
+    async def _live(self, run_users: Callable[["Host"], Coroutine[Any, Any, None]]) -> None:
         process = self.process
         self._closing = closing = asyncio.Event()
         self.app = app = SimulatedFairlane(self, ProcessClock(self._wall))
@@ -94,13 +95,13 @@ class Host:
         try:
             async with app:
                 self.up = True
-                living = asyncio.ensure_future(life(self))
+                living = asyncio.ensure_future(run_users(self))
                 await closing.wait()
                 living.cancel()
-                self.quiet()
+                self.stop_users()
                 self.up = False
         except FairlaneError as error:
-            self._journal.trouble("start failed", f"{process.name}: {error.code}")
+            self._journal.record_fault("start failed", f"{process.name}: {error.code}")
         finally:
             if process is self.process:
                 self.up = False
@@ -109,7 +110,7 @@ class Host:
 
     def open_store(self) -> Store:
         store = FaultyStore(
-            self._disk.store(), self.process.name, self._faults, self.kill, self._journal
+            self._database.store(), self.process.name, self._faults, self.kill, self._journal
         )
         if self.committed is not None:
             store.committed = partial(self.committed, self, store)
@@ -117,7 +118,7 @@ class Host:
         return store
 
     def new_inbox(self) -> Inbox:
-        inbox = _Listening(self.outcomes, self._random, lost=self.lost, twice=self.lost)
+        inbox = OutcomeRecordingInbox(self.outcomes, self._random, lost=self.lost, twice=self.lost)
         self.inboxes.append(inbox)
         return inbox
 
@@ -135,20 +136,20 @@ class Host:
     def kill(self, *, at: str | None = None) -> None:
         """End the process where it stands; the operating system frees what it held."""
         if self.process.alive:
-            self._journal.trouble("kill" if at is None else f"kill at {at}", self.process.name)
+            self._journal.record_fault("kill" if at is None else f"kill at {at}", self.process.name)
             self.process.alive = False
             self.process.frozen = True
             self.up = False
             self._journal.killed(self.process.name)
-            self._disk.crashed(self.stores[-1].real)
+            self._database.release_process(self.stores[-1].real)
 
     def freeze(self) -> None:
-        self._journal.trouble("freeze", self.process.name)
+        self._journal.record_fault("freeze", self.process.name)
         self._frozen_since = self._loop.time()
         self.process.frozen = True
         if self._journal.shared and self.engine.membership is not None:
             self._loop.call_at(
-                self._lease_ends_at(), self._outlast, self.process, context=Context()
+                self._lease_ends_at(), self._lease_expired, self.process, context=Context()
             )
 
     def _lease_ends_at(self) -> float:
@@ -156,14 +157,14 @@ class Host:
         ends_at = None if membership is None else membership.lease_ends_at
         return max(self._loop.time(), ends_at or 0.0)
 
-    def _outlast(self, process: Process) -> None:
+    def _lease_expired(self, process: Process) -> None:
         """From here on others may run what a frozen process would go on with."""
         if process is self.process and process.alive and process.frozen:
-            self._journal.doubt(process.name)
+            self._journal.mark_doubtful(process.name)
 
     def thaw(self) -> None:
         if self.process.alive and self.process.frozen:
-            self._journal.trouble("thaw", self.process.name)
+            self._journal.record_fault("thaw", self.process.name)
             self._journal.delayed(self.process.name, self._frozen_since)
             self._loop.thaw(self.process)
 
@@ -172,29 +173,29 @@ class Host:
         store, since = self.stores[-1], self._loop.time()
         if store.is_cut:
             return
-        self._journal.trouble("cut", self.process.name)
+        self._journal.record_fault("cut", self.process.name)
         store.is_cut = True
 
         def heal() -> None:
             store.is_cut = False
-            self._journal.trouble("heal", self.process.name)
+            self._journal.record_fault("heal", self.process.name)
             self._journal.delayed(self.process.name, since)
 
         self._loop.call_later(seconds, heal, context=Context())
 
-    def quiet(self) -> None:
+    def stop_users(self) -> None:
         """Let the program go on without its users."""
-        for person in self.people:
+        for person in self.user_tasks:
             person.cancel()
 
     def close(self) -> None:
         """Ask the program to end as SIGTERM does."""
-        self._journal.trouble("close", self.process.name)
+        self._journal.record_fault("close", self.process.name)
         if self._closing is not None:
             self._closing.set()
 
 
-class _Listening(ForgetfulInbox):
+class OutcomeRecordingInbox(ForgetfulInbox):
     """Keeps what workers said, so that a world can have it said again when it is stale."""
 
     def __init__(self, heard: list[Outcome], random: Random, *, lost: float, twice: float) -> None:

@@ -13,16 +13,16 @@ from typing import Any, Literal
 from msgspec import Struct, field
 
 from simulation.program import KINDS, LIMITS, QUEUES, RESOURCES, Kind, Plan
-from simulation.timeline import Timeline
+from simulation.setting_history import SettingHistory
 
 _ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
 
 DELIVERY_SECONDS = 2.0  # between processes, with all hints lost
 
-How = Literal["ok", "again", "final", "stopped", "killed"]
+RunEnd = Literal["ok", "again", "final", "stopped", "killed"]
 
 
-class Sent(Struct, eq=False):
+class Submission(Struct, eq=False):
     """One job as its submitter knows it."""
 
     id: str
@@ -37,7 +37,7 @@ class Sent(Struct, eq=False):
     sent_at: float
     process: str
     batch: tuple[str, ...] = ()  # the ids it was sent with, all or none
-    heard_at: float | None = None
+    acknowledged_at: float | None = None
     refused: str | None = None
     holder: str | None = None  # whom a refusal named, or into whom it was merged
     merged: bool = False
@@ -47,7 +47,7 @@ class Sent(Struct, eq=False):
 
     @property
     def accepted(self) -> bool:
-        return self.heard_at is not None and self.refused is None and not self.merged
+        return self.acknowledged_at is not None and self.refused is None and not self.merged
 
 
 class Run(Struct, eq=False):
@@ -64,18 +64,18 @@ class Run(Struct, eq=False):
     wall_at: float
     since: float  # the earliest moment at which its start can have been decided
     ended_at: float | None = None
-    how: How | None = None
+    how: RunEnd | None = None
     doubtful: bool = False  # its process was suspended past its lease
 
 
-class Told(Struct, eq=False):
+class Command(Struct, eq=False):
     """A command and what became of it."""
 
     verb: str
     subject: str
     sent_at: float
     number: int
-    heard_at: float | None = None
+    acknowledged_at: float | None = None
     problem: str | None = None  # a code; None once it was carried out; "unknown" if nobody knows
     values: dict[str, Any] = field(default_factory=dict)
     answer: Any = None
@@ -89,7 +89,7 @@ class Told(Struct, eq=False):
         return state if state in ("cancelled", "skipped") else None
 
 
-class Take(Struct):
+class RateStart(Struct):
     at: float  # with the time that was skipped
     loop_at: float
     slack: float  # how much earlier it may have been decided, as a negative number
@@ -104,28 +104,30 @@ class Journal:
         self._loop = loop
         self.shared = shared  # several processes work, and starts take their time to reach them
         self._count = 0
-        self.sent: dict[str, Sent] = {}
+        self.submissions: dict[str, Submission] = {}
         self.runs: list[Run] = []
         self.running: dict[int, Run] = {}
-        self.of_job: dict[str, list[Run]] = {}
-        self.told: list[Told] = []
+        self.runs_of_job: dict[str, list[Run]] = {}
+        self.commands: list[Command] = []
         self.events: dict[int, tuple[str, str | None, str | None, str | None]] = {}
         self.ends: dict[str, tuple[str, float]] = {}  # final states that somebody was told of
-        self.troubles: list[tuple[float, str, str]] = []
+        self.faults: list[tuple[float, str, str]] = []
         self.jumps: list[tuple[float, float]] = []  # when the wall clock was set forward, by what
         self.violations: list[str] = []
         self.closed = False  # what is buried does not count
         self.was_broken = False  # a commit was made to fail as if its batch were at fault
         self._names: dict[str, str] = {}
-        self.tell: Callable[[str], None] | None = None
+        self.report: Callable[[str], None] | None = None
         self.checks: dict[str, int] = {}
-        self.paused = {name: Timeline[str | None](None) for name in QUEUES}
-        self.schedule_paused = Timeline(False)
-        self.most = {name: Timeline(q.get("max_concurrent")) for name, q in QUEUES.items()}
-        self.rates = {name: Timeline(starts) for name, (starts, _) in LIMITS.items()}
-        self.amounts = {name: Timeline(amount) for name, amount in RESOURCES.items()}
+        self.paused = {name: SettingHistory[str | None](None) for name in QUEUES}
+        self.schedule_paused = SettingHistory(False)
+        self.max_concurrent = {
+            name: SettingHistory(q.get("max_concurrent")) for name, q in QUEUES.items()
+        }
+        self.rates = {name: SettingHistory(starts) for name, (starts, _) in LIMITS.items()}
+        self.amounts = {name: SettingHistory(amount) for name, amount in RESOURCES.items()}
         self.slots: dict[str, int] = {}  # of each process, as far as somebody said
-        self.takes: dict[str, list[Take]] = {key: [] for key in LIMITS}
+        self.rate_starts: dict[str, list[RateStart]] = {key: [] for key in LIMITS}
         self.used: dict[str, int] = dict.fromkeys(RESOURCES, 0)
         self.stage_runs: dict[str, list[int]] = {}
         self.stages_done: set[str] = set()
@@ -143,12 +145,12 @@ class Journal:
     def violate(self, rule: str, what: str) -> None:
         if not self.closed:
             self.violations.append(f"{rule}: {what} (at {self.now():.3f} s)")
-            self.say(f"BROKEN {rule}: {what}")
+            self.write_line(f"BROKEN {rule}: {what}")
 
-    def say(self, what: str) -> None:
+    def write_line(self, what: str) -> None:
         """Tell whoever looks on at a single world."""
-        if self.tell is not None and not self.closed:
-            self.tell(f"{self.now():9.3f}  {_ID.sub(self._short, what)}")
+        if self.report is not None and not self.closed:
+            self.report(f"{self.now():9.3f}  {_ID.sub(self._short, what)}")
 
     def _short(self, found: re.Match[str]) -> str:
         """Call a job by a short name; the first time with its id."""
@@ -173,28 +175,28 @@ class Journal:
             since=self.decided_since(process),
         )  # fmt: skip
         self.runs.append(run)
-        self.of_job.setdefault(job, []).append(run)
+        self.runs_of_job.setdefault(job, []).append(run)
         self.running[run.number] = run
         for key in run.kind.limits:
-            self.take(key, run)
+            self.count_start(key, run)
         for name, amount in run.kind.uses:
             self._use(name, amount, run)
-        self.say(f"{process}: {job} begins, attempt {attempt} ({task}, lane {lane})")
+        self.write_line(f"{process}: {job} begins, attempt {attempt} ({task}, lane {lane})")
         self.on_begin(run)
         return run
 
-    def finish(self, run: Run, how: How) -> None:
+    def finish(self, run: Run, how: RunEnd) -> None:
         if self.running.pop(run.number, None) is not None:
             run.ended_at, run.how = self.now(), how
             self.next_number()
-            self.say(f"{run.process}: {run.job} ends: {how}")
+            self.write_line(f"{run.process}: {run.job} ends: {how}")
             for name, amount in self.uses.pop(run.number, []):
                 self.used[name] -= amount
 
         elif run.doubtful and not self.closed:
             run.ended_at, run.how = self.now(), how
 
-    def doubt(self, process: str) -> None:
+    def mark_doubtful(self, process: str) -> None:
         """What a process ran when it was suspended past its lease no longer keeps others out."""
         for run in [run for run in self.running.values() if run.process == process]:
             self.finish(run, "killed")
@@ -207,12 +209,12 @@ class Journal:
 
     # limits and stages
 
-    def take(self, key: str, run: Run) -> None:
+    def count_start(self, key: str, run: Run) -> None:
         """Note a start that a rate limit counts. Time that was skipped counts as passed."""
         now, since = self.now(), self.decided_since(run.process)
         earliest = since + self.skipped_ahead(since)
         at = now + self.skipped_ahead(now)
-        self.takes[key].append(Take(at, now, since - now, earliest, run.job))
+        self.rate_starts[key].append(RateStart(at, now, since - now, earliest, run.job))
 
     def skipped_ahead(self, at: float) -> float:
         """Return by how many seconds the wall clock was set forward until then."""
@@ -231,7 +233,9 @@ class Journal:
     def _use(self, name: str, amount: int, run: Run) -> None:
         self.uses.setdefault(run.number, []).append((name, amount))
         self.used[name] += amount
-        most = max(self.amounts[name].possible(self.now(), since=self.decided_since(run.process)))
+        most = max(
+            self.amounts[name].possible_values(self.now(), since=self.decided_since(run.process))
+        )
         self.checked("resources")
         if self.used[name] > most:
             self.violate("resources", f"{self.used[name]} of {most} {name} used by {run.job}")
@@ -249,12 +253,12 @@ class Journal:
 
     # troubles
 
-    def trouble(self, what: str, whom: str) -> None:
-        self.troubles.append((self.now(), what, whom))
-        self.say(f"trouble: {what} {whom}")
+    def record_fault(self, what: str, whom: str) -> None:
+        self.faults.append((self.now(), what, whom))
+        self.write_line(f"trouble: {what} {whom}")
 
     def jumped(self, seconds: float) -> None:
-        self.trouble("jump" if seconds > 0 else "set back", f"{seconds:.0f} s")
+        self.record_fault("jump" if seconds > 0 else "set back", f"{seconds:.0f} s")
         if seconds > 0:
             self.jumps.append((self.now(), seconds))
 

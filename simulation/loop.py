@@ -12,7 +12,7 @@ from contextvars import Context, ContextVar, copy_context
 from typing import Any, Final
 
 Callback = Callable[..., Any]
-_MOST_ROUNDS: Final = 100_000  # at one instant; the busiest worlds need a few hundred
+_MAX_ROUNDS: Final = 100_000  # at one instant; the busiest worlds need a few hundred
 
 
 class Standstill(Exception):
@@ -68,7 +68,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         if timeout is None:
             raise Standstill("nothing is left to happen")
         self._rounds = 0 if timeout else self._rounds + 1
-        if self._rounds > _MOST_ROUNDS:
+        if self._rounds > _MAX_ROUNDS:
             raise Standstill("somebody goes round and round, and no time passes")
         self._passed += timeout
         return []
@@ -112,7 +112,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         for guard, context in held:
             self.call_soon(guard, context=context)
 
-    def bury(self, processes: list[Process]) -> None:
+    def end_killed_tasks(self, processes: list[Process]) -> None:
         """Let the dead run once more, to their end."""
         for process in processes:
             if process.frozen:

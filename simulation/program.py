@@ -75,7 +75,7 @@ class Plan(Struct):
         return self.seconds[number], self.ends[number]
 
 
-class Surroundings(Struct):
+class ProcessContext(Struct):
     """What the bodies of a process see of their world."""
 
     process: str
@@ -83,7 +83,7 @@ class Surroundings(Struct):
     wall: "WallClock"
 
 
-surroundings: ContextVar[Surroundings] = ContextVar("surroundings")
+process_context: ContextVar[ProcessContext] = ContextVar("surroundings")
 
 
 def _program() -> Fairlane:
@@ -124,7 +124,7 @@ async def work(
     ctx: Context, lane: str, key: str, seconds: list[float], ends: list[str]
 ) -> list[int]:
     """Do as planned; `lane` and `key` are for the scheduler."""
-    here, job = surroundings.get(), ctx.job
+    here, job = process_context.get(), ctx.job
     journal = here.journal
     run = journal.begin(
         process=here.process, job=job.id, task=job.task, queue=job.queue, lane=job.lane,
@@ -157,7 +157,7 @@ async def _stages(ctx: Context, journal: "Journal", run: "Run") -> None:
     journal.stage_gave(run, await ctx.stage("first").run(first))
 
     async def second() -> None:
-        journal.take("api", run)
+        journal.count_start("api", run)
         with journal.using("gpu", 1, run):
             await asyncio.sleep(0.5)
 

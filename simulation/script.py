@@ -6,10 +6,10 @@ from typing import Any
 
 from fairlane import Priority
 from simulation.clock import WallClock
-from simulation.hand import Hand
 from simulation.host import Host
-from simulation.journal import Sent
+from simulation.journal import Submission
 from simulation.program import KINDS, Plan
+from simulation.recording_client import RecordingClient
 
 Step = Callable[["Script"], Coroutine[Any, Any, bool]]
 Steps = Sequence[Step]
@@ -22,8 +22,8 @@ class Script:
         self._steps = steps
         self.position = 0
         self.closed = False  # the process was asked to end, once
-        self.jobs: dict[str, list[Sent]] = {}
-        self.hand: Hand
+        self.jobs: dict[str, list[Submission]] = {}
+        self.client: RecordingClient
         self.host: Host
         self.wall: WallClock
 
@@ -31,14 +31,16 @@ class Script:
     def needs_two(self) -> bool:
         return any(getattr(step, "needs_two", False) for step in self._steps)
 
-    async def play(self, hand: Hand, host: Host, wall: WallClock, done: asyncio.Event) -> None:
-        self.hand, self.host, self.wall = hand, host, wall
+    async def play(
+        self, client: RecordingClient, host: Host, wall: WallClock, done: asyncio.Event
+    ) -> None:
+        self.client, self.host, self.wall = client, host, wall
         while self.position < len(self._steps):
             if await self._steps[self.position](self):
                 self.position += 1
         done.set()
 
-    def job(self, name: str) -> Sent:
+    def job(self, name: str) -> Submission:
         return self.jobs[name][0]
 
 
@@ -61,7 +63,7 @@ def submit(
         title = name or f"{kind}-{script.position}"
         if title not in script.jobs:
             script.jobs[title] = [
-                script.hand.plan(
+                script.client.plan(
                     KINDS[kind], Plan(list(seconds), list(ends)), lane=lane, key=key,
                     priority=priority,
                     run_at=None if after is None else script.wall.now() + after,
@@ -69,7 +71,7 @@ def submit(
                 )
                 for _ in range(count)
             ]  # fmt: skip
-        return await script.hand.submit(script.jobs[title])
+        return await script.client.submit(script.jobs[title])
 
     return step
 
@@ -78,7 +80,13 @@ def wait(name: str) -> Step:
     """Wait until all jobs of a name have ended."""
 
     async def step(script: Script) -> bool:
-        return all([await script.hand.wait(sent) for sent in script.jobs[name] if sent.accepted])
+        return all(
+            [
+                await script.client.wait(submission)
+                for submission in script.jobs[name]
+                if submission.accepted
+            ]
+        )
 
     return step
 
@@ -91,39 +99,39 @@ def sleep(seconds: float) -> Step:
     return step
 
 
-def tell(verb: str, name: str, **values: Any) -> Step:
+def command_job(verb: str, name: str, **values: Any) -> Step:
     """Cancel, skip, move, prioritize, retry or rerun a job."""
 
     async def step(script: Script) -> bool:
-        told = await getattr(script.hand, verb)(script.job(name), **values)
-        return bool(told.problem != "unknown")
+        command = await getattr(script.client, verb)(script.job(name), **values)
+        return bool(command.problem != "unknown")
 
     return step
 
 
-def put(verb: str, *subject: Any, **values: Any) -> Step:
+def configure(verb: str, *subject: Any, **values: Any) -> Step:
     """Pause, resume or set something, or fire a schedule."""
 
     async def step(script: Script) -> bool:
-        told = await getattr(script.hand, verb)(*subject, **values)
-        return bool(told.problem != "unknown")
+        command = await getattr(script.client, verb)(*subject, **values)
+        return bool(command.problem != "unknown")
 
     return step
 
 
-def beside(name: str, other: str, *, where: str) -> Step:
+def move_next_to(name: str, other: str, *, where: str) -> Step:
     """Move a job before or after another."""
 
     async def step(script: Script) -> bool:
-        told = await script.hand.move(script.job(name), **{where: script.job(other).id})
-        return told.problem != "unknown"
+        command = await script.client.move(script.job(name), **{where: script.job(other).id})
+        return command.problem != "unknown"
 
     return step
 
 
 def explain(name: str) -> Step:
     async def step(script: Script) -> bool:
-        await script.hand.explain(script.job(name))
+        await script.client.explain(script.job(name))
         return True
 
     return step
@@ -142,15 +150,15 @@ def close() -> Step:
     return step
 
 
-def jump(seconds: float) -> Step:
+def set_clock(seconds: float) -> Step:
     async def step(script: Script) -> bool:
-        script.hand.jump(seconds)
+        script.client.jump(seconds)
         return True
 
     return step
 
 
-def beside_a_standby() -> Step:
+def with_standby() -> Step:
     """Have a second process stand by, and take over."""
 
     async def step(script: Script) -> bool:

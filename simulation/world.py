@@ -18,25 +18,25 @@ from fairlane import ids
 from fairlane.errors import FairlaneError
 from fairlane.runtime.poll_intervals import PollIntervals
 from simulation.clock import WallClock
-from simulation.disks import Kind, disk_of
-from simulation.faults import Faults, RandomFaults
+from simulation.databases import StoreKind, create_database
 from simulation.faulty_store import FaultyStore
 from simulation.host import Host
 from simulation.journal import Journal, Run
 from simulation.loop import SimulatedLoop, Standstill
 from simulation.poll_intervals import QUICK, SLOW
+from simulation.process_faults import ProcessFaults
 from simulation.program import QUEUES, SCHEDULE
-from simulation.rules.ends import check_ends
+from simulation.random_user import RandomUser
 from simulation.rules.events import Follower, check_changes
+from simulation.rules.final_states import check_ends
 from simulation.rules.firings import check_firings
-from simulation.rules.memory import check_memory
-from simulation.rules.order import check_moves, check_order
+from simulation.rules.memory_equals_store import check_memory
 from simulation.rules.rates import check_rates
-from simulation.rules.starting import check_start
+from simulation.rules.start_conditions import check_start
 from simulation.rules.starvation import Starvation
+from simulation.rules.submission_order import check_moves, check_order
 from simulation.rules.uniqueness import check_keys, check_refusals
-from simulation.troubles import Troubles
-from simulation.user import User
+from simulation.store_faults import RandomStoreFaults, StoreFaults
 
 REST_SECONDS: Final = 4 * 3600.0
 _LOOK_SECONDS: Final = 5.0
@@ -47,7 +47,7 @@ class Verdict(Struct):
     """What became of one world."""
 
     seed: int
-    store: Kind
+    store: StoreKind
     violations: list[str]
     seconds: float
     jobs: int
@@ -58,29 +58,29 @@ class Verdict(Struct):
 
 
 class World:
-    def __init__(self, seed: int, store: Kind, faults: Faults | None = None) -> None:
+    def __init__(self, seed: int, store: StoreKind, faults: StoreFaults | None = None) -> None:
         self.seed = seed
         self.store = store
         self.random = Random(seed)
         self.loop = SimulatedLoop()
         self.wall = WallClock(self.loop)
-        self.disk = disk_of(store)
+        self.database = create_database(store)
         self.journal = Journal(self.loop, shared=store == "shared")
-        self.faults = faults or RandomFaults(Random(self.random.random()))
+        self.faults = faults or RandomStoreFaults(Random(self.random.random()))
         self.followers: dict[str, Follower] = {}
         self.hosts: list[Host] = []
         self._dice = Random(seed)  # of its own: looking must not change the world
         self._starvation = Starvation(self.journal)
-        self.journal.on_begin = self._began
+        self.journal.on_begin = self._check_begin
 
-    def _began(self, run: Run) -> None:
+    def _check_begin(self, run: Run) -> None:
         check_start(self.journal, run)
         if not self.journal.shared:  # elsewhere bodies do not begin in the order of their starts
             self._starvation.began(run)
 
     def add_host(self, name: str, *, lost: float, intervals: PollIntervals, slots: int) -> Host:
         host = Host(
-            name, loop=self.loop, wall=self.wall, disk=self.disk, journal=self.journal,
+            name, loop=self.loop, wall=self.wall, database=self.database, journal=self.journal,
             faults=self.faults, random=Random(self.random.random()), intervals=intervals,
             slots=slots, lost=lost,
         )  # fmt: skip
@@ -106,7 +106,7 @@ class World:
             else:
                 return
 
-    def calm(self) -> None:
+    def stop_faults(self) -> None:
         """From now on nothing goes wrong any more."""
         self.faults.active = False
         for host in self.hosts:
@@ -118,18 +118,18 @@ class World:
 
     # the end
 
-    async def rest(self) -> None:
+    async def settle(self) -> None:
         """Let everything come to its end without further trouble."""
         journal = self.journal
         await asyncio.sleep(_LOOK_SECONDS)  # what the dead have sent is decided first
-        paused = journal.schedule_paused.sending(True, journal.now())
-        await self._insist(lambda app: app.pause_schedule(SCHEDULE))
-        paused.heard_at = journal.now()
+        paused = journal.schedule_paused.record_sent(True, journal.now())
+        await self._send_until_answered(lambda app: app.pause_schedule(SCHEDULE))
+        paused.acknowledged_at = journal.now()
         for queue in QUEUES:
-            change = journal.paused[queue].sending(None, journal.now())
-            await self._insist(partial(_resume, queue))
-            change.heard_at = journal.now()
-        store = self.disk.store()
+            change = journal.paused[queue].record_sent(None, journal.now())
+            await self._send_until_answered(partial(_resume, queue))
+            change.acknowledged_at = journal.now()
+        store = self.database.store()
         await store.open()
         deadline = self.loop.time() + REST_SECONDS
         empty = 0  # twice in a row: what still lay in the inbox has been admitted by then
@@ -140,12 +140,12 @@ class World:
             (firing.fire_at.timestamp(), firing.job)
             for firing in await store.firings(SCHEDULE, limit=1000)
         ]
-        known = [*journal.sent, *(job for _, job in firings if job is not None)]
+        known = [*journal.submissions, *(job for _, job in firings if job is not None)]
         views = await store.jobs(known)  # type: ignore[arg-type]
         self._judge(views={str(id): view for id, view in views.items()}, firings=firings)
         await store.close()
 
-    async def _insist(self, call: Callable[[Any], Any]) -> None:
+    async def _send_until_answered(self, call: Callable[[Any], Any]) -> None:
         """Do something in the calm, by whichever process can."""
         for number in range(100):
             host = self.hosts[number % len(self.hosts)]
@@ -169,8 +169,8 @@ class World:
 
     def _judge(self, *, views: Any, firings: list[tuple[float, Any]]) -> None:
         journal = self.journal
-        told = check_changes(journal)
-        check_ends(journal, views, told)
+        reported = check_changes(journal)
+        check_ends(journal, views, reported)
         check_order(journal)
         check_moves(journal)
         check_rates(journal)
@@ -182,20 +182,20 @@ class World:
 
     def run(self, story: Callable[["World"], Any]) -> Verdict:
         """Live through a story, come to rest, be judged."""
-        with _own_chance(self.seed, self.wall), _quiet():
+        with _seeded_randomness(self.seed, self.wall), _without_logs():
             asyncio.set_event_loop(None)
             try:
-                self.loop.run_until_complete(self._all(story))
+                self.loop.run_until_complete(self._run_and_settle(story))
             except Standstill as error:
                 self.journal.violate("progress", str(error))
             finally:
                 self._bury()
-                self.disk.close()
+                self.database.close()
         return self._verdict()
 
-    async def _all(self, story: Callable[["World"], Any]) -> None:
+    async def _run_and_settle(self, story: Callable[["World"], Any]) -> None:
         await story(self)
-        await self.rest()
+        await self.settle()
 
     def _bury(self) -> None:
         """End every task, also those of killed processes, without a word from anybody."""
@@ -208,7 +208,7 @@ class World:
             if not tasks:
                 break
             for host in self.hosts:
-                self.loop.bury(host.processes)
+                self.loop.end_killed_tasks(host.processes)
             for task in tasks:
                 task.cancel()
             self.loop.run_until_complete(asyncio.wait(tasks, timeout=100.0))
@@ -219,13 +219,13 @@ class World:
         faults = Counter(getattr(self.faults, "counts", {}))
         # Errors and kills at a call are counted where they were thrown.
         others = ("error", "kill at", "thaw", "start failed")
-        faults.update(what for _, what, _ in journal.troubles if not what.startswith(others))
+        faults.update(what for _, what, _ in journal.faults if not what.startswith(others))
         for host in self.hosts:
             for inbox in host.inboxes:
                 faults.update(inbox.counts)
         return Verdict(
             seed=self.seed, store=self.store, violations=journal.violations,
-            seconds=self.loop.time(), jobs=len(journal.sent), runs=len(journal.runs),
+            seconds=self.loop.time(), jobs=len(journal.submissions), runs=len(journal.runs),
             faults=dict(+faults), checks=journal.checks, digest=self._digest(),
         )  # fmt: skip
 
@@ -241,7 +241,7 @@ def _resume(queue: str, app: Any) -> Any:
 
 
 async def random_story(world: World) -> None:
-    """Several processes, several users each, and troubles, for a few minutes."""
+    """Several processes, several users each, and process_faults, for a few minutes."""
     random = world.random
     intervals = random.choice((QUICK, SLOW))
     lost = random.choice((0.0, 0.05, 0.3))
@@ -250,27 +250,29 @@ async def random_story(world: World) -> None:
     for name in "ABC"[: random.randint(1, 3)]:
         world.add_host(name, lost=lost, intervals=intervals, slots=random.choice((2, 8, 256)))
 
-    async def life(host: Host) -> None:
+    async def run_users(host: Host) -> None:
         """What goes on in a process: users, and one who follows the events."""
-        people = [
-            User(host, world.journal, world.wall, Random(random.random()), pause=pause)
+        user_tasks = [
+            RandomUser(host, world.journal, world.wall, Random(random.random()), pause=pause)
             for _ in range(users)
         ]
-        host.people = [asyncio.create_task(user.live()) for user in people]
+        host.user_tasks = [asyncio.create_task(user.run()) for user in user_tasks]
         await world.follow(host)
 
     for host in world.hosts:
-        host.start(life)
-    troubles = Troubles(world.hosts, world.wall, world.journal, Random(random.random()), life)
+        host.start(run_users)
+    process_faults = ProcessFaults(
+        world.hosts, world.wall, world.journal, Random(random.random()), run_users
+    )
     length = random.choice((15.0, 40.0, 120.0))
-    await troubles.rule(length)
-    world.calm()
-    await troubles.repair()
+    await process_faults.inject(length)
+    world.stop_faults()
+    await process_faults.repair()
     for host in world.hosts:
-        host.quiet()
+        host.stop_users()
 
 
-def kind_of(seed: int) -> Kind:
+def store_kind_of(seed: int) -> StoreKind:
     """Say which store a world has: a tenth a real SQLite file, a third one that all work on."""
     if seed % 10 == 0:
         return "sqlite"
@@ -278,17 +280,17 @@ def kind_of(seed: int) -> Kind:
 
 
 def simulate(
-    seed: int, store: Kind | None = None, *, tell: Callable[[str], None] | None = None
+    seed: int, store: StoreKind | None = None, *, report: Callable[[str], None] | None = None
 ) -> Verdict:
     """Run the world of a seed, on the store that is meant for it. `tell` hears everything."""
-    world = World(seed, kind_of(seed) if store is None else store)
-    if tell is not None:
-        world.journal.tell = tell
+    world = World(seed, store_kind_of(seed) if store is None else store)
+    if report is not None:
+        world.journal.report = report
     return world.run(random_story)
 
 
 @contextmanager
-def _own_chance(seed: int, wall: WallClock) -> Iterator[None]:
+def _seeded_randomness(seed: int, wall: WallClock) -> Iterator[None]:
     """Make ids and jitter part of the world, so that it can be repeated."""
     source = Random(seed)
     was = ids.time_ns, ids.chance
@@ -304,7 +306,7 @@ def _own_chance(seed: int, wall: WallClock) -> Iterator[None]:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def _without_logs() -> Iterator[None]:
     """A world is full of warnings; they are part of it."""
     log = logging.getLogger("fairlane")
     was, log.disabled = log.level, True

@@ -27,28 +27,30 @@ def check_firings(
         if at % _MINUTE == 0 and job is not None and by_id.get(job) != at:  # type: ignore[call-overload]
             journal.violate("firings", f"the firing at {at - START:.0f} s made the job {job}")
     for run in journal.runs:
-        if run.kind.name == "tick" and run.job not in journal.sent and run.job not in jobs:
+        if run.kind.name == "tick" and run.job not in journal.submissions and run.job not in jobs:
             journal.violate("firings", f"{run.job} ran and belongs to no firing")
     for job in jobs:
         if job not in views:
             journal.violate("firings", f"{job} was fired and does not exist")
         end = journal.ends.get(job)
-        last = journal.of_job[job][-1].how if job in journal.of_job else None
+        last = journal.runs_of_job[job][-1].how if job in journal.runs_of_job else None
         # Nobody takes these out by hand; only a worker that is lost too often fails one.
         if last != "ok" and (end is None or end[0] != "failed"):
             journal.violate("firings", f"{job} was fired, its last body: {last}, its end: {end}")
-    if any(what in ("jump", "set back") for _, what, _ in journal.troubles):
+    if any(what in ("jump", "set back") for _, what, _ in journal.faults):
         return  # which minutes there were is anybody's guess
     _check_pauses(journal, firings)
     known = set(times)
     for at in sorted(known):
-        quiet = not any(
+        is_quiet = not any(
             at - START - _MINUTE - 5 <= when <= at - START + _MINUTE + GRACE_SECONDS
-            for when, _, _ in journal.troubles
+            for when, _, _ in journal.faults
         )
         next_at = at + _MINUTE
-        could = journal.schedule_paused.possible(next_at - START + GRACE_SECONDS, since=at - START)
-        if quiet and could == {False} and next_at < max(known) and next_at not in known:
+        could = journal.schedule_paused.possible_values(
+            next_at - START + GRACE_SECONDS, since=at - START
+        )
+        if is_quiet and could == {False} and next_at < max(known) and next_at not in known:
             journal.violate("firings", f"nothing fired at {next_at - START:.0f} s")
 
 
@@ -56,7 +58,9 @@ def _check_pauses(journal: Journal, firings: list[tuple[float, str | None]]) -> 
     """What a pause kept from firing stays missed; by hand it can be fired all the same."""
     for at, job in firings:
         since = at - START
-        could = journal.schedule_paused.possible(since + _MINUTE + GRACE_SECONDS, since=since)
+        could = journal.schedule_paused.possible_values(
+            since + _MINUTE + GRACE_SECONDS, since=since
+        )
         if at % _MINUTE == 0 and job is not None:
             journal.checked("pauses of schedules")
             if could == {True}:

@@ -1,19 +1,19 @@
 """In every window no more starts than the rate in force allows."""
 
-from simulation.journal import Journal, Take
+from simulation.journal import Journal, RateStart
 from simulation.program import LIMITS
 
 
 def check_rates(journal: Journal) -> None:
     for key in LIMITS:
-        takes = journal.takes[key]
+        takes = journal.rate_starts[key]
         for index, last in enumerate(takes):
             _check_window(journal, key, takes[:index], last)
 
 
-def _check_window(journal: Journal, key: str, before: list[Take], last: Take) -> None:
+def _check_window(journal: Journal, key: str, before: list[RateStart], last: RateStart) -> None:
     """Judge by the highest rate that may have been in force when the last start was decided."""
-    most = max(journal.rates[key].possible(last.loop_at, since=last.loop_at + last.slack))
+    most = max(journal.rates[key].possible_values(last.loop_at, since=last.loop_at + last.slack))
     if len(before) < most:
         return
     journal.checked("rates")

@@ -23,18 +23,18 @@ class Starvation:
         if run.queue != "line":
             return
         journal = self._journal
-        troubles = len(journal.troubles) + len(journal.told)
+        troubles = len(journal.faults) + len(journal.commands)
         if troubles != self._troubles:
             self._troubles = troubles
             self._passed.clear()
-        sent = journal.sent.get(run.job)
-        if sent is None or sent.touched is not None:
+        submission = journal.submissions.get(run.job)
+        if submission is None or submission.touched is not None:
             self._passed.clear()  # nobody here knows its band
             return
         for priority in range(_PRIORITIES):
-            if priority == sent.priority:
+            if priority == submission.priority:
                 self._passed[priority] = 0
-            elif priority > sent.priority and self._waits(priority, run):
+            elif priority > submission.priority and self._waits(priority, run):
                 self._passed[priority] = self._passed.get(priority, 0) + 1
                 journal.checked("starvation")
                 if self._passed[priority] > STARVATION_PICKS + _PRIORITIES:
@@ -45,15 +45,15 @@ class Starvation:
 
     def _waits(self, priority: int, run: Run) -> bool:
         return any(
-            sent.priority == priority
-            and sent.kind.name == "plain"
-            and sent.accepted
-            and (sent.heard_at or 0) < run.since
-            and sent.run_at is None
-            and not sent.depends_on
-            and sent.removed is None
-            and sent.touched is None
-            and sent.id not in self._journal.of_job
-            and sent.id not in self._journal.ends
-            for sent in self._journal.sent.values()
+            submission.priority == priority
+            and submission.kind.name == "plain"
+            and submission.accepted
+            and (submission.acknowledged_at or 0) < run.since
+            and submission.run_at is None
+            and not submission.depends_on
+            and submission.removed is None
+            and submission.touched is None
+            and submission.id not in self._journal.runs_of_job
+            and submission.id not in self._journal.ends
+            for submission in self._journal.submissions.values()
         )

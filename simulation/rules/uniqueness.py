@@ -1,76 +1,91 @@
 """One live job per dedupe key and per exclusive lane, and no refusal without a live holder."""
 
-from simulation.journal import Journal, Sent
+from simulation.journal import Journal, Submission
 
 
 def check_keys(journal: Journal) -> None:
     """Fail if two jobs of one key were alive at once, on the evidence of their bodies."""
-    for sent in journal.sent.values():
-        if not sent.accepted or not _slot(sent):
+    for submission in journal.submissions.values():
+        if not submission.accepted or not _slot(submission):
             continue
-        for other in journal.sent.values():
-            if other is sent or _slot(other) != _slot(sent) or not other.accepted:
+        for other in journal.submissions.values():
+            if other is submission or _slot(other) != _slot(submission) or not other.accepted:
                 continue
-            if other.retried or sent.retried or (other.heard_at or 0) >= sent.sent_at:
+            if (
+                other.retried
+                or submission.retried
+                or (other.acknowledged_at or 0) >= submission.sent_at
+            ):
                 continue
             journal.checked("uniqueness")
-            late = [r for r in journal.of_job.get(other.id, []) if r.since > (sent.heard_at or 0)]
-            if late or _still_runs(journal, other, sent):
+            late = [
+                r
+                for r in journal.runs_of_job.get(other.id, [])
+                if r.since > (submission.acknowledged_at or 0)
+            ]
+            if late or _still_runs(journal, other, submission):
                 journal.violate(
                     "uniqueness",
-                    f"{sent.id} was accepted while {other.id} with the same {_slot(sent)} lived",
+                    f"{submission.id} was accepted while {other.id} with the same "
+                    f"{_slot(submission)} lived",
                 )
 
 
-def _still_runs(journal: Journal, first: Sent, second: Sent) -> bool:
+def _still_runs(journal: Journal, first: Submission, second: Submission) -> bool:
     """Tell whether a body of the first outlasted the answer to the second.
 
     A frozen process is given up before it knows, so what it runs proves nothing.
     """
-    at = second.heard_at or 0
+    at = second.acknowledged_at or 0
     return any(
         run.began_at < at
         and (run.ended_at is None or run.ended_at > at)
         and run.how != "killed"
-        and not any(what == "freeze" and whom == run.process for _, what, whom in journal.troubles)
-        for run in journal.of_job.get(first.id, [])
+        and not any(what == "freeze" and whom == run.process for _, what, whom in journal.faults)
+        for run in journal.runs_of_job.get(first.id, [])
     )
 
 
 def check_refusals(journal: Journal) -> None:
-    for sent in journal.sent.values():
-        if sent.refused is not None and sent.refused not in _expected(journal, sent):
-            journal.violate("refusals", f"{sent.id} was answered {sent.refused}")
-        if sent.refused not in ("duplicate", "lane_busy") and not sent.merged:
+    for submission in journal.submissions.values():
+        if submission.refused is not None and submission.refused not in _expected(
+            journal, submission
+        ):
+            journal.violate("refusals", f"{submission.id} was answered {submission.refused}")
+        if submission.refused not in ("duplicate", "lane_busy") and not submission.merged:
             continue
         journal.checked("refusals")
-        holder = sent.holder
+        holder = submission.holder
         if holder is None:
-            journal.violate("refusals", f"{sent.id} was refused and nobody named")
+            journal.violate("refusals", f"{submission.id} was refused and nobody named")
             continue
-        known = journal.sent.get(holder)
-        slots = {_slot(journal.sent[id]) for id in sent.batch}
+        known = journal.submissions.get(holder)
+        slots = {_slot(journal.submissions[id]) for id in submission.batch}
         if known is None and not _may_be_a_rerun(journal, slots):
-            journal.violate("refusals", f"{sent.id} was refused for {holder}, whom nobody knows")
-        if known is not None and _slot(known) not in slots:
-            journal.violate("refusals", f"{sent.id} was refused for {holder}, which has no claim")
-        end = journal.ends.get(holder)
-        if end is not None and end[1] < sent.sent_at and not (known and known.retried):
             journal.violate(
-                "refusals", f"{sent.id} was refused for {holder}, which had ended as {end[0]}"
+                "refusals", f"{submission.id} was refused for {holder}, whom nobody knows"
+            )
+        if known is not None and _slot(known) not in slots:
+            journal.violate(
+                "refusals", f"{submission.id} was refused for {holder}, which has no claim"
+            )
+        end = journal.ends.get(holder)
+        if end is not None and end[1] < submission.sent_at and not (known and known.retried):
+            journal.violate(
+                "refusals", f"{submission.id} was refused for {holder}, which had ended as {end[0]}"
             )
 
 
-def _expected(journal: Journal, sent: Sent) -> set[str]:
+def _expected(journal: Journal, submission: Submission) -> set[str]:
     """Return the codes that such a job may be refused with; a batch is refused as a whole."""
     codes = {"internal_error"} if journal.was_broken else set()
-    for id in sent.batch:
-        other = journal.sent[id]
+    for id in submission.batch:
+        other = journal.submissions[id]
         if other.kind.has_key:
             codes.add("duplicate")
         if other.kind.queue in ("single", "merged"):
             codes.add("lane_busy")
-        if any(on not in journal.sent for on in other.depends_on):
+        if any(on not in journal.submissions for on in other.depends_on):
             codes.add("not_found")
     return codes
 
@@ -78,17 +93,17 @@ def _expected(journal: Journal, sent: Sent) -> set[str]:
 def _may_be_a_rerun(journal: Journal, slots: set[str | None]) -> bool:
     """Tell whether somebody never heard which job a rerun of such a one became."""
     return any(
-        told.verb == "rerun"
-        and told.problem == "unknown"
-        and told.subject in journal.sent
-        and _slot(journal.sent[told.subject]) in slots
-        for told in journal.told
+        command.verb == "rerun"
+        and command.problem == "unknown"
+        and command.subject in journal.submissions
+        and _slot(journal.submissions[command.subject]) in slots
+        for command in journal.commands
     )
 
 
-def _slot(sent: Sent) -> str | None:
-    if sent.kind.has_key:
-        return f"key {sent.key}"
-    if sent.kind.queue in ("single", "merged"):
-        return f"lane {sent.kind.queue}/{sent.lane}"
+def _slot(submission: Submission) -> str | None:
+    if submission.kind.has_key:
+        return f"key {submission.key}"
+    if submission.kind.queue in ("single", "merged"):
+        return f"lane {submission.kind.queue}/{submission.lane}"
     return None

@@ -5,9 +5,9 @@ from itertools import islice
 import pytest
 
 from simulation.crash_points import every_crash
-from simulation.disks import Kind
-from simulation.faults import Moment
+from simulation.databases import StoreKind
 from simulation.scenarios import SCENARIOS
+from simulation.store_faults import Moment
 
 ELSEWHERE = ("one job", "three in a lane", "a rate", "stages", "a standby takes over")
 
@@ -17,15 +17,15 @@ ELSEWHERE = ("one job", "three in a lane", "a rate", "stages", "a standby takes 
 @pytest.mark.timeout(300)
 def test_a_kill_at_any_call_breaks_no_promise(name: str, moment: Moment) -> None:
     crashes = 0
-    for struck, verdict in every_crash(SCENARIOS[name], "memory", moment):
+    for killed_at, verdict in every_crash(SCENARIOS[name], "memory", moment):
         crashes += 1
-        assert not verdict.violations, f"killed {struck}: {verdict.violations}"
+        assert not verdict.violations, f"killed {killed_at}: {verdict.violations}"
     assert crashes >= 10
 
 
 @pytest.mark.parametrize("store", ["sqlite", "shared"])
 @pytest.mark.parametrize("name", ELSEWHERE)
 @pytest.mark.timeout(300)
-def test_a_kill_at_any_call_breaks_no_promise_on_another_store(name: str, store: Kind) -> None:
-    for struck, verdict in islice(every_crash(SCENARIOS[name], store, "after"), 40):
-        assert not verdict.violations, f"killed {struck}: {verdict.violations}"
+def test_a_kill_at_any_call_breaks_no_promise_on_another_store(name: str, store: StoreKind) -> None:
+    for killed_at, verdict in islice(every_crash(SCENARIOS[name], store, "after"), 40):
+        assert not verdict.violations, f"killed {killed_at}: {verdict.violations}"

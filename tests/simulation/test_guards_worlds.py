@@ -4,12 +4,12 @@ import asyncio
 
 import pytest
 
-from simulation.disks import Kind as Store
-from simulation.faults import NOTHING, Fault, Moment
-from simulation.hand import Hand
+from simulation.databases import StoreKind as Store
 from simulation.host import Host
 from simulation.poll_intervals import SLOW
 from simulation.program import KINDS, Plan
+from simulation.recording_client import RecordingClient
+from simulation.store_faults import NO_FAULT, Fault, Moment
 from simulation.world import World
 
 IN_NO_TIME = Plan([0.1], ["ok"])
@@ -21,7 +21,7 @@ class NoFaults:
     active = False
 
     def at(self, process: str, verb: str, moment: Moment) -> Fault:
-        return NOTHING
+        return NO_FAULT
 
 
 @pytest.mark.parametrize("store", ["memory", "sqlite"])
@@ -34,14 +34,14 @@ def test_a_standby_that_saw_the_clock_go_back_and_takes_over_keeps_the_rate(stor
         await asyncio.sleep(5)
         second.start(world.follow)
         await asyncio.sleep(5)
-        hand = Hand(first, world.journal, world.wall)
-        await hand.submit([hand.plan(KINDS["limited"], IN_NO_TIME) for _ in range(3)])
+        client = RecordingClient(first, world.journal, world.wall)
+        await client.submit([client.plan(KINDS["limited"], IN_NO_TIME) for _ in range(3)])
         await asyncio.sleep(0.2)
-        hand.jump(-60.0)
+        client.jump(-60.0)
         first.kill()
         await leads(second)
-        hand = Hand(second, world.journal, world.wall)
-        await hand.submit([hand.plan(KINDS["limited"], IN_NO_TIME)])
+        client = RecordingClient(second, world.journal, world.wall)
+        await client.submit([client.plan(KINDS["limited"], IN_NO_TIME)])
         await asyncio.sleep(5)
         first.start(world.follow)
         await asyncio.sleep(5)

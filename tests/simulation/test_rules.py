@@ -8,15 +8,15 @@ import pytest
 from fairlane.core.live_job import JobId
 from fairlane.ids import firing_id
 from fairlane.store.views import ErrorView, JobView, Progress
-from simulation.journal import Journal, Run, Sent, Told
+from simulation.journal import Command, Journal, Run, Submission
 from simulation.loop import SimulatedLoop
 from simulation.program import KINDS, SCHEDULE, Plan
-from simulation.rules.ends import check_ends
-from simulation.rules.explaining import check_explanation
+from simulation.rules.explanations import check_explanation
+from simulation.rules.final_states import check_ends
 from simulation.rules.firings import check_firings
-from simulation.rules.order import check_order
 from simulation.rules.rates import check_rates
-from simulation.rules.starting import check_start
+from simulation.rules.start_conditions import check_start
+from simulation.rules.submission_order import check_order
 from simulation.rules.uniqueness import check_keys, check_refusals
 
 
@@ -29,15 +29,15 @@ def journal() -> Iterator[Journal]:
     loop.close()
 
 
-def sent(journal: Journal, id: str, kind: str = "plain", **facts: object) -> Sent:
+def submission(journal: Journal, id: str, kind: str = "plain", **facts: object) -> Submission:
     """Write down an accepted job; one was heard of before the next is sent."""
     number = journal.next_number()
     values = {"lane": None, "key": None, "priority": 1, "run_at": None, "depends_on": (), **facts}
-    found = Sent(
+    found = Submission(
         id=id, kind=KINDS[kind], plan=Plan([1.0], ["ok"]), number=number, sent_at=number,
-        process="A1", heard_at=number + 0.5, batch=(id,), **values,  # type: ignore[arg-type]
+        process="A1", acknowledged_at=number + 0.5, batch=(id,), **values,  # type: ignore[arg-type]
     )  # fmt: skip
-    journal.sent[id] = found
+    journal.submissions[id] = found
     return found
 
 
@@ -68,13 +68,13 @@ def test_more_bodies_than_the_limit(journal: Journal) -> None:
 
 
 def test_a_body_in_a_paused_queue(journal: Journal) -> None:
-    journal.paused["line"].sending("paused", -2.0).heard_at = -1.0
+    journal.paused["line"].record_sent("paused", -2.0).acknowledged_at = -1.0
     begin(journal, "a")
     assert broken(journal) == {"pauses"}
 
 
 def test_a_pause_that_nobody_confirmed_may_or_may_not_hold(journal: Journal) -> None:
-    journal.paused["line"].sending("paused", -2.0)
+    journal.paused["line"].record_sent("paused", -2.0)
     begin(journal, "a")
     assert not journal.violations
 
@@ -86,26 +86,26 @@ def test_more_of_a_resource_than_there_is(journal: Journal) -> None:
 
 
 def test_a_body_of_a_refused_job(journal: Journal) -> None:
-    sent(journal, "a").refused = "duplicate"
+    submission(journal, "a").refused = "duplicate"
     begin(journal, "a")
     assert broken(journal) == {"refusals"}
 
 
 def test_a_body_before_what_it_depends_on(journal: Journal) -> None:
-    sent(journal, "a", depends_on=("b",))
+    submission(journal, "a", depends_on=("b",))
     begin(journal, "a")
     assert broken(journal) == {"dependencies"}
 
 
 def test_a_body_before_its_time(journal: Journal) -> None:
-    sent(journal, "a", run_at=10.0)
+    submission(journal, "a", run_at=10.0)
     begin(journal, "a")
     assert broken(journal) == {"due times"}
 
 
 def test_the_later_one_first(journal: Journal) -> None:
-    sent(journal, "a")
-    sent(journal, "b")
+    submission(journal, "a")
+    submission(journal, "b")
     begin(journal, "b")
     begin(journal, "a")
     check_order(journal)
@@ -120,17 +120,17 @@ def test_too_many_starts_in_a_window(journal: Journal) -> None:
 
 
 def test_two_live_jobs_of_one_key(journal: Journal) -> None:
-    sent(journal, "a", "unique", key="k").heard_at = -3.0
-    sent(journal, "b", "unique", key="k").heard_at = -2.0
-    journal.sent["a"].sent_at, journal.sent["b"].sent_at = -4.0, -2.5
+    submission(journal, "a", "unique", key="k").acknowledged_at = -3.0
+    submission(journal, "b", "unique", key="k").acknowledged_at = -2.0
+    journal.submissions["a"].sent_at, journal.submissions["b"].sent_at = -4.0, -2.5
     begin(journal, "a", "unique")
     check_keys(journal)
     assert broken(journal) == {"uniqueness"}
 
 
 def test_a_refusal_for_a_job_that_had_ended(journal: Journal) -> None:
-    sent(journal, "a", "unique", key="k")
-    refused = sent(journal, "b", "unique", key="k")
+    submission(journal, "a", "unique", key="k")
+    refused = submission(journal, "b", "unique", key="k")
     refused.refused, refused.holder = "duplicate", "a"
     journal.ends["a"] = ("completed", refused.sent_at - 0.1)
     check_refusals(journal)
@@ -147,16 +147,18 @@ def test_a_completed_stage_that_runs_again(journal: Journal) -> None:
 
 
 def cancelled(journal: Journal, id: str, state: str = "cancelled", at: float = -1.0) -> None:
-    journal.told.append(
-        Told("cancel", id, at - 1, journal.next_number(), heard_at=at, answer={"state": state})
+    journal.commands.append(
+        Command(
+            "cancel", id, at - 1, journal.next_number(), acknowledged_at=at, answer={"state": state}
+        )
     )
 
 
-def past(journal: Journal, *ids: str, kind: str = "plain", **facts: object) -> list[Sent]:
+def past(journal: Journal, *ids: str, kind: str = "plain", **facts: object) -> list[Submission]:
     """Write down jobs that were accepted before the world began, one after the other."""
-    found = [sent(journal, id, kind, **facts) for id in ids]
+    found = [submission(journal, id, kind, **facts) for id in ids]
     for index, one in enumerate(found):
-        one.sent_at, one.heard_at = index - 20.0, index - 19.5
+        one.sent_at, one.acknowledged_at = index - 20.0, index - 19.5
     return found
 
 
@@ -178,21 +180,21 @@ def view(id: str, state: str, *, error: str | None = None) -> JobView:
 
 
 def test_an_answered_cancel_of_a_job_that_ends_otherwise(journal: Journal) -> None:
-    sent(journal, "a", depends_on=("x",))
+    submission(journal, "a", depends_on=("x",))
     cancelled(journal, "a")
     check_ends(journal, {"a": view("a", "skipped")}, {})
     assert broken(journal) == {"answers"}
 
 
 def test_too_few_attempts(journal: Journal) -> None:
-    sent(journal, "a")
+    submission(journal, "a")
     journal.finish(begin(journal, "a"), "again")
     check_ends(journal, {"a": view("a", "failed", error="retryable")}, {})
     assert broken(journal) == {"attempts"}
 
 
 def test_another_attempt_after_the_last(journal: Journal) -> None:
-    sent(journal, "a")
+    submission(journal, "a")
     ran(journal, "a")
     begin(journal, "a").attempt = 2
     journal.finish(journal.runs[-1], "final")
@@ -201,7 +203,7 @@ def test_another_attempt_after_the_last(journal: Journal) -> None:
 
 
 def test_a_body_after_an_answered_cancel(journal: Journal) -> None:
-    sent(journal, "a")
+    submission(journal, "a")
     cancelled(journal, "a", state="running")
     begin(journal, "a")
     assert broken(journal) == {"cancelled"}
@@ -216,7 +218,7 @@ def test_a_body_that_outlasts_the_acceptance_of_its_twin(journal: Journal) -> No
 
 
 def test_more_starts_than_a_lowered_rate(journal: Journal) -> None:
-    journal.rates["api"].sending(1, -2.0).heard_at = -1.0
+    journal.rates["api"].record_sent(1, -2.0).acknowledged_at = -1.0
     for id in "ab":
         journal.finish(begin(journal, id, "limited"), "ok")
     check_rates(journal)
@@ -233,7 +235,7 @@ def test_more_bodies_than_slots(journal: Journal) -> None:
 
 @pytest.mark.parametrize("code", ["rate_limit", "resource", "strict", "worker"])
 def test_an_explanation_that_names_what_is_not_in_the_way(journal: Journal, code: str) -> None:
-    sent(journal, "a")
+    submission(journal, "a")
     journal.slots["A1"] = 1
     reasons = [{"code": code, "message": "so it says"}]
     check_explanation(journal, "a", {"state": "queued", "reasons": reasons}, asked="A1")
@@ -302,6 +304,6 @@ def test_a_firing_during_a_pause(journal: Journal) -> None:
     ran(journal, job, "tick")
     check_firings(journal, [(at, job)], {job: view(job, "completed")})
     assert not journal.violations
-    journal.schedule_paused.sending(True, -2.0).heard_at = -1.0
+    journal.schedule_paused.record_sent(True, -2.0).acknowledged_at = -1.0
     check_firings(journal, [(at, job)], {job: view(job, "completed")})
     assert broken(journal) == {"firings"}

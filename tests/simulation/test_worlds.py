@@ -6,7 +6,7 @@ from typing import get_args
 import pytest
 
 from simulation.__main__ import replay_command
-from simulation.disks import Kind
+from simulation.databases import StoreKind
 from simulation.world import simulate
 
 WORLDS = int(os.environ.get("FAIRLANE_WORLDS", "100"))
@@ -21,8 +21,8 @@ def test_no_promise_is_broken_in_any_world(first: int) -> None:
         assert not verdict.violations, f"{verdict.violations}; again: {replay_command(verdict)}"
 
 
-@pytest.mark.parametrize("store", get_args(Kind))
-def test_a_seed_is_the_same_world_each_time(store: Kind) -> None:
+@pytest.mark.parametrize("store", get_args(StoreKind))
+def test_a_seed_is_the_same_world_each_time(store: StoreKind) -> None:
     assert simulate(7, store).digest == simulate(7, store).digest
 
 

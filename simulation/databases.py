@@ -10,35 +10,35 @@ from fairlane.store.memory.tables import MemoryDatabase
 from fairlane.store.protocol import Store
 from fairlane.store.sqlite.store import SQLiteStore
 
-Kind = Literal["memory", "sqlite", "shared"]
+StoreKind = Literal["memory", "sqlite", "shared"]
 
 
-class Disk(Protocol):
+class Database(Protocol):
     def store(self) -> Store:
         """Return a handle for a process that starts."""
         ...
 
-    def crashed(self, store: Store) -> None:
+    def release_process(self, store: Store) -> None:
         """Free what the operating system frees when the process of a handle dies."""
 
     def close(self) -> None: ...
 
 
-class MemoryDisk:
+class InMemory:
     def __init__(self) -> None:
         self._database = MemoryDatabase()
 
     def store(self) -> Store:
         return MemoryStore(self._database)
 
-    def crashed(self, store: Store) -> None:
+    def release_process(self, store: Store) -> None:
         if self._database.leader is store:
             self._database.leader = None
 
     def close(self) -> None: ...
 
 
-class SharedDisk:
+class SharedInMemory:
     """A server that several processes work on; it ends the sessions of those that died."""
 
     def __init__(self) -> None:
@@ -47,7 +47,7 @@ class SharedDisk:
     def store(self) -> Store:
         return SharedMemoryStore(self._database)
 
-    def crashed(self, store: Store) -> None:
+    def release_process(self, store: Store) -> None:
         self._database.listeners.pop(store, None)
         if self._database.leader is store:
             self._database.leader = None
@@ -55,7 +55,7 @@ class SharedDisk:
     def close(self) -> None: ...
 
 
-class FileDisk:
+class SQLiteFile:
     """A real file and the real locks on it; every crash closes the handles without a word."""
 
     def __init__(self) -> None:
@@ -65,7 +65,7 @@ class FileDisk:
     def store(self) -> Store:
         return SQLiteStore(Path(self._folder.name) / "world.db")
 
-    def crashed(self, store: Store) -> None:
+    def release_process(self, store: Store) -> None:
         assert isinstance(store, SQLiteStore)
         store._lock.drop()
         for handle in store._handles:
@@ -76,11 +76,11 @@ class FileDisk:
         self._folder.cleanup()
 
 
-def disk_of(kind: Kind) -> Disk:
+def create_database(kind: StoreKind) -> Database:
     match kind:
         case "memory":
-            return MemoryDisk()
+            return InMemory()
         case "shared":
-            return SharedDisk()
+            return SharedInMemory()
         case "sqlite":
-            return FileDisk()
+            return SQLiteFile()

@@ -24,12 +24,14 @@ def _lane(journal: Journal, run: Run) -> None:
 
 
 def _max_concurrent(journal: Journal, run: Run) -> None:
-    possible = journal.most[run.queue].possible(journal.now(), since=run.since)
-    if None in possible:
+    possible_values = journal.max_concurrent[run.queue].possible_values(
+        journal.now(), since=run.since
+    )
+    if None in possible_values:
         return
     journal.checked("max_concurrent")
     running = sum(other.queue == run.queue for other in journal.running.values())
-    most = max(n for n in possible if n is not None)
+    most = max(n for n in possible_values if n is not None)
     if running > most:
         journal.violate("max_concurrent", f"{running} run in {run.queue}, {most} may")
 
@@ -46,38 +48,44 @@ def _slots(journal: Journal, run: Run) -> None:
 
 def _paused(journal: Journal, run: Run) -> None:
     journal.checked("pauses")
-    if None not in journal.paused[run.queue].possible(journal.now(), since=run.since):
+    if None not in journal.paused[run.queue].possible_values(journal.now(), since=run.since):
         journal.violate("pauses", f"{run.job} begins in {run.queue}, which is paused")
 
 
 def _own_facts(journal: Journal, run: Run) -> None:
     journal.checked("one attempt per job")
-    for other in journal.of_job[run.job]:
+    for other in journal.runs_of_job[run.job]:
         if other is not run and other.ended_at is None:
             journal.violate("one attempt per job", f"{run.job} runs twice at once")
-    sent = journal.sent.get(run.job)
-    if sent is None:
+    submission = journal.submissions.get(run.job)
+    if submission is None:
         return
     journal.checked("final states")
-    if sent.refused is not None:
-        journal.violate("refusals", f"{run.job} begins though {sent.refused} was answered")
-    if sent.merged:
-        journal.violate("merges", f"{run.job} begins though it was merged into {sent.holder}")
-    if sent.retried:
+    if submission.refused is not None:
+        journal.violate("refusals", f"{run.job} begins though {submission.refused} was answered")
+    if submission.merged:
+        journal.violate("merges", f"{run.job} begins though it was merged into {submission.holder}")
+    if submission.retried:
         return  # by hand: it starts when it can, whatever was said when it was submitted
-    if sent.run_at is not None:
+    if submission.run_at is not None:
         journal.checked("due times")
-    if sent.run_at is not None and run.since == run.began_at and run.wall_at < sent.run_at - 0.001:
-        journal.violate("due times", f"{run.job} begins {sent.run_at - run.wall_at:.3f} s early")
-    for on in sent.depends_on:
+    if (
+        submission.run_at is not None
+        and run.since == run.began_at
+        and run.wall_at < submission.run_at - 0.001
+    ):
+        journal.violate(
+            "due times", f"{run.job} begins {submission.run_at - run.wall_at:.3f} s early"
+        )
+    for on in submission.depends_on:
         journal.checked("dependencies")
-        ok = any(r.how == "ok" for r in journal.of_job.get(on, []))
+        ok = any(r.how == "ok" for r in journal.runs_of_job.get(on, []))
         if not ok:
             journal.violate("dependencies", f"{run.job} begins before {on} has completed")
-    for told in journal.told:
-        if told.verb == "cancel" and told.subject == run.job and told.problem is None:
+    for command in journal.commands:
+        if command.verb == "cancel" and command.subject == run.job and command.problem is None:
             journal.checked("cancelled")
-            if told.heard_at is not None and told.heard_at < run.since:
+            if command.acknowledged_at is not None and command.acknowledged_at < run.since:
                 journal.violate("cancelled", f"{run.job} begins after it was cancelled")
     end = journal.ends.get(run.job)
     if end is not None and end[1] < run.since:

@@ -12,11 +12,11 @@ _ID = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}")
 
 def check_explanation(journal: Journal, job: str, said: dict[str, Any], *, asked: str) -> None:
     """`asked` is the process that answered: it leads, and only its own worker works."""
-    sent = journal.sent.get(job)
-    if sent is None:
+    submission = journal.submissions.get(job)
+    if submission is None:
         return
     now = journal.now()
-    queue = sent.kind.queue
+    queue = submission.kind.queue
     running = [run for run in journal.running.values() if run.job == job]
     codes = [reason["code"] for reason in said["reasons"]]
     texts = {reason["code"]: reason["message"] for reason in said["reasons"]}
@@ -34,47 +34,53 @@ def check_explanation(journal: Journal, job: str, said: dict[str, Any], *, asked
             wrong("it runs")
         if codes == ["next"] or codes == ["turn"]:
             wrong("nothing that it names is in its way")
-    if "paused" in codes and journal.paused[queue].possible(now) == {None}:
+    if "paused" in codes and journal.paused[queue].possible_values(now) == {None}:
         wrong("the queue is not paused")
-    is_paused = None not in journal.paused[queue].possible(now)
+    is_paused = None not in journal.paused[queue].possible_values(now)
     if is_paused and said["state"] == "queued" and "paused" not in codes:
         wrong("the queue is paused")
     if "max_concurrent" in codes:
-        limits = [most for most in journal.most[queue].possible(now) if most is not None]
+        limits = [
+            most for most in journal.max_concurrent[queue].possible_values(now) if most is not None
+        ]
         count = sum(run.queue == queue for run in journal.running.values())
         if not limits or (count < min(limits) and not _recent_trouble(journal)):
             wrong(f"{count} run, of {limits}")
     if "dependencies" in codes:
-        ended = [on for on in sent.depends_on if on in journal.ends]
-        again = any(journal.sent[on].retried for on in sent.depends_on if on in journal.sent)
-        if len(ended) == len(sent.depends_on) and not again:
+        ended = [on for on in submission.depends_on if on in journal.ends]
+        again = any(
+            journal.submissions[on].retried
+            for on in submission.depends_on
+            if on in journal.submissions
+        )
+        if len(ended) == len(submission.depends_on) and not again:
             wrong("all it depends on has ended")
-    if "due" in codes and said["state"] == "scheduled" and sent.run_at is None:
+    if "due" in codes and said["state"] == "scheduled" and submission.run_at is None:
         wrong("it was to run at once")
     if "lane" in codes:
         holder = next(iter(_ID.findall(texts["lane"])), None)
         if holder is not None:
-            known = journal.sent.get(holder)
-            if known is not None and (known.kind.queue, known.lane) != (queue, sent.lane):
+            known = journal.submissions.get(holder)
+            if known is not None and (known.kind.queue, known.lane) != (queue, submission.lane):
                 wrong(f"{holder} is not of that lane")
             end = journal.ends.get(holder)
             if end is not None and end[1] < now and not (known and known.retried):
                 wrong(f"{holder} has ended")
     for key in LIMITS:
-        if key in sent.kind.limits and "rate_limit" in codes:
+        if key in submission.kind.limits and "rate_limit" in codes:
             per_seconds = LIMITS[key][1]
             since = now + journal.skipped_ahead(now) - per_seconds
-            count = sum(take.at > since for take in journal.takes[key])
-            least = min(journal.rates[key].possible(now))
+            count = sum(take.at > since for take in journal.rate_starts[key])
+            least = min(journal.rates[key].possible_values(now))
             if count < least and not _recent_trouble(journal):
                 wrong(f"{count} of {least} starts were taken")
-    if "rate_limit" in codes and not sent.kind.limits:
+    if "rate_limit" in codes and not submission.kind.limits:
         wrong("it has no rate limit")
     if "resource" in codes:
-        if not sent.kind.uses:
+        if not submission.kind.uses:
             wrong("it uses no resource")
-        for name, amount in sent.kind.uses:
-            least = min(journal.amounts[name].possible(now))
+        for name, amount in submission.kind.uses:
+            least = min(journal.amounts[name].possible_values(now))
             if journal.used[name] + amount <= least and not _recent_use(journal):
                 wrong(f"{journal.used[name]} of {least} {name} are used")
     if "worker" in codes:
@@ -89,7 +95,7 @@ def _check_head(journal: Journal, queue: str, text: str, wrong: Callable[[str], 
     if queue != "strict":
         wrong("the queue is not strict")
     for head in _ID.findall(text):
-        known = journal.sent.get(head)
+        known = journal.submissions.get(head)
         if known is not None and known.kind.queue != queue:
             wrong(f"{head} is not of that queue")
         if head in journal.ends and not (known and known.retried):
@@ -110,4 +116,4 @@ def _recent_trouble(journal: Journal) -> bool:
     """A start may have been decided and lost with its process, and still counts."""
     if journal.shared:
         return True  # a start is on its way to another process
-    return any(at > journal.now() - 30 for at, _, _ in journal.troubles[-20:])
+    return any(at > journal.now() - 30 for at, _, _ in journal.faults[-20:])

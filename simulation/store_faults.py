@@ -18,16 +18,16 @@ class Fault(Struct, frozen=True):
     wait: float = 0.0
 
 
-NOTHING = Fault()
+NO_FAULT = Fault()
 
 
-class Faults(Protocol):
+class StoreFaults(Protocol):
     active: bool  # until the world is to come to rest
 
     def at(self, process: str, verb: str, moment: Moment) -> Fault: ...
 
 
-class RandomFaults:
+class RandomStoreFaults:
     """A calm or a stormy world: how often is part of the seed. An error after a commit leaves
     its caller in the dark about what is stored."""
 
@@ -43,7 +43,7 @@ class RandomFaults:
 
     def at(self, process: str, verb: str, moment: Moment) -> Fault:
         if not self.active or verb in ("open", "close"):
-            return NOTHING
+            return NO_FAULT
         dice = self._random.random()
         if dice < self._kill:
             return self._counted(f"kill {moment} {verb}", Fault(kill=True))
@@ -58,7 +58,7 @@ class RandomFaults:
         dice -= self._broken
         if dice < self._wait:
             return self._counted("slow call", Fault(wait=self._random.expovariate(5)))
-        return NOTHING
+        return NO_FAULT
 
     def _counted(self, name: str, fault: Fault) -> Fault:
         self.counts[name] = self.counts.get(name, 0) + 1
@@ -72,14 +72,14 @@ class KillAt:
         self._number = number
         self._moment = moment
         self._calls = 0
-        self.struck: str | None = None
+        self.killed_at: str | None = None
         self.active = True
 
     def at(self, process: str, verb: str, moment: Moment) -> Fault:
-        if not self.active or moment != self._moment or self.struck is not None:
-            return NOTHING
+        if not self.active or moment != self._moment or self.killed_at is not None:
+            return NO_FAULT
         self._calls += 1
         if self._calls < self._number:
-            return NOTHING
-        self.struck = f"{moment} {verb} (call {self._number}) of {process}"
+            return NO_FAULT
+        self.killed_at = f"{moment} {verb} (call {self._number}) of {process}"
         return Fault(kill=True)

@@ -8,7 +8,7 @@ from simulation.journal import Journal
 
 
 def check_memory(journal: Journal, scheduler: Scheduler, image: Image, now: float) -> None:
-    if any(what == "set back" for _, what, _ in journal.troubles):
+    if any(what == "set back" for _, what, _ in journal.faults):
         return  # a rebuild clips to the clock what memory has moved with it
     journal.checked("memory equals a rebuild")
     if scheduler.board.jobs:

@@ -15,31 +15,31 @@ V = TypeVar("V")
 class Change(Struct, eq=False):
     value: object
     sent_at: float
-    heard_at: float | None = None
+    acknowledged_at: float | None = None
     refused: bool = False
 
 
-class Timeline(Generic[V]):
+class SettingHistory(Generic[V]):
     def __init__(self, value: V) -> None:
         self._changes = [Change(value, float("-inf"), float("-inf"))]
 
-    def sending(self, value: V, at: float) -> Change:
+    def record_sent(self, value: V, at: float) -> Change:
         change = Change(value, at)
         self._changes.append(change)
         return change
 
-    def possible(self, at: float, *, since: float | None = None) -> set[V]:
+    def possible_values(self, at: float, *, since: float | None = None) -> set[V]:
         """Return every value that may have been in force at some moment between the two."""
         since = at if since is None else since
-        sent = [c for c in self._changes if c.sent_at <= at and not c.refused]
-        return {c.value for c in sent if not self._is_over(c, sent, since)}  # type: ignore[misc]
+        changes = [c for c in self._changes if c.sent_at <= at and not c.refused]
+        return {c.value for c in changes if not self._is_over(c, changes, since)}  # type: ignore[misc]
 
     @staticmethod
-    def _is_over(change: Change, sent: list[Change], since: float) -> bool:
+    def _is_over(change: Change, changes: list[Change], since: float) -> bool:
         """Tell whether another was put in its place for sure: sent after it was heard of."""
-        return change.heard_at is not None and any(
-            later.heard_at is not None
-            and later.sent_at > change.heard_at
-            and later.heard_at < since
-            for later in sent
+        return change.acknowledged_at is not None and any(
+            later.acknowledged_at is not None
+            and later.sent_at > change.acknowledged_at
+            and later.acknowledged_at < since
+            for later in changes
         )

@@ -11,30 +11,35 @@ from simulation.clock import WallClock
 from simulation.host import Host
 from simulation.journal import Journal
 
-Life = Callable[[Host], Coroutine[Any, Any, None]]
+RunUsers = Callable[[Host], Coroutine[Any, Any, None]]
 
 
-class Troubles:
+class ProcessFaults:
     def __init__(
-        self, hosts: list[Host], wall: WallClock, journal: Journal, random: Random, life: Life
+        self,
+        hosts: list[Host],
+        wall: WallClock,
+        journal: Journal,
+        random: Random,
+        run_users: RunUsers,
     ) -> None:
         self._hosts = hosts
         self._wall = wall
         self._journal = journal
         self._random = random
-        self._life = life
+        self._run_users = run_users
         self._pause = random.choice((2.0, 10.0, 60.0))
         self._jumps = random.random() < 0.3
 
-    async def rule(self, seconds: float) -> None:
+    async def inject(self, seconds: float) -> None:
         """Make trouble for so long; a process that died is started again after a while."""
         until = self._journal.now() + seconds
         while self._journal.now() < until:
             await asyncio.sleep(min(self._random.expovariate(1 / self._pause), 30.0))
-            self._strike(self._random.choice(self._hosts))
+            self._inject_one(self._random.choice(self._hosts))
             for host in self._hosts:
                 if not host.process.alive and self._random.random() < 0.7:
-                    host.start(self._life)
+                    host.start(self._run_users)
 
     async def repair(self) -> None:
         """Bring every process back, and see them stand."""
@@ -42,12 +47,12 @@ class Troubles:
             for host in self._hosts:
                 host.thaw()
                 if not host.process.alive:
-                    host.start(self._life)
+                    host.start(self._run_users)
             await asyncio.sleep(1.0)
             if all(host.up for host in self._hosts):
                 return
 
-    def _strike(self, host: Host) -> None:
+    def _inject_one(self, host: Host) -> None:
         dice = self._random.random()
         if not host.up:
             return
@@ -61,7 +66,7 @@ class Troubles:
         elif dice < 0.7:
             host.close()
         elif dice < 0.85:
-            self._say_again(host)
+            self._repeat_stale_outcome(host)
         elif self._journal.shared and dice < 0.93:
             host.cut(self._random.choice((0.5, 3.0, 7.0, 20.0)) * self._random.random())
         elif self._jumps:
@@ -74,10 +79,12 @@ class Troubles:
 
     def _is_over(self, job: str) -> bool:
         """Tell whether a job has ended for good; else what was said of it may be on its way."""
-        retried = any(told.verb == "retry" and told.subject == job for told in self._journal.told)
+        retried = any(
+            command.verb == "retry" and command.subject == job for command in self._journal.commands
+        )
         return job in self._journal.ends and not retried
 
-    def _say_again(self, host: Host) -> None:
+    def _repeat_stale_outcome(self, host: Host) -> None:
         """Have stale outcomes come once more, with a result that would be noticed."""
         said = [outcome for other in self._hosts for outcome in other.outcomes]
         runs = {run.job for run in self._journal.running.values()}
@@ -89,5 +96,5 @@ class Troubles:
             stale = msgspec.structs.replace(
                 self._random.choice(said), result="completed", value='["stale"]', failure=None
             )
-            self._journal.trouble("stale outcome", host.process.name)
+            self._journal.record_fault("stale outcome", host.process.name)
             host.engine.say(stale)

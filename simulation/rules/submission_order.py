@@ -7,30 +7,34 @@ cancelled, skipped, or lost its worker too often) has nothing to say.
 
 from collections import defaultdict
 
-from simulation.journal import Journal, Run, Sent
-from simulation.rules.turns import check_turns
+from simulation.journal import Journal, Run, Submission
+from simulation.rules.queue_order import check_turns
 
 _LOST_SECONDS = 90.0  # it may have spoken for itself just before, and be heard of when others lead
 
 
 def check_order(journal: Journal) -> None:
-    groups: dict[object, list[Sent]] = defaultdict(list)
-    for sent in journal.sent.values():
-        if sent.accepted and _is_plain(sent):
-            groups[_alike(sent)].append(sent)
+    groups: dict[object, list[Submission]] = defaultdict(list)
+    for submission in journal.submissions.values():
+        if submission.accepted and _is_plain(submission):
+            groups[_alike(submission)].append(submission)
     for group in groups.values():
-        group.sort(key=lambda sent: sent.number)
+        group.sort(key=lambda submission: submission.number)
         _check_group(journal, group)
     check_turns(journal)
 
 
-def _check_group(journal: Journal, group: list[Sent]) -> None:
-    begun = [(sent, run) for sent in group if (run := _first(journal, sent)) is not None]
+def _check_group(journal: Journal, group: list[Submission]) -> None:
+    begun = [
+        (submission, run)
+        for submission in group
+        if (run := _first(journal, submission)) is not None
+    ]
     for index, (later, its_run) in enumerate(begun):
         for earlier, run in begun[:index]:
             if _is_on_another_way(journal, run, its_run):
                 continue
-            if earlier.heard_at is not None and earlier.heard_at < later.sent_at:
+            if earlier.acknowledged_at is not None and earlier.acknowledged_at < later.sent_at:
                 journal.checked("order")
                 if run.number > its_run.number:
                     journal.violate(
@@ -42,29 +46,40 @@ def _check_group(journal: Journal, group: list[Sent]) -> None:
 
 def check_moves(journal: Journal) -> None:
     """What was moved to the head begins before everything alike that waited then."""
-    for told in journal.told:
-        if told.verb != "move" or told.problem is not None or told.values != {"to": "head"}:
+    for command in journal.commands:
+        if (
+            command.verb != "move"
+            or command.problem is not None
+            or command.values != {"to": "head"}
+        ):
             continue
-        moved = journal.sent.get(told.subject)
-        if moved is None or told.heard_at is None or _moves(journal, moved) != 1:
+        moved = journal.submissions.get(command.subject)
+        if moved is None or command.acknowledged_at is None or _moves(journal, moved) != 1:
             continue
         run = _first(journal, moved)
-        if run is None or run.began_at <= told.heard_at or moved.run_at or moved.depends_on:
+        if (
+            run is None
+            or run.began_at <= command.acknowledged_at
+            or moved.run_at
+            or moved.depends_on
+        ):
             continue
-        for other in journal.sent.values():
+        for other in journal.submissions.values():
             first = _first(journal, other)
             if (
                 other is not moved
                 and other.accepted
                 and _is_plain(other)
                 and _alike(other) == _alike(moved)
-                and (other.heard_at or 0) < told.sent_at
+                and (other.acknowledged_at or 0) < command.sent_at
                 and first is not None
                 and not _is_on_another_way(journal, run, first)
-                and first.since > told.heard_at
+                and first.since > command.acknowledged_at
             ):
                 journal.checked("moves")
-                if first.number < run.number and not _moved_since(journal, told.heard_at, moved):
+                if first.number < run.number and not _moved_since(
+                    journal, command.acknowledged_at, moved
+                ):
                     journal.violate("moves", f"{other.id} began before {moved.id}, moved to head")
 
 
@@ -78,34 +93,41 @@ def _is_on_another_way(journal: Journal, one: Run, other: Run) -> bool:
         return False
     since, until = sorted((one.began_at, other.began_at))
     return one.process != other.process or any(
-        since - _LOST_SECONDS <= at <= until for at, _, _ in journal.troubles
+        since - _LOST_SECONDS <= at <= until for at, _, _ in journal.faults
     )
 
 
-def _moves(journal: Journal, sent: Sent) -> int:
+def _moves(journal: Journal, submission: Submission) -> int:
     verbs = ("move", "priority", "retry", "cancel", "skip")
-    return sum(told.subject == sent.id and told.verb in verbs for told in journal.told)
+    return sum(
+        command.subject == submission.id and command.verb in verbs for command in journal.commands
+    )
 
 
-def _moved_since(journal: Journal, at: float, moved: Sent) -> bool:
+def _moved_since(journal: Journal, at: float, moved: Submission) -> bool:
     """Tell whether somebody else was put before it afterwards, which is right as well."""
     return any(
-        told.verb in ("move", "priority", "retry") and told.subject != moved.id
-        and (told.heard_at is None or told.heard_at >= at)
-        for told in journal.told
+        command.verb in ("move", "priority", "retry") and command.subject != moved.id
+        and (command.acknowledged_at is None or command.acknowledged_at >= at)
+        for command in journal.commands
     )  # fmt: skip
 
 
-def _is_plain(sent: Sent) -> bool:
-    return sent.run_at is None and not sent.depends_on and sent.touched is None and not sent.retried
+def _is_plain(submission: Submission) -> bool:
+    return (
+        submission.run_at is None
+        and not submission.depends_on
+        and submission.touched is None
+        and not submission.retried
+    )
 
 
-def _alike(sent: Sent) -> object:
-    if sent.kind.queue == "strict":
+def _alike(submission: Submission) -> object:
+    if submission.kind.queue == "strict":
         return "strict"
-    return (sent.kind.name, sent.lane, sent.priority)
+    return (submission.kind.name, submission.lane, submission.priority)
 
 
-def _first(journal: Journal, sent: Sent) -> Run | None:
-    runs = journal.of_job.get(sent.id)
+def _first(journal: Journal, submission: Submission) -> Run | None:
+    runs = journal.runs_of_job.get(submission.id)
     return runs[0] if runs else None

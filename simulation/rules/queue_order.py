@@ -6,7 +6,7 @@ A trouble may lose a start that was decided, so what happened near one is not ju
 from collections import defaultdict
 from itertools import pairwise
 
-from simulation.journal import Journal, Run, Sent
+from simulation.journal import Journal, Run, Submission
 from simulation.program import STARVATION_PICKS
 
 _DOUBT_SECONDS = 30.0  # how long a trouble may have its effects
@@ -25,30 +25,35 @@ def check_turns(journal: Journal) -> None:
 def _check_priorities(journal: Journal) -> None:
     """A lower band has its next turn only after enough picks from higher ones."""
     runs = [run for run in journal.runs if run.queue == "line"]
-    plain = [sent for sent in journal.sent.values() if _waits_plainly(sent, "plain")]
+    plain = [
+        submission
+        for submission in journal.submissions.values()
+        if _waits_plainly(submission, "plain")
+    ]
     last: dict[int, int] = {}
     for index, run in enumerate(runs):
-        sent = journal.sent.get(run.job)
-        if sent is None or sent.touched is not None or sent.retried:
+        submission = journal.submissions.get(run.job)
+        if submission is None or submission.touched is not None or submission.retried:
             last.clear()  # nobody here knows its band
             continue
-        before = last.get(sent.priority)
-        last[sent.priority] = index
+        before = last.get(submission.priority)
+        last[submission.priority] = index
         if before is None or not _is_quiet(journal, runs[before].began_at, run.began_at):
             continue
         waiting = [
             other
             for other in plain
-            if other.priority < sent.priority and _waited(journal, other, runs[before], run)
+            if other.priority < submission.priority and _waited(journal, other, runs[before], run)
         ]
         if not waiting:
             continue
         journal.checked("bands")
-        between = [journal.sent[other.job].priority for other in runs[before + 1 : index]]
-        if sum(priority < sent.priority for priority in between) < STARVATION_PICKS:
+        between = [journal.submissions[other.job].priority for other in runs[before + 1 : index]]
+        if sum(priority < submission.priority for priority in between) < STARVATION_PICKS:
             journal.violate(
                 "bands",
-                f"{run.job} of priority {sent.priority} begins, so soon after {runs[before].job}, "
+                f"{run.job} of priority {submission.priority} begins, "
+                f"so soon after {runs[before].job}, "
                 f"while {waiting[0].id} of priority {waiting[0].priority} waits",
             )
 
@@ -61,8 +66,8 @@ def _check_held_lanes(journal: Journal) -> None:
             lanes[run.queue, run.lane].append(run)
     for runs in lanes.values():
         for holder in {run.job: run for run in runs if run.kind.hold_lane}.values():
-            sent = journal.sent.get(holder.job)
-            if sent is None or sent.retried:
+            submission = journal.submissions.get(holder.job)
+            if submission is None or submission.retried:
                 continue
             theirs = [index for index, run in enumerate(runs) if run.job == holder.job]
             for one, next in pairwise(theirs):
@@ -77,9 +82,13 @@ def _check_held_lanes(journal: Journal) -> None:
 
 def _check_strict(journal: Journal) -> None:
     """While an earlier job waits for its next attempt, nobody behind it begins."""
-    line = [sent for sent in journal.sent.values() if _waits_plainly(sent, "strict")]
+    line = [
+        submission
+        for submission in journal.submissions.values()
+        if _waits_plainly(submission, "strict")
+    ]
     for earlier in line:
-        for one, next in pairwise(journal.of_job.get(earlier.id, [])):
+        for one, next in pairwise(journal.runs_of_job.get(earlier.id, [])):
             if one.ended_at is None or one.how == "killed":
                 continue
             since = one.ended_at + _OUTCOME_SECONDS
@@ -90,7 +99,7 @@ def _check_strict(journal: Journal) -> None:
                 first = _first(journal, later)
                 if (
                     first is not None
-                    and (earlier.heard_at or 0) < later.sent_at
+                    and (earlier.acknowledged_at or 0) < later.sent_at
                     and since < first.since
                     and first.number < next.number
                 ):
@@ -101,22 +110,27 @@ def _check_strict(journal: Journal) -> None:
 
 def _check_rounds(journal: Journal) -> None:
     """No bucket has two turns while another, which could have had one, waits."""
-    sent_there = [sent for sent in journal.sent.values() if sent.kind.queue == "rounds"]
+    sent_there = [
+        submission
+        for submission in journal.submissions.values()
+        if submission.kind.queue == "rounds"
+    ]
     firsts = [
-        (run, sent)
-        for sent in sent_there
-        if _waits_plainly(sent, "turning") and (run := _first(journal, sent)) is not None
+        (run, submission)
+        for submission in sent_there
+        if _waits_plainly(submission, "turning")
+        and (run := _first(journal, submission)) is not None
     ]
     firsts.sort(key=lambda pair: pair[0].number)
     for waiting in sent_there:
         if not _waits_plainly(waiting, "turning"):
             continue
         passed: dict[str | None, Run] = {}
-        for run, sent in firsts:
-            if sent.lane == waiting.lane or sent.priority != waiting.priority:
+        for run, submission in firsts:
+            if submission.lane == waiting.lane or submission.priority != waiting.priority:
                 continue
-            before = passed.get(sent.lane)
-            passed[sent.lane] = run
+            before = passed.get(submission.lane)
+            passed[submission.lane] = run
             if _waited(journal, waiting, run, run):
                 journal.checked("rounds")
             if (
@@ -128,11 +142,12 @@ def _check_rounds(journal: Journal) -> None:
                 continue
             journal.violate(
                 "rounds",
-                f"{before.job} and {run.job} of bucket {sent.lane} begin while {waiting.id} waits",
+                f"{before.job} and {run.job} of bucket {submission.lane} begin "
+                f"while {waiting.id} waits",
             )
 
 
-def _is_free(journal: Journal, waiting: Sent, others: list[Sent], since: Run) -> bool:
+def _is_free(journal: Journal, waiting: Submission, others: list[Submission], since: Run) -> bool:
     """Tell whether the job was alone in its lane: everything else there had ended before."""
     return all(
         other is waiting
@@ -143,39 +158,39 @@ def _is_free(journal: Journal, waiting: Sent, others: list[Sent], since: Run) ->
     )
 
 
-def _waits_plainly(sent: Sent, kind: str) -> bool:
+def _waits_plainly(submission: Submission, kind: str) -> bool:
     return (
-        sent.kind.name == kind
-        and sent.accepted
-        and sent.run_at is None
-        and not sent.depends_on
-        and sent.touched is None
-        and sent.removed is None
-        and not sent.retried
+        submission.kind.name == kind
+        and submission.accepted
+        and submission.run_at is None
+        and not submission.depends_on
+        and submission.touched is None
+        and submission.removed is None
+        and not submission.retried
     )
 
 
-def _waited(journal: Journal, sent: Sent, one: Run, other: Run) -> bool:
+def _waited(journal: Journal, submission: Submission, one: Run, other: Run) -> bool:
     """Tell whether it was accepted before the one began, and began after the other."""
-    first = _first(journal, sent)
+    first = _first(journal, submission)
     return (
         first is not None
-        and sent.heard_at is not None
-        and sent.heard_at < one.since
+        and submission.acknowledged_at is not None
+        and submission.acknowledged_at < one.since
         and first.number > other.number
         and first.since > other.began_at
     )
 
 
 def _is_quiet(journal: Journal, since: float, until: float) -> bool:
-    return not any(since - _DOUBT_SECONDS <= at <= until for at, _, _ in journal.troubles)
+    return not any(since - _DOUBT_SECONDS <= at <= until for at, _, _ in journal.faults)
 
 
-def _first(journal: Journal, sent: Sent) -> Run | None:
-    runs = journal.of_job.get(sent.id)
+def _first(journal: Journal, submission: Submission) -> Run | None:
+    runs = journal.runs_of_job.get(submission.id)
     return runs[0] if runs else None
 
 
-def _first_at(journal: Journal, sent: Sent) -> float | None:
-    first = _first(journal, sent)
+def _first_at(journal: Journal, submission: Submission) -> float | None:
+    first = _first(journal, submission)
     return first.began_at if first is not None else None

@@ -1,0 +1,121 @@
+"""Every job that was accepted reaches one final state, and the right one."""
+
+from collections.abc import Mapping
+from itertools import pairwise
+
+from fairlane.core.lifecycle import FINAL
+from fairlane.store.views import JobView
+from simulation.journal import Journal, Run, Submission
+
+RETRIES = 2  # what every task of the program declares
+
+
+def check_ends(journal: Journal, views: Mapping[str, JobView], reported: Mapping[str, str]) -> None:
+    for submission in journal.submissions.values():
+        view = views.get(submission.id)
+        if submission.accepted:
+            journal.checked("nothing is lost")
+            if view is None:
+                journal.violate(
+                    "nothing is lost", f"{submission.id} was accepted and does not exist"
+                )
+        if view is None:
+            if journal.runs_of_job.get(submission.id):
+                journal.violate("nothing is lost", f"{submission.id} ran and does not exist")
+            continue
+        if submission.refused is not None or submission.merged:
+            journal.violate(
+                "refusals", f"{submission.id} was refused ({submission.refused}) and exists"
+            )
+        if view.state not in FINAL:
+            journal.violate("progress", f"{submission.id} is still {view.state} ({_why(view)})")
+            continue
+        if submission.id in reported and reported[submission.id] != view.state:
+            journal.violate(
+                "events",
+                f"{submission.id} is {view.state} and was told as {reported[submission.id]}",
+            )
+        _check_end(journal, submission, view)
+        _check_answers(journal, submission, view)
+        _check_attempts(journal, submission, view)
+
+
+def _check_end(journal: Journal, submission: Submission, view: JobView) -> None:
+    journal.checked("ends")
+    runs = journal.runs_of_job.get(submission.id, [])
+    last = runs[-1] if runs else None
+    asked = {command.verb for command in journal.commands if command.subject == submission.id}
+    match view.state:
+        case "completed":
+            if last is None or last.how != "ok":
+                journal.violate("ends", f"{submission.id} completed, its last body: {last}")
+            elif view.result != [last.number]:
+                journal.violate(
+                    "stale outcomes",
+                    f"{submission.id} has the result {view.result}, not {last.number}",
+                )
+        case "failed":
+            code = view.error.code if view.error is not None else None
+            was_set_aside = code == "internal_error" and journal.was_broken
+            excused = code == "crash_loop" or was_set_aside
+            if not excused and (last is None or last.how in ("ok", None)):
+                journal.violate(
+                    "ends", f"{submission.id} failed ({view.error}), its last body: {last}"
+                )
+        case "cancelled":
+            if "cancel" not in asked:
+                journal.violate("ends", f"{submission.id} is cancelled and nobody cancelled it")
+        case "skipped":
+            if "skip" not in asked and not submission.depends_on:
+                journal.violate("ends", f"{submission.id} is skipped and nobody skipped it")
+
+
+def _check_answers(journal: Journal, submission: Submission, view: JobView) -> None:
+    """What was taken out, and answered so, stays out unless somebody retries it."""
+    if submission.retried:
+        return
+    for command in journal.commands:
+        state = command.ended_as if command.subject == submission.id else None
+        if state is not None:
+            journal.checked("answers")
+            if view.state != state:
+                journal.violate(
+                    "answers", f"{submission.id} was answered {state} and is {view.state}"
+                )
+
+
+def _check_attempts(journal: Journal, submission: Submission, view: JobView) -> None:
+    """As many attempts as were planned: more after a failure, none after the last word."""
+    if submission.retried:
+        return
+    runs = journal.runs_of_job.get(submission.id, [])
+    for one, next in pairwise(runs):
+        journal.checked("attempts")
+        if next.attempt <= one.attempt:
+            journal.violate("attempts", f"{submission.id}: {next.attempt} follows {one.attempt}")
+        ended = one.how in ("ok", "final") and not _was_too_long(one)
+        if ended and not _was_troubled(journal, one, next):
+            journal.violate("attempts", f"{submission.id} begins again after it ended: {one.how}")
+    # A body that a frozen process ends late may have timed out, whatever its last line was.
+    failures = sum(run.how != "killed" for run in runs)
+    # A worker was lost too often, or the outcome could not be carried out and was set aside.
+    otherwise = view.error is not None and view.error.code in ("crash_loop", "internal_error")
+    if view.state == "failed" and not otherwise and runs and runs[-1].how == "again":
+        journal.checked("attempts")
+        if failures <= RETRIES:
+            journal.violate("attempts", f"{submission.id} was given up after {failures} failures")
+
+
+def _was_too_long(run: Run) -> bool:
+    """Tell a body that did not listen to its time-out: what it returned then does not count."""
+    most = run.kind.timeout_seconds
+    return most is not None and (run.ended_at or run.began_at) - run.began_at >= most
+
+
+def _was_troubled(journal: Journal, one: Run, next: Run) -> bool:
+    """Tell whether the word of how it ended may have been lost."""
+    return any(one.began_at - 30 <= at <= next.began_at for at, _, _ in journal.faults)
+
+
+def _why(view: JobView) -> str:
+    return "; ".join(reason.message for reason in view.waiting_for) or "no reason"
