@@ -1,12 +1,12 @@
 import { svelte } from "@sveltejs/vite-plugin-svelte";
 import { defineConfig } from "vitest/config";
 
-// `npm run dev` shows a server that runs already; by default the one of `make run`.
+// `npm run dev` uses a running server; by default the one of `make run`.
 const server = process.env.FAIRLANE_URL ?? "http://127.0.0.1:8420";
 
 export default defineConfig({
   plugins: [svelte()],
-  // Relative addresses, so that the page works under whatever prefix it is mounted.
+  // Relative addresses, so that the page works under every prefix.
   base: "./",
   build: {
     outDir: "../src/fairlane/console",
@@ -22,7 +22,7 @@ export default defineConfig({
       "/api": {
         target: server,
         changeOrigin: true,
-        // The server takes requests from its own pages only; in development we are one of them.
+        // The server accepts requests from its own pages only; the proxy makes this page one of them.
         configure: (proxy) => {
           proxy.on("proxyReq", (request) => request.setHeader("origin", server));
         },

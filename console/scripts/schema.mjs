@@ -1,7 +1,7 @@
-// Writes src/api/schema.d.ts from the server's own OpenAPI document; with --check it only compares.
+// Generates src/api/schema.d.ts from the server's OpenAPI document; --check only compares.
 //
-// The first line of the file holds a digest of the document, so that a test can tell whether it is
-// stale without Node.
+// The first line of the file holds a digest of the document, so that a test without Node can check
+// whether the file is stale.
 
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -27,7 +27,7 @@ const made = `// Made by \`npm run schema\` from the OpenAPI document ${digest}.
 
 if (process.argv.includes("--check")) {
   if (readFileSync(target, "utf-8") !== made) {
-    console.error("src/api/schema.d.ts is not what the server describes: npm run schema");
+    console.error("src/api/schema.d.ts differs from the server's OpenAPI document; run: npm run schema");
     process.exit(1);
   }
 } else {

@@ -1,4 +1,5 @@
-// Every call that the console makes, named as people say it.
+// One function for each HTTP request of the console; lanes.ts, schedules.ts and files.ts hold the
+// rest.
 
 import { path, request } from "./client";
 import type {
@@ -26,7 +27,9 @@ import type {
 const post = <T>(where: string, body?: unknown) => request<T>(where, { method: "POST", body });
 
 const STATE_MS = 30_000;
-/** It gives up after a while: whoever waits for a lost answer would never follow again. */
+/**
+ * Read the state. It has a timeout: a request whose answer is lost would block the feed forever.
+ */
 export const takeState = () =>
   request<Present>("/api/state", { signal: AbortSignal.timeout(STATE_MS) });
 
@@ -49,7 +52,7 @@ export interface Wanted {
 }
 export const listJobs = (wanted: Wanted, signal?: AbortSignal) =>
   request<JobPage>("/api/jobs", { query: { ...wanted }, ...(signal ? { signal } : {}) });
-/** The jobs that stand in a queue's order, the next one first. */
+/** List the waiting jobs of a queue in the order of the queue. */
 export const listLine = (
   queue: string,
   query: { limit: number; cursor?: string | undefined },

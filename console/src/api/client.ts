@@ -1,4 +1,4 @@
-// The one way to the server. Everything that is not a success becomes a `Problem`.
+// All requests go through `request`. Every response that is not a success becomes a `Problem`.
 
 import { Problem, problemFrom } from "./problem";
 
@@ -12,7 +12,7 @@ interface Options {
   signal?: AbortSignal;
 }
 
-/** Return the address of a path of the API, under whatever prefix this page was served. */
+/** Return the address of an API path under the prefix that serves this page. */
 export function address(path: string, query: Query = {}): string {
   const url = new URL(path.replace(/^\//, ""), document.baseURI);
   url.hash = "";
@@ -24,23 +24,23 @@ export function address(path: string, query: Query = {}): string {
   return url.href;
 }
 
-/** Write a path with its parts escaped: path`/api/jobs/${id}/log`. */
+/** Build a path with escaped parts: path`/api/jobs/${id}/log`. */
 export function path(texts: TemplateStringsArray, ...parts: readonly string[]): string {
   return texts.map((text, index) => text + encodeURIComponent(parts[index] ?? "")).join("");
 }
 
 const listeners = { unauthorized: () => {}, time: (_: number) => {} };
 
-/** Be told when the server asks for a token, and what time it has. */
+/** Register callbacks for a missing token (401) and for the server's time. */
 export function listen(to: Partial<typeof listeners>): void {
   Object.assign(listeners, to);
 }
 
 /**
- * Ask the server, and return what it answers.
+ * Send a request and return the content of the response.
  *
- * An answer of 202 is a problem too: it says that nobody decides at the moment, which whoever asked
- * has to be told.
+ * Status 202 is a problem too: it means that no leader decides at the moment, and the user must
+ * know.
  */
 export async function request<T>(where: string, options: Options = {}): Promise<T> {
   const { method = "GET", query, body, signal } = options;
@@ -53,7 +53,7 @@ export async function request<T>(where: string, options: Options = {}): Promise<
   throw failed(answer.status, content, answer.statusText);
 }
 
-/** Make a problem of an answer that is no success; whoever has to sign in is asked to. */
+/** Make a problem of an error response; status 401 also opens the sign-in page. */
 export function failed(status: number, content: unknown, title: string): Problem {
   if (status === 401) listeners.unauthorized();
   return problemFrom(status, content, title);

@@ -1,9 +1,9 @@
-// Files on their way to the server, and from it.
+// Upload of files and download of artifacts.
 
 import { address, failed, path, unreachable } from "./client";
 import type { Uploaded } from "./types";
 
-/** Send a file, telling how much of it has gone; the server gives it a name of its own. */
+/** Upload a file and report the number of bytes sent. The server chooses the stored name. */
 export function sendFile(
   file: File,
   onsent: (bytes: number) => void,
@@ -11,7 +11,7 @@ export function sendFile(
 ): Promise<Uploaded> {
   return new Promise((resolve, reject) => {
     signal.throwIfAborted();
-    const request = new XMLHttpRequest(); // fetch does not tell how much of a body has gone
+    const request = new XMLHttpRequest(); // fetch reports no upload progress
     request.open("POST", address("/api/files", { name: file.name }));
     request.setRequestHeader("Content-Type", "application/octet-stream");
     request.responseType = "json";
@@ -27,11 +27,14 @@ export function sendFile(
   });
 }
 
-/** Where a file is that a job has made, by its place in the job's list. */
+/** Return the address of an artifact by its index in the job's list. */
 export const artifactAddress = (job: string, number: number): string =>
   address(path`/api/jobs/${job}/artifacts/${String(number)}`);
 
-/** Have the browser fetch a file; what is in its way is told before, because the browser would not. */
+/**
+ * Let the browser download an artifact. A first request reports problems that the browser would
+ * hide.
+ */
 export async function fetchArtifact(job: string, number: number): Promise<void> {
   const url = artifactAddress(job, number);
   const answer = await fetch(url, { headers: { Range: "bytes=0-0" } }).catch(() => {

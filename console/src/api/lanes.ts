@@ -1,11 +1,11 @@
-// What is asked of the server about lanes. A lane may be a path, so it is a parameter.
+// Requests about lanes. The name of a lane may be a path, so it is sent as a query parameter.
 
 import { path, request } from "./client";
 import type { Job, Lane, LanePage } from "./types";
 
 export type LaneCall = NonNullable<Lane["params"]>;
 
-/** A lane by its queue and its name. */
+/** The address of a lane: its queue and its name. */
 export interface Address {
   readonly queue: string;
   readonly lane: string;
@@ -17,7 +17,7 @@ export const listLanes = (query: {
   cursor?: string | undefined;
 }) => request<LanePage>("/api/lanes", { query });
 
-// An empty name is a name too, and has to be sent.
+// An empty string is a valid name of a lane and must be sent.
 const at = ({ queue, lane }: Address, verb = "") =>
   `${path`/api/lanes/${queue}`}${verb}?lane=${encodeURIComponent(lane)}`;
 

@@ -1,4 +1,4 @@
-// What the server says when something does not work, as an error that can be shown.
+// An error response of the server as an exception that the console can show.
 
 export interface FieldProblem {
   where: string;
@@ -36,13 +36,13 @@ export class Problem extends Error {
     this.problems = facts.problems ?? [];
   }
 
-  /** The server could not be reached, or cannot answer at the moment: trying again may help. */
+  /** The server is unreachable or temporarily unavailable: a later request may succeed. */
   get isPassing(): boolean {
     return this.status === 0 || this.status === 503 || this.status === 502 || this.status === 504;
   }
 }
 
-/** Make a problem of an answer that is no success, whoever gave it: a proxy may have. */
+/** Make a problem of an error response. A proxy may have sent it, so no field is certain. */
 export function problemFrom(status: number, body: unknown, title: string): Problem {
   const said = typeof body === "object" && body !== null ? (body as Partial<Facts>) : {};
   return new Problem({
@@ -53,7 +53,7 @@ export function problemFrom(status: number, body: unknown, title: string): Probl
   });
 }
 
-/** Make a problem of anything that was thrown. */
+/** Make a problem of any thrown value. */
 export function asProblem(error: unknown): Problem {
   if (error instanceof Problem) return error;
   const detail = error instanceof Error ? error.message : String(error);

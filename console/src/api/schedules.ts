@@ -1,4 +1,4 @@
-// What is asked of the server about schedules.
+// Requests about schedules.
 
 import { path, request } from "./client";
 import type { Firings, Job, Schedule } from "./types";

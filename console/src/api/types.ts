@@ -1,4 +1,4 @@
-// The shapes of the server's answers, by the names that the rest of the console uses.
+// Short names for the response types that schema.d.ts generates.
 
 import type { components } from "./schema";
 
@@ -37,10 +37,10 @@ export type Firings = Schemas["Firings"];
 export type Session = Schemas["Session"];
 export type Present = Schemas["Present"];
 
-/** Where a waiting job is to stand. */
+/** The target position of a waiting job. */
 export type Place = { to: "head" | "tail" } | { before: string } | { after: string };
 
-/** What a cancelled job leaves behind. */
+/** The options of a cancellation. */
 export interface Stopping {
   outputs: "keep" | "delete";
   force: boolean;

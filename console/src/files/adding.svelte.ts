@@ -1,6 +1,6 @@
-// Files that become jobs. Several are sent at a time, and jobs are submitted in the order of the
-// files: one whose turn has not come waits, however soon it was sent. It goes on while other pages
-// are looked at.
+// Files that become jobs. Several files are uploaded at a time, but jobs are submitted in the order
+// of the files: an uploaded file waits for the files before it. The upload continues while the user
+// visits other pages.
 
 import { submitMany } from "../api/calls";
 import { asProblem, type Problem } from "../api/problem";
@@ -19,7 +19,7 @@ class Addition {
   readonly sending: Sending;
   readonly target: Target;
   readonly options: Params;
-  /** The job that it became. */
+  /** The job that was submitted for the file. */
   job: string | null = null;
 
   constructor(file: File, target: Target, options: Params) {
@@ -36,7 +36,7 @@ export interface Failed {
 
 class Adding {
   total = $state(0);
-  /** How many have been dealt with, whatever came of them. */
+  /** The number of finished files, successful or not. */
   settled = $state(0);
   active: readonly Sending[] = $state.raw([]);
   failed: readonly Failed[] = $state.raw([]);
@@ -65,7 +65,7 @@ class Adding {
     for (let line = this.#lines; line < AT_ONCE; line += 1) void this.#send();
   }
 
-  /** Send no more; jobs that were submitted stay. */
+  /** Stop the uploads; submitted jobs stay. */
   stop(): void {
     for (const { sending } of this.#items) sending.stop();
   }
@@ -76,7 +76,7 @@ class Adding {
     this.total = this.settled = this.#begun = this.#bytes = this.#bytesOver = 0;
   }
 
-  /** Send one after the other; there are several of these at a time. */
+  /** Upload files one after the other; several of these loops run at a time. */
   async #send(): Promise<void> {
     this.#lines += 1;
     for (let next; (next = this.#items[this.#begun]); ) {
@@ -92,7 +92,7 @@ class Adding {
     this.#lines -= 1;
   }
 
-  /** Submit what has been sent, as far as nothing before it is still on its way. */
+  /** Submit the uploaded files up to the first file that is not finished. */
   async #submit(): Promise<void> {
     if (this.#isSubmitting) return;
     this.#isSubmitting = true;
@@ -111,14 +111,14 @@ class Adding {
     return waiting < 0 ? next : next.slice(0, waiting);
   }
 
-  /** Submit them together, or each by itself if one is in the way of all. */
+  /** Submit the jobs as one batch, or one by one if the server refuses the batch. */
   async #become(sent: readonly Addition[]): Promise<void> {
     try {
       const made = await submitMany(sent.map(submissionOf));
       sent.forEach((one, index) => (one.job = made.jobs[index]?.id ?? null));
     } catch (error) {
       const problem = asProblem(error);
-      // Where no answer came, they may have been submitted all the same.
+      // If no response arrived, the server may still have stored the jobs.
       if (sent.length === 1 || problem.isPassing)
         for (const one of sent) this.#fail(one, problem);
       else for (const one of sent) await this.#become([one]);

@@ -1,4 +1,4 @@
-// Whether a task would take its options, asked before the first file is sent.
+// Validates the options of a task before the first file is uploaded.
 
 import { submit } from "../api/calls";
 import { asProblem } from "../api/problem";
@@ -8,12 +8,13 @@ import type { Params } from "./options";
 import type { Target } from "./targets";
 
 /**
- * No parameter has such a name: a submission that has one is refused, whatever else it holds. It is
- * not empty, because what is wrong with the empty name is said of "parameters", which may be a name.
+ * An unknown parameter name: a submission that has it is always refused, so nothing is submitted.
+ * The name is not empty, because the server reports an empty name as "parameters", which could be
+ * the name of a real parameter.
  */
 const NAMELESS = " ";
 
-/** Return what the program finds wrong with options, by their names. */
+/** Return the problems that the server reports, by name of the option. */
 export async function problemsWith(
   { task, options }: Target,
   params: Params,

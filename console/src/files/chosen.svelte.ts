@@ -1,9 +1,9 @@
-// What was chosen for the files of each task, kept in this browser: whoever adds files adds more.
+// The options for the files of each task, stored in this browser for the next files.
 
 import { fitting, type Params } from "./options";
 import type { Target } from "./targets";
 
-// One server may have several programs, each at an address of its own.
+// One origin may serve several programs under different prefixes.
 const KEPT = `fairlane.files ${location.pathname}`;
 
 function kept(): Record<string, unknown> {
@@ -18,7 +18,7 @@ class ChosenOptions {
   #byTask = $state.raw(kept());
 
   constructor() {
-    // Another tab of this browser has changed them.
+    // Another tab of this browser changed the options.
     addEventListener("storage", ({ key }) => {
       if (key === KEPT || key === null) this.#byTask = kept();
     });
@@ -29,12 +29,12 @@ class ChosenOptions {
   }
 
   choose({ task }: Target, params: Params): void {
-    const { [task]: _, ...others } = kept(); // as another tab has left them
+    const { [task]: _, ...others } = kept(); // read again: another tab may have changed it
     this.#byTask = Object.keys(params).length > 0 ? { ...others, [task]: params } : others;
     try {
       localStorage.setItem(KEPT, JSON.stringify(this.#byTask));
     } catch {
-      // There is no room for it: it holds until the page is left.
+      // The storage is full or disabled: the options hold until the page is closed.
     }
   }
 }

@@ -1,25 +1,25 @@
-// What somebody drops: files, and the files within folders where the browser can look into them.
+// Reads dropped files, including files in folders where the browser supports it.
 
-/** So many and no more: whoever drops a whole disk has made a mistake. */
+/** The upper limit of files in one drop: a larger drop is probably a mistake. */
 export const MOST = 10_000;
 
 export interface Found {
   readonly files: readonly File[];
-  /** There were more. */
+  /** The drop holds more files than the limit. */
   readonly isCut: boolean;
 }
 
 export const holdsFiles = (data: DataTransfer | null): data is DataTransfer =>
   data?.types.includes("Files") ?? false;
 
-/** Return the files of a drop; it has to be called while the event is handled. */
+/** Return the files of a drop; call it while the event is handled. */
 export function dropped(data: DataTransfer): Promise<Found> {
   const items = [...data.items].filter((item) => item.kind === "file");
   const entries = items.map((item) => item.webkitGetAsEntry?.() ?? item.getAsFile());
   return gather(entries.filter((one) => one !== null));
 }
 
-/** Return what was chosen from a folder, without what is hidden in it. */
+/** Return the files of a chosen folder without hidden files. */
 export function chosen(files: Iterable<File>): Found {
   const seen = [...files].filter((file) => !file.webkitRelativePath.split("/").some(isHidden));
   const ordered = seen.sort((one, other) => compare(pathOf(one), pathOf(other)));
@@ -43,7 +43,7 @@ async function gather(entries: readonly (FileSystemEntry | File)[]): Promise<Fou
   return { files: files.slice(0, MOST), isCut: files.length > MOST };
 }
 
-/** Return what is in a folder, by name. */
+/** Return the entries of a folder, sorted by name. */
 async function within(folder: FileSystemDirectoryEntry): Promise<FileSystemEntry[]> {
   const reader = folder.createReader();
   const found: FileSystemEntry[] = [];
@@ -51,7 +51,7 @@ async function within(folder: FileSystemDirectoryEntry): Promise<FileSystemEntry
     const some = await new Promise<FileSystemEntry[]>((resolve, reject) =>
       reader.readEntries(resolve, reject),
     );
-    if (some.length === 0) break; // it gives a hundred at a time
+    if (some.length === 0) break; // a browser returns at most 100 entries per call
     found.push(...some);
   }
   return found

@@ -1,4 +1,4 @@
-// What is to be done with files: the parameters of a task besides the file.
+// The options of a file job: the parameters of its task without the file parameter.
 
 import { initial, readAll, type Read, shown } from "../forms/reading";
 import type { FormField } from "../forms/schema";
@@ -9,8 +9,9 @@ const isSame = (one: unknown, other: unknown): boolean =>
   JSON.stringify(one) === JSON.stringify(other);
 
 /**
- * Return what was chosen: whatever follows the task by itself is left out. They are compared as the
- * form shows them, because a usual value may read as another one: its order, its zone, nothing.
+ * Return only the options that differ from the defaults of the task. The comparison uses the texts
+ * of the form, because a default may be equal to a value that is written differently (order of
+ * keys, time zone, null).
  */
 export function unusual(fields: readonly FormField[], { params }: Pick<Read, "params">): Params {
   const chosen = fields.filter(
@@ -20,8 +21,8 @@ export function unusual(fields: readonly FormField[], { params }: Pick<Read, "pa
 }
 
 /**
- * Return what is left of a choice that was kept: what the form shows and reads as it was. The
- * program may have changed since, and nobody sees a choice that it does not have any more.
+ * Return the stored options that the form still has and reads unchanged. The program may have
+ * changed since, and a removed option would be sent without being visible.
  */
 export function fitting(fields: readonly FormField[], kept: unknown): Params {
   if (typeof kept !== "object" || kept === null) return {};
@@ -31,7 +32,7 @@ export function fitting(fields: readonly FormField[], kept: unknown): Params {
       const form = readAll([field], initial([field], { [field.name]: value }));
       return isSame(form.params[field.name], value) ? unusual([field], form) : {};
     } catch {
-      return {}; // such as a list that is none
+      return {}; // for example a list field whose stored value is no list
     }
   });
   return Object.assign({}, ...found) as Params;

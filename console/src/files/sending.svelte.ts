@@ -1,4 +1,4 @@
-// One file on its way to the server.
+// The upload of one file.
 
 import { sendFile } from "../api/files";
 import { asProblem, Problem } from "../api/problem";
@@ -11,9 +11,9 @@ export type Fate = "waiting" | "sending" | "sent" | "failed" | "stopped";
 export class Sending {
   readonly file: File;
   fate: Fate = $state("waiting");
-  /** How many bytes have gone. */
+  /** The number of uploaded bytes. */
   sent = $state(0);
-  /** Where the server has it. */
+  /** The path of the file on the server. */
   path: string | null = $state(null);
   problem: Problem | null = $state.raw(null);
   #stop = new AbortController();
@@ -30,7 +30,7 @@ export class Sending {
     return this.fate !== "waiting" && this.fate !== "sending";
   }
 
-  /** Send it; what came of it is in its fate. */
+  /** Upload the file; the result is in `fate`. */
   async start(): Promise<void> {
     if (this.fate !== "waiting") return;
     this.fate = "sending";
@@ -54,7 +54,7 @@ export class Sending {
   }
 }
 
-/** Say what is wrong with a file before the first byte of it is sent. */
+/** Check a file before the first byte is uploaded. */
 async function check(file: File): Promise<void> {
   const largest = feed.live.largestUpload ?? 0;
   if (file.size > largest)
@@ -62,7 +62,7 @@ async function check(file: File): Promise<void> {
   try {
     await file.slice(0, 1).arrayBuffer();
   } catch {
-    throw problem("unreadable", t("files.unreadable")); // gone, forbidden, or a folder
+    throw problem("unreadable", t("files.unreadable")); // deleted, not readable, or a folder
   }
 }
 

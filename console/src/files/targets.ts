@@ -1,4 +1,4 @@
-// Which tasks can be given a file and nothing else, and what else could be.
+// The tasks whose only required parameter is a file, and their optional parameters.
 
 import type { Task } from "../api/types";
 import { type FormField, fieldsOf } from "../forms/schema";
@@ -7,22 +7,22 @@ export interface Target {
   readonly task: string;
   readonly text: string;
   readonly queue: string;
-  /** The parameter that takes the file. */
+  /** The parameter that holds the path of the file. */
   readonly parameter: string;
-  /** What may be chosen besides. A secret is not among them: it is not to be kept in a browser. */
+  /** The optional parameters without secrets: a browser must not store secrets. */
   readonly options: readonly FormField[];
 }
 
 export function targetsOf(tasks: readonly Task[]): Target[] {
   return tasks.flatMap(({ name, text, queue, parameters }) => {
-    const [only, ...others] = fieldsOf(parameters); // those that are required come first
+    const [only, ...others] = fieldsOf(parameters); // required fields come first
     if (only?.kind !== "file" || !only.isRequired || others[0]?.isRequired) return [];
     const options = others.filter((field) => field.kind !== "secret");
     return [{ task: name, text, queue, parameter: only.name, options }];
   });
 }
 
-/** Those whose jobs go to the queue that is looked at, if there are any; otherwise all. */
+/** Return the targets of the selected queue, or all targets if the queue has none. */
 export function nearest(targets: readonly Target[], queue: string | undefined): readonly Target[] {
   const here = targets.filter((target) => target.queue === queue);
   return here.length > 0 ? here : targets;

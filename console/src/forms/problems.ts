@@ -1,15 +1,15 @@
-// What the server says of each field, by the field's name.
+// Assigns the problems in a response to the fields of a form.
 
 import type { FieldProblem } from "../api/problem";
 
 export interface Sorted {
-  /** By the name of the parameter. */
+  /** By name of the parameter. */
   readonly fields: Readonly<Record<string, string>>;
-  /** What belongs to no field of the form. */
+  /** The problems that belong to no field of the form. */
   readonly rest: readonly string[];
 }
 
-/** Put problems to the fields they are about: "handle", "tags.0" or "body.params.handle". */
+/** Assign problems to fields by their location: "handle", "tags.0" or "body.params.handle". */
 export function sortProblems(problems: readonly FieldProblem[], names: readonly string[]): Sorted {
   const fields: Record<string, string> = {};
   const rest: string[] = [];

@@ -1,8 +1,8 @@
-// From what was typed into a field to a value, and back. A field holds text, whatever its kind.
+// Converts between the text of a field and a JSON value. Every field holds text.
 
 import type { FormField, Kind } from "./schema";
 
-/** What is wrong, by the name of the word that says it. */
+/** A parse error, as the name of the word that describes it. */
 export class Unreadable extends Error {
   readonly word: "new.bad_json" | "new.bad_number";
 
@@ -12,7 +12,7 @@ export class Unreadable extends Error {
   }
 }
 
-/** Write a value as a field shows it. */
+/** Return the text of a field for a value. */
 export function shown(field: FormField, value: unknown): string {
   if (value === null || value === undefined) return "";
   switch (field.kind) {
@@ -33,15 +33,15 @@ export function shown(field: FormField, value: unknown): string {
   }
 }
 
-/** Where the values of a list stand among the choices, in their order. */
+/** Return the indexes of list values among the choices, in order. */
 function placesOf(field: FormField, value: unknown): number[] {
   const values = Array.isArray(value) ? value : [];
   return field.choices.flatMap((choice, place) => (values.includes(choice) ? [place] : []));
 }
 
 /**
- * Return what a form begins with: what was given, or what each parameter usually is. To have no value
- * may be what somebody chose.
+ * Return the initial texts of a form: the given values, or the defaults. A given null counts as a
+ * value.
  */
 export function initial(
   fields: readonly FormField[],
@@ -55,7 +55,7 @@ export function initial(
   );
 }
 
-/** Read a field; undefined means that it is left out and the task's own default holds. */
+/** Parse a field; undefined means that the parameter is omitted and its default holds. */
 export function read(field: FormField, text: string): unknown {
   if (text.trim() === "") return nothing(field, text);
   if (field.kind === "list") {
@@ -70,7 +70,7 @@ export function read(field: FormField, text: string): unknown {
 function nothing(field: FormField, text: string): unknown {
   const usual = field.usual;
   if (field.isNullable && usual !== null && usual !== undefined) return null;
-  // Whoever empties a field that usually holds something means it to be empty.
+  // An emptied field that has a default means an empty value.
   if ((field.kind === "text" || field.kind === "file") && typeof usual === "string" && usual !== "") return text;
   const isList = field.kind === "list" || field.kind === "choices";
   if (isList && Array.isArray(usual) && usual.length > 0) return [];
@@ -100,7 +100,7 @@ function scalar(kind: Kind, text: string): unknown {
   }
 }
 
-/** Write an instant as a field of the kind datetime-local has it: local, without a zone. */
+/** Return an instant in the format of a datetime-local field: local time without a zone. */
 export function localInstant(instant: string): string {
   const date = new Date(instant);
   if (Number.isNaN(date.getTime())) return "";
@@ -110,11 +110,11 @@ export function localInstant(instant: string): string {
 
 export interface Read {
   readonly params: Record<string, unknown>;
-  /** What is wrong with each field. */
+  /** The parse error of each field. */
   readonly problems: Record<string, Unreadable>;
 }
 
-/** Read all fields of a form. */
+/** Parse all fields of a form. */
 export function readAll(fields: readonly FormField[], values: Readonly<Record<string, string>>): Read {
   const params: Record<string, unknown> = {};
   const problems: Record<string, Unreadable> = {};

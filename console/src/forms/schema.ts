@@ -1,5 +1,5 @@
-// From the JSON Schema of a task's parameters to the fields of a form. What has no field of its own
-// (an object, a list of lists, a choice between shapes) is written as JSON.
+// Derives form fields from the JSON Schema of a task's parameters. A shape without a matching field
+// (an object, a list of lists, a union) is edited as JSON.
 
 export type Kind =
   | "text" | "secret" | "integer" | "number" | "boolean" | "choice" | "choices" | "list" | "instant" | "date"
@@ -10,12 +10,12 @@ export interface FormField {
   readonly kind: Kind;
   readonly description: string;
   readonly isRequired: boolean;
-  /** It may have no value. */
+  /** The value may be null. */
   readonly isNullable: boolean;
-  /** What the task takes where nothing is given; undefined if that is not known. */
+  /** The default of the parameter; undefined if it is unknown. */
   readonly usual: unknown;
   readonly choices: readonly unknown[];
-  /** What each item of a list is. */
+  /** The kind of the items of a list. */
   readonly items: Kind;
   readonly bounds: Readonly<Partial<Record<Bound, number | string>>>;
 }
@@ -26,7 +26,7 @@ const MOST_BOXES = 16;
 
 export type Shape = { readonly [key: string]: unknown };
 
-/** Return the fields of a schema, those that must be filled in first. */
+/** Return the fields of a schema, required fields first. */
 export function fieldsOf(schema: Shape): FormField[] {
   const named = (schema.$defs ?? {}) as Record<string, Shape>;
   const required = (schema.required ?? []) as readonly string[];
@@ -57,7 +57,7 @@ function fieldOf(
   };
 }
 
-/** Follow references, and take "this or nothing" as this. */
+/** Resolve references, and treat "T or null" as T. */
 function plain(
   given: Shape,
   named: Record<string, Shape>,
@@ -77,7 +77,7 @@ function plain(
   return { shape: plain(rest[0]!, named, depth + 1).shape, isNullable: rest.length < some.length };
 }
 
-/** Tell whether each of a few values may be in a list, as a box beside each of them can say. */
+/** Return whether a list has a few possible items, so that a row of checkboxes can edit it. */
 function isListOfFew(shape: Shape, items: Shape): boolean {
   if (shape.type !== "array" || "prefixItems" in shape || "enum" in shape) return false;
   return kindOf(items) === "choice" && choicesOf(items).length <= MOST_BOXES;

@@ -1,17 +1,17 @@
-// What is said of the fields of a form.
+// Messages for the fields of a form.
 
 import { t } from "../words/index.svelte";
 import type { Read } from "./reading";
 
 type Told = Readonly<Record<string, string>>;
 
-/** Say which fields cannot be read, and why. */
+/** Return the message of each field that cannot be parsed. */
 export const tell = (problems: Read["problems"]): Told =>
   Object.fromEntries(
     Object.entries(problems).map(([name, { word, message }]) => [name, t(word, { message })]),
   );
 
-/** What is wrong with a field is not true any more once it is changed. */
+/** Clear the message of a field when its text changes. */
 export function afterInput(problems: Told, { target }: Event): Told {
   const { name } = target as HTMLInputElement;
   if (!(name in problems)) return problems;

@@ -1,5 +1,5 @@
-// What is done with jobs, wherever they are shown. Each is pending under the job's id until the
-// server has answered.
+// Actions on jobs, used by every page that lists jobs. An action is pending under the job's id
+// until the server responds.
 
 import * as calls from "../api/calls";
 import type { Place, Priority, Stopping } from "../api/types";
@@ -9,7 +9,7 @@ import { toasts } from "../shell/toasts.svelte";
 import { t, tOr } from "../words/index.svelte";
 import { mostTelling } from "./why";
 
-/** The name under which whatever is done with a job is pending. */
+/** The name under which an action on a job is pending. */
 export const nameOf = (id: string): string => `job:${id}`;
 
 const AT_ONCE = 6;
@@ -18,7 +18,7 @@ export async function move(id: string, to: Place): Promise<void> {
   await act(nameOf(id), () => calls.move(id, to));
 }
 
-/** Put jobs beside one another, in their order. */
+/** Move jobs next to one another and keep their order. */
 export async function moveMany(ids: readonly string[], to: Place): Promise<void> {
   let place = to;
   for (const id of ids) {
@@ -27,20 +27,20 @@ export async function moveMany(ids: readonly string[], to: Place): Promise<void>
   }
 }
 
-/** Move jobs to the front, each in its own queue and band; they keep their order. */
+/** Move jobs to the front, each in its queue and priority; they keep their order. */
 export async function moveToFront(ids: readonly string[]): Promise<void> {
   for (const id of ids.toReversed())
     if (!(await act(nameOf(id), () => calls.move(id, { to: "head" })))) return;
 }
 
-/** Let a job go before all others, to the front of the first band, and say what it still waits for. */
+/** Move a job to the front of priority high and report the reason that it still waits for. */
 export async function startNow(job: { id: string; priority: Priority }): Promise<void> {
   const moved = await act(nameOf(job.id), async () => {
     if (job.priority !== "high") await calls.prioritize(job.id, "high");
     return calls.move(job.id, { to: "head" });
   });
   const said = moved && (await calls.explain(job.id).catch(() => undefined));
-  // One that has started, or even ended, has no place any more.
+  // A job that started or ended meanwhile has no position.
   const why = said?.place ? mostTelling(said.reasons) : undefined;
   if (!moved || !why || why.code === "next") return;
   const facts = { queue: moved.queue, lane: moved.lane ?? "", reason: why.message };
@@ -70,7 +70,7 @@ export async function cancel(ids: readonly string[], how: Stopping): Promise<voi
   if (ids.length > 1 && done > 0) toasts.done(t("done.cancelled_many", { n: done }));
 }
 
-/** Do the same with several jobs, a few at a time, and return with how many it worked. */
+/** Run an action on several jobs, a few at a time, and return the number of successes. */
 async function forEach(
   ids: readonly string[],
   action: (id: string) => Promise<unknown>,

@@ -1,4 +1,4 @@
-// What the menu of a job offers.
+// The entries of a job's menu.
 
 import type { JobState, Priority } from "../api/types";
 import type { Choice } from "../parts/Menu.svelte";
@@ -19,7 +19,7 @@ export interface Subject {
 
 const PRIORITIES = ["high", "normal", "low"] as const;
 
-/** Return everything that can be done with a job as it is; cancelling asks first. */
+/** Return all actions that the state of a job allows; cancelling opens a dialog first. */
 export function choicesFor(job: Subject, oncancel: () => void): Choice[] {
   const choices: Choice[] = [];
   if (job.state === "queued" && can(job, "move"))

@@ -1,4 +1,4 @@
-// What a job counts, in a line: what it made if it has ended and says so, or what it reported.
+// The statistics of a job in one line: numbers of its result if it completed, else its reports.
 
 import type { Brief } from "../live/brief";
 import { isFinal } from "../live/order";
@@ -15,7 +15,7 @@ export interface Figure {
   readonly text: string;
 }
 
-/** Return the figures of a job, shares first; one that is zero says nothing beside others. */
+/** Return the figures of a job, percentages first; zeros are left out beside other figures. */
 export function figuresOf(job: Figures, write: Write): Figure[] {
   const isOver = isFinal(job.state) && Object.keys(job.made).length > 0;
   const all = numbersIn(isOver ? job.made : job.statistics);
@@ -29,7 +29,7 @@ export function figuresOf(job: Figures, write: Write): Figure[] {
 export const figuresText = (job: Figures, write: Write): string =>
   figuresOf(job, write).map(({ text }) => text).join(" · ");
 
-/** Write a figure by what its name says of its unit: "saved 71%", "4.2 MB", "skipped 3". */
+/** Format a figure by the unit in its name: "saved 71%", "4.2 MB", "skipped 3". */
 export function figureText(name: string, value: number, write: Write): string {
   const words = (without: string) => name.replace(without, "").replaceAll("_", " ");
   const told = (label: string, text: string) => (label ? `${label} ${text}` : text);
@@ -39,7 +39,7 @@ export function figureText(name: string, value: number, write: Write): string {
   return told(words(""), write(value));
 }
 
-/** The finite numbers among values. */
+/** Return the finite numbers among values. */
 export function numbersIn(values: Readonly<Record<string, unknown>>): [string, number][] {
   const isNumber = (one: [string, unknown]): one is [string, number] => Number.isFinite(one[1]);
   return Object.entries(values).filter(isNumber);

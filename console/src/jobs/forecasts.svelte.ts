@@ -1,20 +1,20 @@
-// When waiting jobs are expected to start. The server works it out by running its scheduler ahead,
-// which costs it something, so it is asked slowly, and the slower the longer it takes.
+// Expected starts of waiting jobs. The server simulates its scheduler for each forecast, so the
+// console requests it rarely: the longer a response takes, the longer the pause.
 
 import { forecast } from "../api/calls";
 
 const SHORTEST_MS = 8_000;
-const COSTS = 20; // times what an answer took
+const COSTS = 20; // times the duration of the last response
 const LIMIT = 1_000;
 
 export class Forecasts {
   #starts: ReadonlyMap<string, number> = $state.raw(new Map());
   emptyAt: number | null = $state(null);
   #timer: ReturnType<typeof setTimeout> | undefined;
-  /** Counts who follows, so that an answer to somebody before is not taken. */
+  /** Counts the followers, so that a response to an earlier follower is dropped. */
   #turn = 0;
 
-  /** Follow one queue, or all; returns how to stop. */
+  /** Follow one queue, or all; returns the function that stops it. */
   follow(queue: string | undefined): () => void {
     const turn = (this.#turn += 1);
     void this.#ask(queue, turn);
@@ -24,7 +24,7 @@ export class Forecasts {
     };
   }
 
-  /** When a job is expected to start, in milliseconds; undefined if nothing is known. */
+  /** The expected start of a job in milliseconds; undefined if it is unknown. */
   startOf(id: string): number | undefined {
     return this.#starts.get(id);
   }
@@ -42,7 +42,7 @@ export class Forecasts {
         );
         this.emptyAt = found.empty_at === null ? null : Date.parse(found.empty_at);
       } catch {
-        // It is only a guess; the next one may work.
+        // A forecast is optional; the next request may succeed.
       }
     }
     if (turn !== this.#turn) return;

@@ -1,4 +1,4 @@
-// How fast something goes, and how long it still takes.
+// The rate of a counter, and the estimated remaining time of a job.
 
 import type { Brief } from "../live/brief";
 
@@ -8,7 +8,7 @@ const SHORTEST_MS = 1_500;
 const TOLD_AFTER_MS = 3_000;
 const TOLD_AFTER_PERCENT = 3;
 
-/** Guess how many milliseconds are left; null where there is too little to tell it from. */
+/** Estimate the remaining milliseconds; null if there is too little data. */
 export function remaining(percent: number | null, elapsedMs: number): number | null {
   if (percent === null || percent < TOLD_AFTER_PERCENT || percent >= 100) return null;
   return elapsedMs < TOLD_AFTER_MS ? null : (elapsedMs * (100 - percent)) / percent;
@@ -16,15 +16,15 @@ export function remaining(percent: number | null, elapsedMs: number): number | n
 
 export interface Left {
   readonly milliseconds: number;
-  /** Other stages come after the one that this is about. */
+  /** Other stages follow the stage of this estimate. */
   readonly isOfStage: boolean;
 }
 
 /**
- * Guess how long a job still takes; null where that is not known.
+ * Estimate the remaining time of a job; null if it is unknown.
  *
- * The percentage of a job takes its stages for equally long, which they seldom are. So where a stage
- * runs it is guessed by its own pace, and of those that come nothing is said.
+ * The percentage of a job counts its stages as equally long, which is seldom true. While a stage
+ * runs, the estimate is only for that stage and depends on its rate.
  */
 export function timeLeft(
   job: Pick<Brief, "started_at" | "progress" | "stages">,
@@ -39,18 +39,18 @@ export function timeLeft(
   return milliseconds === null ? null : { milliseconds, isOfStage };
 }
 
-/** The first number among statistics, which is what a task counts. */
+/** Return the first number among the statistics: the main counter of a task. */
 export function counter(statistics: Readonly<Record<string, unknown>>): [string, number] | null {
   for (const [name, value] of Object.entries(statistics))
     if (typeof value === "number") return [name, value];
   return null;
 }
 
-/** Measures how much a counter grows in a second, over the last while. */
+/** Measures the growth of a counter per second over the last 15 seconds. */
 export class Pace {
   #samples: { at: number; value: number }[] = [];
 
-  /** Take a new value and return what it grows by each second; null if it does not. */
+  /** Add a value and return the growth per second; null if the counter does not grow. */
   add(value: number, at: number): number | null {
     const last = this.#samples.at(-1);
     if (last && value < last.value) this.#samples = [];
@@ -62,7 +62,7 @@ export class Pace {
   }
 }
 
-/** Write a rate with two digits that count. */
+/** Format a rate with two significant digits. */
 export function rateText(perSecond: number): string {
   if (perSecond >= 100) return Math.round(perSecond).toString();
   return perSecond >= 10 ? perSecond.toFixed(1) : perSecond.toPrecision(2);

@@ -1,4 +1,4 @@
-// What people can do with a job as it is; the server has the same table and the last word.
+// The actions that each state of a job allows; the server holds the same table and decides.
 
 import type { JobState } from "../api/types";
 
@@ -23,7 +23,7 @@ interface Standing {
   readonly position: string | null;
 }
 
-/** Tell whether something can be done with a job; one that stands in no order cannot be moved. */
+/** Return whether a job allows an action; a job without a position cannot be moved. */
 export function can(job: Standing, verb: Verb): boolean {
   return VERBS[job.state].includes(verb) && (verb !== "move" || job.position !== null);
 }

@@ -1,5 +1,5 @@
-// Why a job waits, in a few words. The server tells the whole story when it is asked (`explain`);
-// for a list this is read from what is known here already, and "turn" means that it is not known.
+// The reason that a job waits for, in a few words. `explain` on the server gives the full reason; a
+// list derives it from the live state, where "turn" means that the reason is unknown.
 
 import type { Queue, Reason } from "../api/types";
 import type { Brief } from "../live/brief";
@@ -10,7 +10,7 @@ export interface Why {
   readonly message: string;
 }
 
-/** Lanes in which no other job can start now, as "queue lane". */
+/** Return the lanes that have a running job, as "queue lane". */
 export function busyLanes(live: Pick<Live, "running">): ReadonlySet<string> {
   const busy = new Set<string>();
   for (const { queue, lane } of live.running.values())
@@ -18,12 +18,12 @@ export function busyLanes(live: Pick<Live, "running">): ReadonlySet<string> {
   return busy;
 }
 
-/** Tell whether nothing starts in a queue until somebody lets it. */
+/** Return whether a queue starts no job until an operator changes it. */
 export function isHeld(queue: Queue | undefined): boolean {
   return queue !== undefined && (queue.paused !== null || queue.settings.max_concurrent === 0);
 }
 
-/** Say why a job waits, by the queues there are, how much is in them, and the busy lanes. */
+/** Derive the reason of a waiting job from its queue, the counts and the busy lanes. */
 export function whyOf(
   job: Brief,
   live: Pick<Live, "queues" | "counts">,
@@ -44,11 +44,11 @@ export function whyOf(
   return { code: "turn", message: "" };
 }
 
-// The order in which reasons say most to somebody who looks.
+// The reasons in order of use to an operator.
 const TELLING = ["paused", "dependencies", "due", "rate_limit", "resource", "worker", "device",
   "lane", "max_concurrent", "strict", "next", "turn"];
 
-/** Of several reasons, take the one that says most. */
+/** Return the most useful of several reasons. */
 export function mostTelling(reasons: readonly Reason[]): Why | undefined {
   const rank = (code: string) => (TELLING.indexOf(code) + TELLING.length + 1) % (TELLING.length + 1);
   return [...reasons].sort((a, b) => rank(a.code) - rank(b.code))[0];

@@ -1,5 +1,5 @@
-// Asks for jobs that events told too little of: a few one by one, many by the list of the newest,
-// so that a thousand new jobs do not mean a thousand requests.
+// Loads jobs that events describe incompletely: a few one by one, many by one list of the newest,
+// so that a thousand new jobs do not cause a thousand requests.
 
 import { listJobs, showJob } from "../api/calls";
 import { Problem } from "../api/problem";
@@ -9,13 +9,13 @@ import { FINAL, WAITING, isFinal } from "./order";
 
 const ONE_BY_ONE = 6;
 const PAUSE_MS = 250;
-/** With more than this many unknown jobs it is cheaper to take the whole state again. */
+/** Above this number of unknown jobs, loading the whole state is cheaper. */
 const MOST = 1000;
 
 export interface Asker {
-  /** These are jobs as the server has them now. */
+  /** Receives jobs in their present state. */
   learn(jobs: readonly Job[]): void;
-  /** Too much is unknown. */
+  /** Too many jobs are unknown. */
   giveUp(): void;
 }
 
@@ -39,7 +39,7 @@ export class Asking {
     }
   }
 
-  /** An event changed a job: what is on its way may be older, so it has to be asked for again. */
+  /** An event changed a job: a response that is under way may be older, so load the job again. */
   touch(id: string, state: JobState): void {
     if (this.#asked.delete(id)) this.#wanted.set(id, state);
   }
@@ -82,7 +82,7 @@ export class Asking {
       for (const page of await Promise.all(pages))
         for (const job of page?.items ?? []) if (round.has(job.id)) found.push(job);
       for (const job of found) round.delete(job.id);
-      // Of those that have ended and are not among the newest, no list has room.
+      // Ended jobs that are not among the newest are shown in no list.
       for (const [id, state] of round) if (isFinal(state)) round.delete(id);
     }
     const rest = [...round.keys()].slice(0, ONE_BY_ONE);

@@ -1,10 +1,10 @@
-// A job as lists show it. Parameters and results can be large and there may be ten thousand jobs in
-// a list, so only a line of them is kept here; the page of a job asks for the rest.
+// A job as lists show it. Parameters and results can be large and a list may hold ten thousand
+// jobs, so a brief has only one line of them; the page of a job loads the rest.
 
 import type { Job, Reason, Stage } from "../api/types";
 import { cut, summaryOfCall } from "./summary";
 
-/** How many of what a job reported are kept. */
+/** The number of statistics in a brief. */
 export const STATISTICS = 6;
 
 type Kept =

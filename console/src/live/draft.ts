@@ -1,5 +1,5 @@
-// The next state in the making. A part is copied when it is first written to, so a batch that only
-// tells of progress costs as much as there are running jobs, however many wait.
+// The next state under construction. A part is copied at its first write, so a batch of progress
+// events costs as much as there are running jobs, however many jobs wait.
 
 import type { JobState } from "../api/types";
 import type { Brief } from "./brief";
@@ -30,7 +30,7 @@ export class Draft {
     return line?.byId.get(id) ?? (this.#ended ?? this.#live.ended).find((job) => job.id === id);
   }
 
-  /** File a job where its state belongs, and take it from where it was. */
+  /** Place a job by its state and remove its previous place. */
   put(job: Brief): void {
     this.remove(job.id, job.queue);
     if (job.state === "running") this.#openRunning().set(job.id, job);
@@ -52,7 +52,7 @@ export class Draft {
     if (ended >= 0) this.#openEnded().splice(ended, 1);
   }
 
-  /** Put a newer version of a running job in its place. */
+  /** Replace a running job by a newer version. */
   replaceRunning(job: Brief): void {
     this.#openRunning().set(job.id, job);
   }
@@ -63,7 +63,7 @@ export class Draft {
       counts = { ...this.#live.counts[queue] };
       this.#counts.set(queue, counts);
     }
-    // The server counts no job before it was admitted, and none after its end.
+    // The server counts no job before its admission or after its end.
     if (from !== "created" && !isFinal(from)) counts[from] = Math.max(0, (counts[from] ?? 0) - 1);
     if (!isFinal(to)) counts[to] = (counts[to] ?? 0) + 1;
   }
@@ -87,7 +87,7 @@ export class Draft {
 
   #end(job: Brief): void {
     const ended = this.#openEnded();
-    // Nearly always the newest; a late answer may bring one that ended earlier.
+    // Nearly always the newest; a late response may bring a job that ended earlier.
     const at = job.ended_at ?? "";
     let place = 0;
     while (place < ended.length && (ended[place]?.ended_at ?? "") > at) place += 1;
@@ -99,7 +99,7 @@ export class Draft {
     const known = this.#line(job.queue);
     const strict = this.#isStrict(job.queue);
     const place = known ? placeIn(known.jobs, job, strict) : 0;
-    // Behind what is shown of a longer line there are others that we do not know.
+    // Behind the loaded part of a longer line are unknown jobs.
     if (known && !known.isWhole && place === known.jobs.length) return;
     const line = this.#openLine(job.queue);
     line.jobs.splice(place, 0, job);

@@ -1,8 +1,9 @@
-// The truth in the page: the state of the server, kept true by its events.
+// The live state of the page: the server's state, updated by its events.
 //
-// The state is taken once; events are gathered and applied together, once per frame. While a state
-// is on its way they only gather, so that it can never undo what was shown already. It is taken
-// again after a gap, a `resync`, a connection that was lost and a page that was out of sight.
+// The state is loaded once. Events are collected and applied together, once per frame. While a
+// state is being loaded, events only collect, so that an older state never overwrites a newer
+// change. The state is loaded again after a gap in the events, a `resync` event, a lost connection,
+// and after the page was hidden.
 
 import { takeState } from "../api/calls";
 import { asProblem } from "../api/problem";
@@ -22,19 +23,21 @@ import { withKnownTails } from "./whole";
 export type Connection = "connecting" | "live" | "reconnecting" | "signed_out";
 type Listener = (events: readonly LiveEvent[]) => void;
 
-const PAUSE_MS = 50; // nobody sees more than twenty changes a second
+const PAUSE_MS = 50; // twenty updates a second are enough for a reader
 const MOST_GATHERED = 10_000;
 const LONGEST_WAIT_MS = 10_000;
-const HIDDEN_MS = 30_000; // after that a page out of sight gives its connection back
+const HIDDEN_MS = 30_000; // after that a hidden page closes its connection
 const REFILL_BELOW = 60;
-const SILENCE_MS = 45_000; // after that we ask whether the stream is dead
+const SILENCE_MS = 45_000; // after that the feed checks whether the stream is alive
 
 class Feed {
   live: Live = $state.raw(NOTHING);
   connection: Connection = $state("connecting");
-  /** The first state has come. */
+  /** The first state is loaded. */
   isReady = $state(false);
-  /** How often the state was taken. What a page keeps beside it may be old after each time. */
+  /**
+   * Counts the loads of the state. Data that a page holds besides it may be stale after each load.
+   */
   takes = $state(0);
 
   #stream: Stream | undefined;
@@ -56,7 +59,7 @@ class Feed {
   #records = new Records((changes) => (this.live = { ...this.live, ...changes }));
   #lines = new Lines(this, (jobs) => this.#asking.want(jobs));
 
-  /** Begin to follow; whoever has signed in begins anew. */
+  /** Start to follow the server; also called after a sign-in. */
   start(): void {
     clearTimeout(this.#timer);
     this.#close();
@@ -71,13 +74,13 @@ class Feed {
     this.connection = "signed_out";
   }
 
-  /** Be told of every batch of events, after it was applied. Returns how to stop that. */
+  /** Call the listener after each applied batch of events. Returns the function that removes it. */
   listen(listener: Listener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Take the state again, now or when the one that is on its way has come. */
+  /** Load the state again, now or after the load that is under way. */
   async take(): Promise<void> {
     if (this.#taking) {
       this.#takeAgain = true;
@@ -107,12 +110,12 @@ class Feed {
     this.#lines.restart();
   }
 
-  /** See to it that every waiting job of a queue is here. */
+  /** Load every waiting job of a queue. */
   wantWhole(queue: string): void {
     this.#lines.want(queue);
   }
 
-  /** The long line of a queue is no longer looked at. */
+  /** Stop holding the whole line of a queue. */
   releaseWhole(queue: string): void {
     this.#lines.release(queue);
   }
@@ -141,7 +144,7 @@ class Feed {
     }
   }
 
-  /** A connection may die without a word, and only the state tells that events are missing. */
+  /** Compare the sequence numbers: a connection may die silently, and then events are missing. */
   async #checkSilence(): Promise<void> {
     if (this.connection !== "live" || Date.now() - this.#heardAt < SILENCE_MS) return;
     this.#heardAt = Date.now();
@@ -204,7 +207,7 @@ class Feed {
       if (!this.#taking) this.#apply();
     };
     const wait = this.#appliedAt + PAUSE_MS - performance.now();
-    // A page out of sight is given no frames.
+    // A hidden page gets no animation frames.
     if (document.hidden) setTimeout(apply, 500);
     else if (wait > 0) setTimeout(() => requestAnimationFrame(apply), wait);
     else requestAnimationFrame(apply);
@@ -241,7 +244,7 @@ class Feed {
     this.live = draft.done(this.live.seq);
   }
 
-  /** Of a long line only the first are known; when most of them have left, get the next. */
+  /** Load more of a long line when most of its loaded jobs have left. */
   #refill(): void {
     for (const [queue, line] of Object.entries(this.live.waiting)) {
       if (line.isWhole || line.jobs.length >= REFILL_BELOW) continue;

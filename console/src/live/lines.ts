@@ -1,4 +1,4 @@
-// Which long lines are wanted as a whole, and the reading of them.
+// Loads long lines as a whole while a page needs them.
 
 import type { JobState } from "../api/types";
 import { type Live, findJob } from "./live";
@@ -10,7 +10,7 @@ interface Holder {
 }
 
 interface Reading {
-  /** Jobs that an event told about since it began, with the last state of each. */
+  /** Jobs that had an event since the load began, with their last state. */
   readonly touched: Map<string, JobState>;
   readonly stop: AbortController;
 }
@@ -20,7 +20,7 @@ export class Lines {
   #ask: (jobs: ReadonlyMap<string, JobState>) => void;
   #wanted = new Set<string>();
   #readings = new Map<string, Reading>();
-  /** Of these there is more than can be held; they are not read again and again. */
+  /** Queues with more jobs than the limit; they are not read again. */
   #tooLong = new Set<string>();
 
   constructor(holder: Holder, ask: (jobs: ReadonlyMap<string, JobState>) => void) {
@@ -40,12 +40,12 @@ export class Lines {
     this.#readings.get(queue)?.stop.abort();
   }
 
-  /** An event told about a job: what is being read may be older. */
+  /** An event changed a job: the part that is being read may be older. */
   touch(job: string, state: JobState): void {
     for (const { touched } of this.#readings.values()) touched.set(job, state);
   }
 
-  /** The state was taken anew, and events may be missing: what was being read is read again. */
+  /** Restart the reads after the state was loaded again, because events may be missing. */
   restart(): void {
     for (const { stop } of this.#readings.values()) stop.abort();
     for (const queue of this.#wanted) this.want(queue);
@@ -59,18 +59,18 @@ export class Lines {
       for await (const part of readLine(queue, signal)) {
         if (signal.aborted) break;
         const { live } = this.#holder;
-        // In a strict queue the pages are not in the order in which it is shown.
+        // In a strict queue the pages are not in the displayed order.
         const strict = live.queues[queue]?.settings.order === "strict";
         if (part.isLast || !strict)
           this.#holder.live = withLine(live, queue, part, reading.touched);
       }
-      // While the line was not whole there was no place for those at its end.
+      // While the line was incomplete, jobs at its end had no place in it.
       const { live } = this.#holder;
       const waiting = [...reading.touched].filter(([, state]) => WAITING.includes(state));
       this.#ask(new Map(waiting.filter(([id]) => !findJob(live, id))));
       if (!signal.aborted && !this.#holder.live.waiting[queue]?.isWhole) this.#tooLong.add(queue);
     } catch {
-      // Whoever scrolls on asks again.
+      // The next scroll requests it again.
     }
     this.#readings.delete(queue);
     if (signal.aborted && this.#wanted.has(queue)) this.want(queue);

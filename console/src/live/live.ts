@@ -1,14 +1,14 @@
-// What the page knows of the present. It is never changed: each batch of events makes a new one
-// that shares what stayed the same, so a component notices exactly what it shows.
+// The live state of the page. It is immutable: each batch of events makes a new state that shares
+// the unchanged parts, so a component updates only when its part changes.
 
 import type { Lane, Present, Queue, Schedule, Worker } from "../api/types";
 import { type Brief, briefOf } from "./brief";
 
-/** The jobs of a queue that wait, the first in order. */
+/** The waiting jobs of a queue in order. */
 export interface Line {
   readonly jobs: readonly Brief[];
   readonly byId: ReadonlyMap<string, Brief>;
-  /** All that wait are here; otherwise only the first are, and `counts` tells how many there are. */
+  /** All waiting jobs are loaded; otherwise only the first, and `counts` holds the total. */
   readonly isWhole: boolean;
 }
 
@@ -24,7 +24,7 @@ export interface Live {
   readonly lanes: readonly Lane[];
   readonly workers: readonly Worker[];
   readonly schedules: readonly Schedule[];
-  /** How many bytes a file may have that is sent to the server; null: it takes none. */
+  /** The largest upload in bytes; null if the server accepts no uploads. */
   readonly largestUpload: number | null;
 }
 

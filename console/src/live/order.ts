@@ -1,4 +1,4 @@
-// The order in which jobs wait: as the server's, so that a page and the queue never disagree.
+// The order of waiting jobs: the same as the server's order.
 
 import type { JobState, Priority } from "../api/types";
 import type { Brief } from "./brief";
@@ -14,8 +14,7 @@ const band = { high: 0, normal: 1, low: 2 } as const;
 export const isFinal = (state: JobState): boolean => FINAL.includes(state);
 
 /**
- * Compare two waiting jobs. One without a position stands in no order yet and comes last; a strict
- * queue knows no bands.
+ * Compare two waiting jobs. A job without a position comes last; a strict queue ignores priorities.
  */
 export function compare(a: Brief, b: Brief, strict: boolean): number {
   const first = a.position ?? "";
@@ -26,7 +25,7 @@ export function compare(a: Brief, b: Brief, strict: boolean): number {
   return a.id < b.id ? -1 : a.id > b.id ? 1 : 0;
 }
 
-/** Return where a job stands, or would stand, among jobs that are in order. */
+/** Return the index of a job, or the index to insert it at, among sorted jobs. */
 export function placeIn(jobs: readonly Brief[], job: Brief, strict: boolean): number {
   let low = 0;
   let high = jobs.length;

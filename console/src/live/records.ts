@@ -1,4 +1,4 @@
-// What events only name: queues, workers and schedules are read anew, once for all who ask meanwhile.
+// Queues, workers and schedules, which events only name: one read for all requests meanwhile.
 
 import { listQueues, listSchedules, listWorkers } from "../api/calls";
 import type { Live } from "./live";
@@ -16,7 +16,7 @@ const READ: { [K in Kind]: () => Promise<Live[K]> } = {
 };
 
 export class Records {
-  /** What is being read, and whether it has to be read once more. */
+  /** The reads under way, and whether another read must follow. */
   #reading = new Map<Kind, boolean>();
   #learn: (changes: Partial<Live>) => void;
 
@@ -38,7 +38,7 @@ export class Records {
     try {
       this.#learn({ [kind]: await READ[kind]() });
     } catch {
-      // What cannot be read now comes with the next state.
+      // The next state brings the records that cannot be read now.
     }
     const again = this.#reading.get(kind);
     this.#reading.delete(kind);

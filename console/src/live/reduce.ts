@@ -1,8 +1,7 @@
-// From a state and what happened to the next state: no clock, no requests, nothing hidden.
+// Computes the next state from a state and events: no clock, no requests, no hidden state.
 //
-// Events tell what changed, not the whole job. So beside the next state there is a list of what has
-// to be asked for: jobs that are new to us or of which an event tells too little, and records that
-// an event only names.
+// Events hold changes, not whole jobs. So the result also lists the jobs and records to load: new
+// jobs, jobs whose event is incomplete, and records that an event only names.
 
 import type { Brief } from "./brief";
 import { firstOf } from "./brief";
@@ -13,7 +12,7 @@ import type { Live } from "./live";
 import { cut } from "./summary";
 
 export interface Wanted {
-  /** Jobs to ask for, with the last known state of each. */
+  /** Jobs to load, with the last known state of each. */
   readonly jobs: ReadonlyMap<string, JobState>;
   readonly queues: boolean;
   readonly workers: boolean;
@@ -23,7 +22,7 @@ export interface Wanted {
 export interface Reduced {
   readonly live: Live;
   readonly wanted: Wanted;
-  /** An event is missing: the state has to be taken again. Nothing after the gap was applied. */
+  /** An event is missing: the state must be loaded again. No event after the gap was applied. */
   readonly gap: boolean;
 }
 
@@ -34,7 +33,7 @@ class Wishes implements Wanted {
   schedules = false;
 }
 
-/** Apply events in their order; those that the state knows already are passed over. */
+/** Apply events in order; events that the state already includes are skipped. */
 export function reduce(live: Live, events: readonly LiveEvent[]): Reduced {
   const draft = new Draft(live);
   const wanted = new Wishes();
@@ -88,8 +87,8 @@ function changeState(draft: Draft, wanted: Wishes, event: LiveEvent): void {
     wanted.jobs.set(id, state);
     return;
   }
-  // A job that comes back to the queue may stand elsewhere, and one that is blocked has a reason with
-  // a code; events do not tell these.
+  // A job that returns to the queue may have a new position, and a blocked job has a reason with a
+  // code; events hold neither.
   if (data.retried || data.recovered || state === "blocked") wanted.jobs.set(id, state);
   draft.put({ ...known, ...changed(known, state, event) });
 }
@@ -123,7 +122,7 @@ function changed(known: Brief, state: JobState, event: LiveEvent): Partial<Brief
 function progress(draft: Draft, wanted: Wishes, event: LiveEvent): void {
   if (event.job === null) return;
   const known = draft.find(event.job, event.queue);
-  // An answer about a new job that is on its way may be older than what this event says.
+  // A response about a new job that is under way may be older than this event.
   if (!known) wanted.jobs.set(event.job, "running");
   if (known?.state !== "running") return;
   const { progress, stages, statistics } = event.data as Partial<Job>;

@@ -1,5 +1,5 @@
-// Jobs that have just ended. The event of it tells neither what they made nor what they counted at
-// last, so they are asked for; where many end at a time nobody could read that anyway.
+// Jobs that just ended. Their event holds neither result nor final statistics, so the jobs are
+// loaded; if many end at a time, they are not, because no reader could follow.
 
 import type { JobState, LiveEvent } from "../api/types";
 import { isFinal } from "./order";

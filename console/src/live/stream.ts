@@ -1,9 +1,9 @@
-// The server's events through one `EventSource`, which comes back by itself after a lost connection.
+// The event stream of the server through one `EventSource`, which reconnects by itself.
 
 import { address } from "../api/client";
 import type { LiveEvent } from "../api/types";
 
-// An EventSource hears only the types it was told to listen for.
+// An EventSource receives only the types that have a listener.
 const TYPES = [
   "job_state_changed", "job_progress", "job_log", "job_moved", "job_stopping", "job_stuck",
   "queue_changed", "limit_changed", "lane_changed", "schedule_changed", "schedule_fired",
@@ -12,9 +12,9 @@ const TYPES = [
 
 export interface Follower {
   onevent(event: LiveEvent): void;
-  /** It is open; `again` after it was lost. */
+  /** The stream is open; `again` after it was lost. */
   onopen(again: boolean): void;
-  /** It was lost; if `forGood`, the browser will not come back by itself. */
+  /** The stream is lost; `forGood` if the browser will not reconnect. */
   onlost(forGood: boolean): void;
 }
 

@@ -1,36 +1,36 @@
-// Parameters in one line, for lists: what tells one job from another, and nothing else.
+// Parameters in one line, for lists: only the values that tell one job from another.
 
 import { usualOf } from "./usual";
 
 const LENGTH = 160;
 const VALUE_LENGTH = 48;
 
-/** As the server shows what a task marked as secret. */
+/** The server's mask for a secret parameter. */
 export const HIDDEN = "**********";
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** What a job, a lane or a schedule runs. */
+/** The call of a job, a lane or a schedule. */
 export interface Call {
   readonly task: string;
   readonly params: Values;
   readonly lane: string | null;
 }
 
-/** Write values in one line: those that say most, and nothing that is empty. */
+/** Write values in one line, without empty values. */
 export function summaryOf(values: Values): string {
   return lineOf(Object.entries(values).filter(([, value]) => !isEmpty(value)));
 }
 
 /**
- * Write in one line what somebody chose for a call: nothing that the task takes anyway, nor what says
- * nothing beside the name of a lane: that name once more, and stars.
+ * Write the chosen parameters of a call in one line: without defaults, without the name of the lane
+ * (a list shows it beside), and without masked secrets.
  */
 export function summaryOfCall({ task, params, lane }: Call): string {
   const usual = usualOf(task);
   const says = ([name, value]: [string, unknown]) => {
     if (value === HIDDEN || value === lane) return false;
-    // Where something is usual, nothing is a choice as well.
+    // If a parameter has a default, an empty value is a choice as well.
     return name in usual ? !isSame(value, usual[name]) : !isEmpty(value);
   };
   return lineOf(Object.entries(params).filter(says));
@@ -61,7 +61,7 @@ function valueOf(value: unknown): string {
   return String(value);
 }
 
-/** Name the items of a list if they fit, or tell how many there are. */
+/** Write the items of a list if they fit, else their number. */
 function listOf(items: readonly unknown[]): string {
   const isNamed = items.length > 0 && items.length <= VALUE_LENGTH && items.every((one) => typeof one !== "object");
   const names = isNamed ? items.join(", ") : "";
@@ -72,7 +72,7 @@ export function cut(text: string, length: number): string {
   return text.length > length ? `${text.slice(0, length - 1)}…` : text;
 }
 
-/** Cut in the middle: addresses and paths begin alike, their end tells them apart. */
+/** Cut in the middle: addresses and paths often begin alike and differ at the end. */
 export function cutInside(text: string, length: number): string {
   if (text.length <= length) return text;
   const head = Math.floor(length / 3);

@@ -1,4 +1,4 @@
-// What each task takes where nothing is given, so that lists show only what somebody chose.
+// The defaults of each task's parameters, so that lists show only the values that a user chose.
 
 import { listTasks } from "../api/calls";
 import type { Task } from "../api/types";
@@ -11,10 +11,10 @@ const NOTHING: Params = {};
 let known: ReadonlyMap<string, Params> = new Map();
 let asking: Promise<void> | undefined;
 
-/** The parameters of a task that have a default, with it. */
+/** The parameters of a task that have a default, with the default. */
 export const usualOf = (task: string): Params => known.get(task) ?? NOTHING;
 
-/** Ask for the tasks unless they are known; where that fails, lists only show more than they need. */
+/** Load the tasks once; on failure, lists show more parameters than necessary. */
 export function knowTasks(): Promise<void> {
   asking ??= listTasks(AbortSignal.timeout(PATIENCE_MS)).then(
     ({ items }) => learnTasks(items),
@@ -23,7 +23,7 @@ export function knowTasks(): Promise<void> {
   return asking;
 }
 
-/** A server that was away may be back with another program. */
+/** Load the tasks again: a server that was away may have a new program. */
 export function doubtTasks(): void {
   asking = undefined;
 }

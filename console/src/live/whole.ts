@@ -1,5 +1,5 @@
-// The rest of a long line. The state holds the first jobs of each queue; whoever scrolls on, or
-// searches, gets the others, page by page in their order.
+// The rest of a long line. The state holds the first jobs of each queue; the rest is loaded page by
+// page when the user scrolls or searches.
 
 import { listJobs, listLine } from "../api/calls";
 import { type Brief, briefOf } from "./brief";
@@ -9,13 +9,13 @@ import { compare } from "./order";
 export const MOST_WHOLE = 20_000;
 const PAGE = 1000;
 
-/** What was read of a line so far; `isLast` if that is all of it. */
+/** The loaded part of a line; `isLast` if it is complete. */
 export interface Part {
   readonly jobs: readonly Brief[];
   readonly isLast: boolean;
 }
 
-/** Read the waiting jobs of a queue, each time with one more page. */
+/** Read the waiting jobs of a queue; each part holds one more page. */
 export async function* readLine(queue: string, signal: AbortSignal): AsyncGenerator<Part> {
   const jobs: Brief[] = [];
   let cursor: string | undefined;
@@ -26,15 +26,15 @@ export async function* readLine(queue: string, signal: AbortSignal): AsyncGenera
     if (cursor) yield { jobs, isLast: false };
   } while (cursor && jobs.length < MOST_WHOLE);
   if (cursor) return;
-  // Those that wait for others to end stand in no order, and after all that do.
+  // Jobs that wait for dependencies have no position and come last.
   const blocked = await listJobs({ queue, state: ["blocked"], limit: PAGE }, signal);
   for (const job of blocked.items) if (job.position === null) jobs.push(briefOf(job));
   yield { jobs, isLast: true };
 }
 
 /**
- * Put what was read of a line into a state that has moved on meanwhile: of jobs that an event told
- * about since the reading began, the state knows better, and of those behind the part as well.
+ * Merge the loaded part of a line into a state that has changed since the load began. The state is
+ * newer for jobs that had an event since then, and for jobs behind the part.
  */
 export function withLine(
   live: Live,
@@ -54,7 +54,9 @@ export function withLine(
   return { ...live, waiting: { ...live.waiting, [queue]: lineOf(jobs, isLast) } };
 }
 
-/** Keep what was read of long lines when the state is taken anew, until it is read again. */
+/**
+ * Keep the loaded tails of long lines when the state is loaded again, until they are read again.
+ */
 export function withKnownTails(next: Live, before: Live): Live {
   let live = next;
   for (const [queue, line] of Object.entries(next.waiting)) {

@@ -1,5 +1,4 @@
-// What people do. A control that acts is pending until the server has answered, and what does not
-// work is said.
+// User actions. An action is pending until the server responds, and an error is shown.
 
 import { SvelteSet } from "svelte/reactivity";
 import { t } from "../words/index.svelte";
@@ -7,12 +6,12 @@ import { toasts } from "./toasts.svelte";
 
 const pending = new SvelteSet<string>();
 
-/** Whether something with this name is on its way. */
+/** Whether an action of this name is under way. */
 export const isPending = (name: string): boolean => pending.has(name);
 
 /**
- * Do something under a name by which controls know that it is pending. Returns what came of it, or
- * undefined where it did not work, which has then been said.
+ * Run an action under a name that controls use to show that it is pending. Returns its result, or
+ * undefined after an error, which is shown.
  */
 export async function act<T>(name: string, action: () => Promise<T>): Promise<T | undefined> {
   if (pending.has(name)) return undefined;

@@ -1,4 +1,4 @@
-// A hash as a path with a query, and back.
+// Converts between a hash and a path with a query.
 
 export interface Place {
   readonly path: readonly string[];
@@ -20,6 +20,6 @@ function unescape(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {
-    return part; // somebody typed a lonely percent sign
+    return part; // the user typed a percent sign that escapes no character
   }
 }

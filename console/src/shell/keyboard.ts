@@ -1,5 +1,5 @@
-// Keys that act on the page. A page adds its own while it is shown; keys typed into a field, or
-// while a dialog or a menu is open, are left alone.
+// Keyboard shortcuts. A page adds its shortcuts while it is shown. Keys in a field, or while a
+// dialog or a menu is open, are ignored.
 
 export type Keys = Readonly<Record<string, (event: KeyboardEvent) => void>>;
 
@@ -7,7 +7,10 @@ const layers: Keys[] = [];
 let prefix = "";
 let prefixTimer: ReturnType<typeof setTimeout> | undefined;
 
-/** Add keys; "g q" is g followed by q, "alt+ArrowUp" with Alt. Returns how to take them away. */
+/**
+ * Add shortcuts; "g q" is g followed by q, "alt+ArrowUp" with Alt. Returns the function that
+ * removes them.
+ */
 export function addKeys(keys: Keys): () => void {
   layers.push(keys);
   return () => void layers.splice(layers.indexOf(keys), 1);
@@ -47,7 +50,7 @@ function isElsewhere(event: KeyboardEvent): boolean {
   return field !== null && event.key !== "Escape";
 }
 
-/** Move the focus among the jobs on the page, in the order in which they are shown. */
+/** Move the focus among the jobs on the page, in displayed order. */
 export function moveFocus(step: 1 | -1): void {
   const rows = [...document.querySelectorAll<HTMLElement>("[data-job]")];
   const present = document.activeElement?.closest<HTMLElement>("[data-job]");
@@ -59,7 +62,7 @@ export function moveFocus(step: 1 | -1): void {
 
 let lastIndex = 0;
 
-/** The job that has the focus. */
+/** The focused job. */
 export function focusedJob(): string | undefined {
   return document.activeElement?.closest<HTMLElement>("[data-job]")?.dataset.job;
 }

@@ -1,5 +1,5 @@
-// The pages, by the first part of the path. Insights brings a plotting library along, so it is
-// loaded when it is first looked at; so is what is rarely opened.
+// The pages, by the first part of the path. Insights needs a plotting library, so it is loaded at
+// its first visit; so are rarely opened pages.
 
 import type { Component } from "svelte";
 import Queue from "../pages/Queue/Queue.svelte";
@@ -12,7 +12,7 @@ export interface Page {
   readonly icon: Icon;
   /** After `g`. */
   readonly key: string;
-  /** It is about one queue, which goes along when the page is changed. */
+  /** The page depends on the selected queue, which stays selected on navigation. */
   readonly ofQueue: boolean;
 }
 
@@ -37,7 +37,7 @@ const LATER: Record<string, () => Promise<Loaded>> = {
   new: () => import("../pages/NewJob/NewJob.svelte"),
 };
 
-/** Return the component of a page, at once where it is there; null if there is no such page. */
+/** Return the component of a page, at once if it is loaded; null if the page is unknown. */
 export function pageOf(path: string): Component | Promise<Loaded> | null {
   if (path === "" || path === "queue") return Queue;
   return LATER[path]?.() ?? null;

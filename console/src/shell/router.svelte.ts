@@ -1,5 +1,5 @@
-// Where we are. All of it is in the hash, so that a link says what its sender saw, whatever prefix
-// the page is served under: #/history?state=failed&q=ann
+// The address. All view state is in the hash, so that a link opens the same view under every
+// prefix: #/history?state=failed&q=ann
 
 import { type Place, hrefOf, parse } from "./hash";
 
@@ -15,12 +15,12 @@ class Router {
     return this.#place.path;
   }
 
-  /** What was chosen on the page, by name; a name may be given several times. */
+  /** The view state of the page, by name; a name may occur several times. */
   get query(): URLSearchParams {
     return this.#place.query;
   }
 
-  /** The queue that is looked at; undefined for all of them. */
+  /** The selected queue; undefined for all. */
   get queue(): string | undefined {
     return this.query.get("queue") ?? undefined;
   }
@@ -29,7 +29,7 @@ class Router {
     location.hash = href(...to);
   }
 
-  /** Change what is chosen on this page; an empty value takes it away. */
+  /** Change view state of this page; an empty value removes it. */
   choose(changes: Record<string, string | readonly string[] | null | undefined>): void {
     const query = new URLSearchParams(this.query);
     for (const [name, value] of Object.entries(changes)) {
@@ -44,7 +44,7 @@ class Router {
 
 export const router = new Router();
 
-/** Write a link: href(["jobs", id]), href(["history"], { state: "failed" }). */
+/** Build a link: href(["jobs", id]), href(["history"], { state: "failed" }). */
 export function href(
   path: readonly string[],
   query: Record<string, string | undefined> = {},

@@ -1,4 +1,4 @@
-// Who we are to the server: somebody who may do everything, only look, or has to sign in.
+// The access of this session: full, read-only, or signed out.
 
 import { askSession, signIn, signOut } from "../api/calls";
 import type { Session } from "../api/types";
@@ -11,7 +11,7 @@ class SessionState {
     return this.#session === null || this.#session.role === "operate";
   }
 
-  /** There is a session that could be ended. */
+  /** A session exists that can be signed out. */
   get hasToken(): boolean {
     return this.#session?.token_needed === true && this.#session.role !== null;
   }
@@ -20,7 +20,7 @@ class SessionState {
     try {
       this.#session = await askSession();
     } catch {
-      // The state tells soon enough whether the server answers.
+      // The load of the state reports whether the server answers.
     }
   }
 

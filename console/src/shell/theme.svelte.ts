@@ -1,4 +1,4 @@
-// Light, dark, or as the system is.
+// Light, dark, or the system's theme.
 
 export type Choice = "auto" | "light" | "dark";
 export const CHOICES: readonly Choice[] = ["auto", "light", "dark"];

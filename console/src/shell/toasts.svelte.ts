@@ -1,4 +1,4 @@
-// Short messages that come and go. Problems stay until they are read: they say what to do.
+// Short messages that disappear. Problems stay until they are dismissed: they hold a remedy.
 
 import { asProblem } from "../api/problem";
 
@@ -22,7 +22,7 @@ class Toasts {
     this.#show({ kind: "done", text, hint: "", link }, DONE_MS);
   }
 
-  /** Show what went wrong, and the job that is in the way if there is one. */
+  /** Show a problem, with a link to the blocking job if there is one. */
   problem(error: unknown, linkText: string): void {
     const { detail, hint, active_job } = asProblem(error);
     const link = active_job === null ? null : { href: `#/jobs/${active_job}`, text: linkText };

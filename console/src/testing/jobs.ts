@@ -1,4 +1,4 @@
-// Jobs and events for tests, with what a test does not care about filled in.
+// Jobs and events for tests, with defaults for irrelevant fields.
 
 import type { Job, LiveEvent, Present, Queue } from "../api/types";
 import { type Brief, briefOf } from "../live/brief";
@@ -42,5 +42,5 @@ export function event(type: string, id: string | null, data: LiveEvent["data"] =
   return { seq, prev: seq - 1, type, at: "2026-01-01T00:01:00Z", job: id, queue: "mail", data };
 }
 
-/** Begin to count events anew, after the state that `live` gives. */
+/** Restart the sequence numbers of events after the state of `live`. */
 export const afterState = (): void => void (seq = 10);

@@ -1,5 +1,5 @@
-// One clock for the whole page, in the server's time: it ticks once a second, and only while
-// somebody can see it.
+// One clock for the whole page, in the server's time. It ticks once a second while the page is
+// visible.
 
 class Clock {
   #now = $state(Date.now());
@@ -12,12 +12,12 @@ class Clock {
     document.addEventListener("visibilitychange", () => this.#tick());
   }
 
-  /** Milliseconds since 1970 by the server's clock, renewed every second. */
+  /** Milliseconds since 1970 by the server's clock, updated every second. */
   get now(): number {
     return this.#now;
   }
 
-  /** Take the server's word for what time it is; it says so to the second. */
+  /** Set the server's time, which has a resolution of one second. */
   set(server: number): void {
     const skew = server + 500 - Date.now();
     this.#skew = Math.abs(skew) > 2_000 ? skew : 0;

@@ -1,4 +1,4 @@
-// Times and spans in few characters, in the units of whichever language is spoken.
+// Formats times and durations in few characters, in the units of the selected language.
 
 interface Units {
   readonly second: string;
@@ -14,14 +14,14 @@ const UNITS: Record<string, Units> = {
 
 let language = (): string => "en";
 
-/** Have spans written in a language, which is asked for each time. */
+/** Set the language of durations as a function, which is called each time. */
 export function speak(asked: () => string): void {
   language = asked;
 }
 
 const units = (): Units => UNITS[language()] ?? UNITS.en!;
 
-/** Write a span: 8s, 3m 20s, 2h 05m, 4d 3h. */
+/** Format a duration: 8s, 3m 20s, 2h 05m, 4d 3h. */
 export function span(milliseconds: number): string {
   const { second, minute, hour, day } = units();
   const seconds = Math.max(0, Math.round(milliseconds / 1000));
@@ -33,7 +33,7 @@ export function span(milliseconds: number): string {
   return `${Math.floor(hours / 24)}${day} ${hours % 24}${hour}`;
 }
 
-/** Write a span that is only guessed, with one unit: 8s, 3m, 2h, 4d. */
+/** Format an estimated duration with one unit: 8s, 3m, 2h, 4d. */
 export function roughSpan(milliseconds: number): string {
   const { second, minute, hour, day } = units();
   const seconds = Math.max(0, Math.round(milliseconds / 1000));
@@ -45,24 +45,24 @@ export function roughSpan(milliseconds: number): string {
 
 const two = (number: number): string => String(number).padStart(2, "0");
 
-/** Write an instant as a time of day, with its date where that is another than today's. */
+/** Format an instant as a time of day, with its date if it is not today. */
 export function clockTime(instant: number, now: number, language: string): string {
   const date = new Date(instant);
   const sameDay = date.toDateString() === new Date(now).toDateString();
   return formatter(language, sameDay ? "time" : "day").format(date);
 }
 
-/** Write an instant in full. */
+/** Format an instant in full. */
 export function fullTime(instant: string | number, language: string): string {
   return formatter(language, "full").format(new Date(instant));
 }
 
-/** Write an instant as a time of day with its seconds. */
+/** Format an instant as a time of day with seconds. */
 export function exactTime(instant: string | number, language: string): string {
   return formatter(language, "exact").format(new Date(instant));
 }
 
-/** Return the one name of a time zone that may go by several, such as UTC. */
+/** Return the canonical name of a time zone that has several, such as UTC. */
 export function canonical(zone: string): string {
   try {
     return new Intl.DateTimeFormat("en", { timeZone: zone }).resolvedOptions().timeZone;

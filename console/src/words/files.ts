@@ -1,4 +1,4 @@
-// Files on their way to the server, and from it.
+// Upload and download of files.
 
 export const en = {
   "files.choose": "Choose a file",

@@ -1,4 +1,4 @@
-// The page of what has ended.
+// The page of ended jobs.
 
 export const en = {
   "history.title": "History",

@@ -1,7 +1,7 @@
-// What the console says, in the language of whoever reads it.
+// The texts of the console in each language.
 //
-// Each file holds the words of one page in every language; that a translation is complete is
-// checked by the types.
+// Each file holds the texts of one page in every language; the types check that a translation is
+// complete.
 
 import { speak } from "../time/format";
 import * as files from "./files";
@@ -49,7 +49,7 @@ class Words {
     return this.#language;
   }
 
-  /** As dates and numbers are written. */
+  /** The locale of dates and numbers. */
   get locale(): string {
     return this.#language === "zh" ? "zh-CN" : "en-GB";
   }
@@ -60,7 +60,7 @@ class Words {
     this.applied();
   }
 
-  /** Tell the document, and so screen readers, which language it is in. */
+  /** Set the language of the document, which screen readers use. */
   applied(): void {
     document.documentElement.lang = this.locale;
   }
@@ -69,19 +69,19 @@ class Words {
 export const words = new Words();
 speak(() => words.language);
 
-/** Say a word; read where it is shown, it changes with the language. */
+/** Return a text in the selected language; a component that reads it follows the language. */
 export function t(word: Word, facts?: Facts): string {
   return say(LANGUAGES[words.language][word], facts);
 }
 
-/** Say a word if there is one by this name, such as a code that the server may add one day. */
+/** Return a text if the key exists; a newer server may send codes without one. */
 export function tOr(word: string, otherwise: string, facts?: Facts): string {
   return word in en ? t(word as Word, facts) : otherwise;
 }
 
 const numbers: Record<string, Intl.NumberFormat> = {};
 
-/** Write a number as the language does. */
+/** Format a number in the selected language. */
 export function number(value: number): string {
   return (numbers[words.locale] ??= new Intl.NumberFormat(words.locale)).format(value);
 }

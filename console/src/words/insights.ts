@@ -1,4 +1,4 @@
-// The page of what can be learnt from the past, and what would be.
+// The page of statistics and forecasts.
 
 export const en = {
   "insights.title": "Insights",

@@ -1,4 +1,4 @@
-// The page of lanes: what each keeps, how it stands, and how to run it.
+// The page of lanes: saved parameters, state and actions.
 
 export const en = {
   "lanes.title": "Lanes",

@@ -1,4 +1,4 @@
-// Submitting jobs by hand.
+// The form for new jobs.
 
 export const en = {
   "new.title": "New job",

@@ -1,4 +1,4 @@
-// Fills words in: "{name}" is replaced, and of "one|many" the one that fits `n` is taken.
+// Fills in a text: "{name}" is replaced, and `n` chooses between "one|many".
 
 export type Facts = Readonly<Record<string, string | number>>;
 

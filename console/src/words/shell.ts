@@ -1,4 +1,4 @@
-// What the frame around the pages says.
+// The texts of the frame around the pages.
 
 export const en = {
   "app.name": "Fairlane",

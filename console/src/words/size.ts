@@ -1,4 +1,4 @@
-/** Write a number of bytes: 512 B, 3.4 MB; it may be below zero. */
+/** Format a number of bytes: 512 B, 3.4 MB; it may be negative. */
 export function sizeText(bytes: number): string {
   const units = ["B", "kB", "MB", "GB", "TB"];
   let value = bytes;

@@ -1,5 +1,5 @@
-// The states of jobs, bands, and why a job waits, in a few words. What the server says beyond that
-// is shown as it comes.
+// States of jobs, priorities, and short reasons for waiting. Longer messages come from the server
+// and are shown as received.
 
 export const en = {
   "state.created": "Recorded",

@@ -1,5 +1,5 @@
-// Jobs that were found, page by page. A search looks at so many jobs at a time and may find nothing
-// on a page; it goes on by itself for a while, and then somebody has to want it.
+// Found jobs, page by page. The server searches a limited number of jobs per request, so a page may
+// be empty; the search continues for a while and then waits for a click.
 
 import { listJobs, type Wanted } from "../../api/calls";
 import { asProblem, type Problem } from "../../api/problem";
@@ -11,14 +11,14 @@ const PAGE = 100;
 export const MOST = 5000;
 const EMPTY_PAGES = 5;
 const SHORTEST_MS = 1_500;
-const COSTS = 10; // times what an answer took
+const COSTS = 10; // times the duration of the last response
 const NOTHING: Found<Brief> = { items: [], next: null };
 
 export class Past {
   found: Found<Brief> = $state.raw(NOTHING);
   isReady = $state(false);
   isReading = $state(false);
-  /** There is something newer, and whoever looks was not to be disturbed. */
+  /** Newer jobs exist, and the list was not replaced because the user is reading it. */
   isOld = $state(false);
   problem: Problem | null = $state.raw(null);
   #wanted: Wanted = {};
@@ -31,7 +31,7 @@ export class Past {
     return this.found.next !== null && this.found.items.length >= MOST;
   }
 
-  /** Look for something else; returns how to stop. */
+  /** Start a new search; returns the function that stops it. */
   look(wanted: Wanted): () => void {
     this.#wanted = wanted;
     this.#stop.abort();
@@ -47,12 +47,12 @@ export class Past {
     };
   }
 
-  /** Read what follows. */
+  /** Read the next page. */
   more(): void {
     if (this.found.next !== null && !this.isReading && !this.isCut) void this.#read();
   }
 
-  /** Something happened that may belong to the list. `now`: whoever looks would not be disturbed. */
+  /** An event may have changed the list. `now`: the list may be replaced at once. */
   touch(now: () => boolean): void {
     const wait = Math.max(400, this.#restUntil - performance.now());
     this.#timer ??= setTimeout(() => {
@@ -73,7 +73,7 @@ export class Past {
       const page = await this.#page(undefined, signal);
       if (!signal.aborted) this.found = renew(this.found, page);
     } catch {
-      this.isOld = true; // what cannot be read now can be wanted again
+      this.isOld = true; // the button to reload stays available
     } finally {
       this.#renewing = false;
       const took = performance.now() - began;

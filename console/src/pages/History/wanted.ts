@@ -1,4 +1,4 @@
-// What somebody looks for in the past, as the address says it and as the server is asked for it.
+// The filters of the history as the address and as the request hold them.
 
 import type { Wanted } from "../../api/calls";
 import type { JobState } from "../../api/types";
@@ -22,7 +22,7 @@ export interface Choice {
   readonly until: string | undefined;
 }
 
-/** Read what is chosen; what makes no sense is passed over. */
+/** Read the filters from the address; invalid values are ignored. */
 export function choiceOf(query: URLSearchParams): Choice {
   const text = (name: string) => query.get(name) || undefined;
   const instant = (name: string) => {
@@ -43,7 +43,7 @@ export function choiceOf(query: URLSearchParams): Choice {
   };
 }
 
-/** The states that are asked for: the final ones, and with them live ones where that is wanted. */
+/** Return the requested states: the final ones, and live ones on request. */
 export function statesOf({ states, live }: Choice): readonly JobState[] {
   const ended = states.length > 0 ? states : FINAL;
   return live ? [...new Set<JobState>([...WAITING, "running", ...ended])] : ended;
@@ -60,7 +60,7 @@ export function wantedOf(choice: Choice, now: number): Wanted {
   return { state: statesOf(choice), queue, task, lane, q, ...period };
 }
 
-/** Whether anything is narrowed beside the queue, which is chosen elsewhere. */
+/** Return whether a filter other than the queue is set. */
 export function isNarrowed({ states, live, task, lane, q, range }: Choice): boolean {
   return states.length > 0 || live || [task, lane, q, range].some((one) => one !== undefined);
 }

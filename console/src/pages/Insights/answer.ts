@@ -1,4 +1,4 @@
-// What a forecast says, in a sentence.
+// A forecast as a sentence.
 
 import { clock } from "../../time/clock.svelte";
 import { clockTime, roughSpan } from "../../time/format";
@@ -36,7 +36,7 @@ export function answerTo(present: Foreseen, other: Foreseen | null, limit: numbe
   };
 }
 
-// Within the next few minutes a time without its seconds would not tell the two apart.
+// Within the next few minutes, times without seconds could look equal.
 const SOON_MS = 10 * 60_000;
 
 function time(at: number): string {

@@ -1,4 +1,4 @@
-// Counts over time and over lengths, as plots draw them.
+// Counts jobs by time and by duration, for plots.
 
 import type { Result, Sample } from "./samples";
 
@@ -10,9 +10,9 @@ const WIDTHS = [
   28 * DAY,
 ];
 const MOST_BUCKETS = 60;
-const FEWEST = 6; // one bar alone would say nothing about how long is long
+const FEWEST = 6; // a single bar would give no scale
 
-/** How wide a bucket of time is, so that there are not too many of them. */
+/** Return the width of a time bucket, so that there are not too many of them. */
 export function widthOf(spanMs: number): number {
   const days = () => Math.ceil(spanMs / MOST_BUCKETS / DAY) * DAY;
   return WIDTHS.find((width) => spanMs / width <= MOST_BUCKETS) ?? days();
@@ -22,7 +22,7 @@ export interface TimeBucket extends Record<Result, number> {
   readonly at: number;
 }
 
-/** Count what ended in each bucket of time between two instants; empty buckets count as well. */
+/** Count ended jobs in each time bucket between two instants, including empty buckets. */
 export function overTime(
   samples: readonly Sample[],
   from: number,
@@ -30,7 +30,7 @@ export function overTime(
   width: number,
   offset = 0,
 ): TimeBucket[] {
-  // Buckets begin at whole hours and days where people live, not at those of UTC.
+  // Buckets begin at whole local hours and days, not at those of UTC.
   const floor = (at: number) => Math.floor((at - offset) / width) * width + offset;
   const first = floor(from);
   const count = Math.floor((floor(to) - first) / width) + 1;
@@ -44,19 +44,19 @@ export function overTime(
   return buckets;
 }
 
-// A little more than three for each power of ten, at lengths that people know.
+// A little more than three for each power of ten, at familiar durations.
 const EDGES = [
   100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 30_000, 60_000, 120_000, 300_000, 600_000,
   1_200_000, 1_800_000, 3_600_000, 7_200_000, 4 * HOUR, 12 * HOUR, DAY, 2 * DAY, 7 * DAY, 30 * DAY,
 ];
 
 export interface LengthBucket {
-  /** The longest that is counted here, in milliseconds. */
+  /** The longest duration of the bucket, in milliseconds. */
   readonly upTo: number;
   readonly count: number;
 }
 
-/** Count lengths by how long they are, from the first bucket with any to the last, and a few more. */
+/** Count durations by bucket, from the first bucket with any to the last, and a few more. */
 export function byLength(sorted: readonly number[]): LengthBucket[] {
   const counts = new Array<number>(EDGES.length + 1).fill(0);
   let edge = 0;
@@ -76,7 +76,9 @@ export function byLength(sorted: readonly number[]): LengthBucket[] {
     .map((count, index) => ({ upTo: EDGES[first + index] ?? Number.POSITIVE_INFINITY, count }));
 }
 
-/** Draw how many still wait, from when each is to start; those of which nothing is known never do. */
+/**
+ * Return the number of waiting jobs over time from their expected starts; jobs without one stay.
+ */
 export function waitingAt(starts: readonly number[], waiting: number, times: readonly number[]): number[] {
   const sorted = [...starts].sort((a, b) => a - b);
   let started = 0;

@@ -1,5 +1,5 @@
-// The colours of the page as a canvas takes them. A canvas knows no custom properties, so each is
-// worked out by the browser, and anew whenever the theme changes.
+// The colours of the page for a canvas. A canvas does not support custom properties, so the browser
+// computes each colour, again after each change of the theme.
 
 import { theme } from "../../shell/theme.svelte";
 
@@ -12,7 +12,7 @@ class Scheme {
     dark.addEventListener("change", () => (this.#isDark = dark.matches));
   }
 
-  /** Read where colours are used, it makes them follow the theme. */
+  /** Read it where colours are used, so that they follow the theme. */
   get isDark(): boolean {
     return theme.choice === "auto" ? this.#isDark : theme.choice === "dark";
   }
@@ -20,7 +20,7 @@ class Scheme {
 
 export const scheme = new Scheme();
 
-/** Return a colour of the page, mixed with the ground of a panel to so many percent. */
+/** Return a colour of the page, mixed with the background of a panel. */
 export function colour(name: string, percent = 100): string {
   const probe = document.createElement("span");
   probe.style.setProperty("color", `color-mix(in srgb, var(--${name}) ${percent}%, var(--panel))`);

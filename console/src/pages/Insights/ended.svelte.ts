@@ -1,5 +1,4 @@
-// Jobs that have ended, as far as they are looked at: the newest, read page by page, and those that
-// end meanwhile.
+// Ended jobs in the chosen range: the newest, read page by page, and those that end meanwhile.
 
 import { listJobs } from "../../api/calls";
 import { asProblem, type Problem } from "../../api/problem";
@@ -18,18 +17,18 @@ export class EndedJobs {
   /** The newest first. */
   samples: readonly Sample[] = $state.raw([]);
   isReading = $state(true);
-  /** There are older ones that are not looked at. */
+  /** Older jobs exist beyond the limit. */
   isCut = $state(false);
   problem: Problem | null = $state.raw(null);
   #known = new Map<string, Sample>();
   #queue: string | undefined;
   #stop = new AbortController();
-  /** Those that have ended since samples were last shown. */
+  /** Jobs that ended since the samples were last published. */
   #recent = new Set<string>();
   #isPartial = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  /** Look at a queue, or all, and no further back than `since`; returns how to stop. */
+  /** Follow a queue, or all, back to `since`; returns the function that stops it. */
   look(queue: string | undefined, since: string | undefined): () => void {
     this.#queue = queue;
     this.#known.clear();
@@ -55,12 +54,12 @@ export class EndedJobs {
     this.#take(ids);
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
-      // What a job reported at last, or one that was over at once, is known only a little later.
+      // The final statistics of a job are known a little after its event.
       this.#take(this.#recent);
       for (const id of this.#recent) if (!this.#known.has(id)) this.#isPartial = true;
       this.#recent.clear();
       this.#show();
-      // A list holds only the first that a job reported.
+      // A list holds only the first statistics of a job.
       if (this.#isPartial) void this.catchUp();
       this.#isPartial = false;
     }, EVERY_MS);
@@ -74,7 +73,7 @@ export class EndedJobs {
     }
   }
 
-  /** Look for what ended while nobody told. */
+  /** Read the jobs that ended while events were missing. */
   async catchUp(): Promise<void> {
     if (this.isReading) return;
     const { signal } = this.#stop;
@@ -83,7 +82,7 @@ export class EndedJobs {
       for (const job of page.items) this.#known.set(job.id, sampleOf(job));
       this.#show();
     } catch {
-      // The next time that the state is taken it is tried again.
+      // The next load of the state tries again.
     }
   }
 

@@ -1,10 +1,10 @@
-// What two forecasts say beside one another, and no more than they know.
+// Compares two forecasts as far as both are known.
 
 import type { Forecast } from "../../api/types";
 
 export interface Foreseen {
   readonly waiting: number;
-  /** When those start of which it is known, in order. */
+  /** The known starts, in order. */
   readonly starts: readonly number[];
   readonly emptyAt: number | null;
 }
@@ -18,11 +18,11 @@ export type Comparison =
   | { readonly kind: "none" }
   | { readonly kind: "unknown" }
   | {
-      /** When the queue is empty; or, where that is not known, when the last known job starts. */
+      /** The time when the queue is empty; if that is unknown, the start of the last known job. */
       readonly kind: "empty" | "starts";
       readonly before: number;
       readonly after: number | null;
-      /** Of how many jobs nothing is known. */
+      /** The number of jobs without a forecast. */
       readonly unknown: number;
     };
 

@@ -1,17 +1,17 @@
-// Lengths of time that may be short.
+// Formats durations that may be short.
 
 import { span } from "../../time/format";
 
 const unit = (): string => span(0).replace("0", "");
 
-/** Write a length, below ten seconds with a tenth: 0s, 0.3s, 2.5s, 40s, 3m 20s. */
+/** Format a duration, below ten seconds with a tenth: 0s, 0.3s, 2.5s, 40s, 3m 20s. */
 export function lengthText(milliseconds: number | null): string {
   if (milliseconds === null) return "–";
   if (milliseconds >= 9_950) return span(milliseconds);
   return milliseconds < 50 ? span(0) : `${(milliseconds / 1000).toFixed(1)}${unit()}`;
 }
 
-/** Write the edge of a bucket, which is a round number. */
+/** Format the edge of a bucket, which is a round number. */
 export function edgeText(milliseconds: number): string {
   if (!Number.isFinite(milliseconds)) return "∞";
   if (milliseconds < 1_000) return `${milliseconds / 1000}${unit()}`;

@@ -2,7 +2,7 @@ import { t } from "../../words/index.svelte";
 
 const UNITS = [["day", 1440], ["hour", 60], ["minute", 1]] as const;
 
-/** Say how wide buckets are: "per hour", "per 2 days". */
+/** Describe the width of buckets: "per hour", "per 2 days". */
 export function perText(width: number): string {
   for (const [unit, minutes] of UNITS) {
     const n = width / (minutes * 60_000);

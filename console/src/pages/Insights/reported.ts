@@ -1,9 +1,9 @@
-// Numbers that jobs reported of themselves, summed up over time.
+// Numbers from the statistics of jobs, summed over time.
 
 import { areBytes } from "../../jobs/figures";
 import type { Sample } from "./samples";
 
-/** What can be chosen: each task with the names of its numbers, the task with the most jobs first. */
+/** The choices: each task with the names of its numbers, the task with the most jobs first. */
 export function reporters(samples: readonly Sample[]): Map<string, readonly string[]> {
   const counts = new Map<string, number>();
   const names = new Map<string, Set<string>>();
@@ -25,13 +25,13 @@ const bytesFirst = (one: string, other: string): number =>
 export interface Sum {
   readonly at: number;
   readonly sum: number;
-  /** Of this one and all before. */
+  /** The sum of this bucket and all before it. */
   readonly total: number;
-  /** How many jobs it is from. */
+  /** The number of jobs in the sum. */
   readonly count: number;
 }
 
-/** Sum up a number in each bucket of time; `places` are where the buckets begin. */
+/** Sum a number in each time bucket; `places` are the starts of the buckets. */
 export function sums(
   samples: readonly Sample[],
   task: string,

@@ -1,5 +1,4 @@
-// What is kept of a job that has ended: enough to count and to measure, and little enough for
-// thousands.
+// A sample of an ended job: enough to count and to measure, and small enough for thousands.
 
 import type { JobState } from "../../api/types";
 
@@ -16,7 +15,7 @@ export interface Sample {
   /** Milliseconds from its submission to its last start; null if it never ran. */
   readonly waited: number | null;
   readonly ran: number | null;
-  /** What it reported of itself in numbers. */
+  /** The numbers in its statistics. */
   readonly numbers: Readonly<Record<string, number>>;
 }
 
@@ -54,7 +53,7 @@ function numbersIn(statistics: Ended["statistics"]): Sample["numbers"] {
   return found.length > 0 ? (Object.fromEntries(found) as Sample["numbers"]) : NOTHING;
 }
 
-/** Return the value below which a part of them lie, by rank; null of none. They must be sorted. */
+/** Return a quantile of sorted values by rank; null if there are none. */
 export function quantile(sorted: readonly number[], part: number): number | null {
   return sorted[Math.min(sorted.length - 1, Math.max(0, Math.ceil(part * sorted.length) - 1))] ?? null;
 }
@@ -81,7 +80,7 @@ export interface TaskSummary {
   readonly ran: Spread;
 }
 
-/** Sum up by queue and task, those with the most jobs first. */
+/** Aggregate by queue and task, those with the most jobs first. */
 export function byTask(samples: readonly Sample[]): TaskSummary[] {
   const groups = new Map<string, Sample[]>();
   for (const sample of samples) {

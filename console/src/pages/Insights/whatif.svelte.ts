@@ -1,5 +1,5 @@
-// When a queue will be empty, as it is and with another limit. The server works it out by running its
-// scheduler ahead, so it is asked when the slider rests, and now and then.
+// The time when a queue is empty, at present and with another limit. The server simulates its
+// scheduler for it, so the request is sent when the slider rests, and at long intervals.
 
 import { forecast } from "../../api/calls";
 import { asProblem } from "../../api/problem";
@@ -7,13 +7,13 @@ import { foreseen, type Foreseen } from "./foresee";
 
 const RESTS_MS = 300;
 const SHORTEST_MS = 6_000;
-const COSTS = 20; // times what the answers took
+const COSTS = 20; // times the duration of the last responses
 const LIMIT = 5000;
 
 export class WhatIf {
   present: Foreseen | null = $state.raw(null);
   other: Foreseen | null = $state.raw(null);
-  /** The limit for which `other` was worked out. */
+  /** The limit of the forecast in `other`. */
   answered: number | null = $state(null);
   isAsking = $state(false);
   problem = $state("");
@@ -22,7 +22,7 @@ export class WhatIf {
   #round = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  /** Follow a queue; returns how to stop. */
+  /** Follow a queue; returns the function that stops it. */
   follow(queue: string): () => void {
     this.#queue = queue;
     this.#wanted = null;
@@ -35,7 +35,7 @@ export class WhatIf {
     };
   }
 
-  /** Ask what would be with another limit; null: with the present one. */
+  /** Request a forecast with another limit; null: the present limit. */
   want(limit: number | null): void {
     this.#wanted = limit;
     clearTimeout(this.#timer);

@@ -1,5 +1,5 @@
-// The attempts of a job, read from the events that told of them. The server keeps events for a
-// while only, so the first attempts of an old job may be missing.
+// The attempts of a job, read from its events. The server deletes old events, so the first attempts
+// of an old job may be missing.
 
 import type { JobState, LiveEvent } from "../../api/types";
 
@@ -8,7 +8,7 @@ export interface Attempt {
   readonly startedAt: string;
   readonly endedAt: string | null;
   readonly worker: string | null;
-  /** What the job was after it; null while it runs. */
+  /** The state of the job after the attempt; null while it runs. */
   readonly state: JobState | null;
   readonly error: { code: string; message: string } | null;
 }
@@ -22,7 +22,7 @@ interface Now {
   readonly error: { code: string; message: string } | null;
 }
 
-/** Put together what events told and what the job says of itself now, the first attempt first. */
+/** Combine events with the present state of the job, the first attempt first. */
 export function attemptsOf(events: readonly LiveEvent[], job: Now): Attempt[] {
   const attempts: Attempt[] = [];
   for (const { type, at, data } of events) {
@@ -47,7 +47,7 @@ export function attemptsOf(events: readonly LiveEvent[], job: Now): Attempt[] {
   return withPresent(attempts, job);
 }
 
-/** The job itself knows its newest attempt, also where no event tells of it any more. */
+/** The job holds its newest attempt, even if the event was deleted. */
 function withPresent(attempts: Attempt[], job: Now): Attempt[] {
   if (job.started_at === null || job.attempt === 0) return attempts;
   const last = attempts.at(-1);

@@ -1,30 +1,30 @@
-// The lines of a log: what was read, and what events add to it. Only the newest are kept.
+// The lines of a log: the loaded lines and later events. Only the newest are kept.
 
 import type { LogLine } from "../../api/types";
 
 export const MOST_LINES = 2_000;
 
 export interface Line extends LogLine {
-  /** Counts up, so that a line keeps its identity when older ones go. */
+  /** Counts up, so that a line keeps its identity when older lines are dropped. */
   readonly number: number;
 }
 
 export interface Lines {
   readonly items: readonly Line[];
   readonly next: number;
-  /** What was read: an event may still come for the last of them. */
+  /** The loaded lines: an event for the last of them may still arrive. */
   readonly read: ReadonlySet<string>;
 }
 
 export const NO_LINES: Lines = { items: [], next: 0, read: new Set() };
 
-/** Add what was heard and was not read before. */
+/** Append lines from events that were not loaded before. */
 export function append(lines: Lines, heard: readonly LogLine[]): Lines {
   const added = heard.filter((line) => !lines.read.has(identity(line)));
   return added.length === 0 ? lines : { ...lines, ...numbered(lines, added) };
 }
 
-/** Begin with what was read, and add what was heard meanwhile. */
+/** Begin with the loaded lines and append those received meanwhile. */
 export function begin(read: readonly LogLine[], heard: readonly LogLine[]): Lines {
   const lines = { ...numbered(NO_LINES, read), read: new Set(read.slice(-200).map(identity)) };
   return append(lines, heard);
@@ -36,5 +36,5 @@ function numbered(lines: Lines, added: readonly LogLine[]): Omit<Lines, "read"> 
   return { items: items.slice(-MOST_LINES), next };
 }
 
-// The same instant is written with more or fewer digits by different answers.
+// Responses write the same instant with different numbers of digits.
 const identity = (line: LogLine): string => `${Date.parse(line.at)} ${line.message}`;

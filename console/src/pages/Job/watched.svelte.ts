@@ -1,4 +1,4 @@
-// One job, kept true while it is looked at.
+// One job, updated by events while its page is open.
 
 import { explain, readLog, showJob } from "../../api/calls";
 import { type Problem, asProblem } from "../../api/problem";
@@ -10,7 +10,7 @@ import { type Attempt, attemptsOf } from "./attempts";
 import { type Lines, NO_LINES, append, begin } from "./log";
 
 const EXPLAIN_MS = 5_000;
-const PAST_EVENTS = 9_000; // the server goes back no further than 10,000
+const PAST_EVENTS = 9_000; // the server replays at most 10,000
 const QUIET_MS = 1_000;
 
 export class Watched {
@@ -21,7 +21,7 @@ export class Watched {
   #events: readonly LiveEvent[] = $state.raw([]);
   attempts: readonly Attempt[] = $derived(this.job ? attemptsOf(this.#events, this.job) : []);
 
-  /** The events of its past have come, as far as there are any. */
+  /** The past events have been received, as many as the server still has. */
   isPastKnown = $state(false);
 
   readonly id: string;
@@ -34,7 +34,7 @@ export class Watched {
     this.id = id;
   }
 
-  /** Begin; returns how to stop. */
+  /** Start to follow the job; returns the function that stops it. */
   start(): () => void {
     this.#stops.push(feed.listen((events) => this.#hear(events)));
     this.#lookBack();
@@ -43,7 +43,7 @@ export class Watched {
     return () => this.#stops.forEach((stop) => stop());
   }
 
-  /** Read it anew, as when the connection was lost. */
+  /** Read the job again, for example after a lost connection. */
   async read(): Promise<void> {
     if (this.#isReading) {
       this.#readAgain = true;
@@ -73,7 +73,7 @@ export class Watched {
       this.lines = begin(items, this.#heard);
       this.#heard = null;
     } catch {
-      // Without the job there is no log either, which is said already.
+      // If the job is missing, the page already reports it.
     }
   }
 
@@ -115,7 +115,7 @@ export class Watched {
     this.why = await explain(this.id).catch(() => this.why);
   }
 
-  /** Ask for what happened to it before, as far back as events are at hand. */
+  /** Replay the past events of the job, as many as the server still has. */
   #lookBack(): void {
     const until = feed.live.seq;
     let timer: ReturnType<typeof setTimeout> | undefined;
@@ -137,7 +137,7 @@ export class Watched {
       {
         onevent: (event) => {
           if (event.type === "job_state_changed") found.push(event);
-          // What comes after the state we have is heard on the page's own stream.
+          // Events after the present state arrive on the page's main stream.
           if (event.seq > until || event.type === "resync" || found.length >= 500) finish();
           else wait();
         },

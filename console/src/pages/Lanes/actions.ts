@@ -1,5 +1,5 @@
-// What is done with lanes, one or several. Each is pending under the lane's name until the server has
-// answered.
+// Actions on one or several lanes. An action is pending under the lane's name until the server
+// responds.
 
 import { act } from "../../shell/acts.svelte";
 import { jobHref } from "../../shell/router.svelte";
@@ -10,7 +10,7 @@ import { carry, secretsIn } from "./carry";
 import { clipboard } from "./clipboard.svelte";
 import { keyOf } from "./standing";
 
-/** The name under which whatever is done with a lane is pending. */
+/** The name under which an action on a lane is pending. */
 export const nameOf = (lane: Address): string => `lane:${keyOf(lane)}`;
 
 const AT_ONCE = 4;
@@ -34,7 +34,9 @@ async function run(
     });
 }
 
-/** Paste what was copied into lanes; a parameter that named its lane names theirs. */
+/**
+ * Paste the copied parameters into lanes; a parameter that held the name of its lane gets theirs.
+ */
 export async function paste(lanes: readonly Address[]): Promise<void> {
   const { held } = clipboard;
   if (!held) return;
@@ -50,7 +52,7 @@ export async function forget(lane: Address): Promise<void> {
   if (done) toasts.done(t("lanes.done.forgotten", { lane: lane.lane }));
 }
 
-/** Do the same with several lanes, a few at a time, and return what came of those it worked with. */
+/** Run an action on several lanes, a few at a time, and return the successful results. */
 async function forEach<T>(
   lanes: readonly Address[],
   action: (lane: Address) => Promise<T>,

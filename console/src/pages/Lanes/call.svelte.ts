@@ -1,4 +1,4 @@
-// A task with its parameters in the making, for whoever keeps one: a lane, a schedule.
+// A task with its parameters in a form, for a lane or a schedule.
 
 import { listTasks } from "../../api/calls";
 import { asProblem, type Problem } from "../../api/problem";
@@ -14,7 +14,7 @@ export class CallDraft {
   tasks: readonly Task[] | null = $state.raw(null);
   values: Record<string, string> = $state({});
   problems: Readonly<Record<string, string>> = $state.raw({});
-  /** What is wrong and belongs to no field. */
+  /** The problem that belongs to no field. */
   general: Problem | null = $state.raw(null);
   rest: readonly string[] = $state.raw([]);
   #name = $state("");
@@ -43,7 +43,7 @@ export class CallDraft {
     this.clear();
   }
 
-  /** Secrets that were saved: they are not shown, so they have to be entered again. */
+  /** Saved secrets: they are masked, so the user must enter them again. */
   get secrets(): readonly string[] {
     return this.#given && this.#given.task === this.#name ? secretsIn(this.#given.params) : [];
   }
@@ -54,7 +54,7 @@ export class CallDraft {
     this.general = null;
   }
 
-  /** Return what was entered; null if it cannot be read, which is then said. */
+  /** Return the entered call; null if a field cannot be parsed, which is then shown. */
   read(): LaneCall | null {
     this.clear();
     if (!this.task) return null;
@@ -63,7 +63,7 @@ export class CallDraft {
     return Object.keys(problems).length > 0 ? null : { task: this.task.name, params };
   }
 
-  /** Show what the server found wrong, at the fields it is about. */
+  /** Show the problems of a response at their fields. */
   refuse(error: unknown, others: readonly string[] = []): void {
     const problem = asProblem(error);
     const names = [...this.fields.map((one) => one.name), ...others];

@@ -1,11 +1,11 @@
-// What becomes of a lane's parameters when they are copied to another lane.
+// Adapts the parameters of a lane that are copied to another lane.
 
 import { HIDDEN } from "../../live/summary";
 import type { Address, LaneCall } from "../../api/lanes";
 
 /**
- * Return a call as another lane would make it: a parameter that named the lane names the other one.
- * What is secret is not known here, so it is left out.
+ * Return a call for another lane: a parameter that held the name of the old lane gets the name of
+ * the new one. Secrets are masked here, so they are left out.
  */
 export function carry(call: LaneCall, from: Address, to: Address): LaneCall {
   const params: Record<string, unknown> = {};
@@ -16,12 +16,12 @@ export function carry(call: LaneCall, from: Address, to: Address): LaneCall {
   return { task: call.task, params };
 }
 
-/** Name the parameters that have a value. */
+/** Return the names of the parameters that have a value. */
 export function namesOf(params: Readonly<Record<string, unknown>>, value: unknown): string[] {
   return Object.keys(params).filter((name) => params[name] === value);
 }
 
-/** Name the parameters whose values are not shown. */
+/** Return the names of the parameters whose values are masked. */
 export function secretsIn(params: Readonly<Record<string, unknown>>): string[] {
   return namesOf(params, HIDDEN);
 }

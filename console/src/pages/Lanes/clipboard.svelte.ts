@@ -1,4 +1,4 @@
-// Parameters that were copied from a lane, to be pasted into others.
+// Parameters that were copied from a lane, to be pasted into other lanes.
 
 import { toasts } from "../../shell/toasts.svelte";
 import { t } from "../../words/index.svelte";
@@ -13,7 +13,7 @@ class Clipboard {
 
   take({ queue, lane }: Address, call: LaneCall): void {
     this.#held = { from: { queue, lane }, call };
-    // Other programs may want them too; a browser may refuse that.
+    // Also copy to the system's clipboard; a browser may refuse that.
     void navigator.clipboard?.writeText(JSON.stringify(call.params, null, 2)).catch(() => {});
     toasts.done(t("lanes.done.copied", { lane }));
   }

@@ -1,7 +1,7 @@
 import { summaryOf } from "../../live/summary";
 import { t } from "../../words/index.svelte";
 
-/** Say from where a lane continues; a checkpoint may hold nothing that can be told in a line. */
+/** Describe the point from which a lane continues; some checkpoints have no short description. */
 export function continues(checkpoint: Readonly<Record<string, unknown>>): string {
   const where = summaryOf(checkpoint);
   return where ? t("lanes.continues", { checkpoint: where }) : t("lanes.continues.somewhere");

@@ -1,7 +1,7 @@
-// The lanes of a queue, read anew whenever something happened that may concern one of them.
+// The lanes of a queue, read again after every event that may change one of them.
 //
-// Events do not tell in which lane a job is, and the server reads all lanes to show one; so the list
-// is read as a whole, at most so often that it costs a small part of the time.
+// Events do not name the lane of a job, and the server reads all lanes to return one. So the list
+// is read as a whole, with a pause that keeps its cost a small part of the time.
 
 import type { Lane, LiveEvent } from "../../api/types";
 import { listLanes } from "../../api/lanes";
@@ -11,12 +11,12 @@ export const MOST = 3000;
 const SOON_MS = 120;
 const SHORTEST_MS = 600;
 const LONGEST_MS = 3000;
-const COSTS = 5; // times what it took
+const COSTS = 5; // times the duration of the last read
 
 export class Lanes {
   items: readonly Lane[] = $state.raw([]);
   isReady = $state(false);
-  /** There are more than are read. */
+  /** The queue has more lanes than the limit. */
   isCut = $state(false);
   #queue: string | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -24,7 +24,7 @@ export class Lanes {
   #isReading = false;
   #again = false;
 
-  /** Follow one queue, or all; returns how to stop. */
+  /** Follow one queue, or all; returns the function that stops it. */
   follow(queue: string | undefined): () => void {
     this.#queue = queue;
     this.isReady = false;
@@ -68,7 +68,7 @@ export class Lanes {
       this.isCut = cursor !== undefined;
       this.isReady = true;
     } catch {
-      // Whatever is wrong is shown by the connection; what comes back is followed by events.
+      // The connection indicator shows the error; events after the reconnection trigger a new read.
     } finally {
       this.#isReading = false;
       const took = performance.now() - began;

@@ -1,5 +1,5 @@
-// How the last jobs of lanes ended. A lane names its last job only, so those of the rows that can be
-// seen are asked for, a few at a time, and the newest are kept.
+// The last jobs of lanes. A lane names only the id of its last job, so the jobs of visible rows are
+// loaded, a few at a time, and the newest are cached.
 
 import { SvelteMap } from "svelte/reactivity";
 import { showJob } from "../../api/calls";
@@ -14,7 +14,7 @@ export class Pasts {
   #wanted: string[] = [];
   #asking = 0;
 
-  /** The job, null if there is none, undefined if it is not known yet. */
+  /** The job; null if there is none, undefined while it is unknown. */
   of(id: string): Brief | null | undefined {
     return this.#known.get(id);
   }
@@ -25,7 +25,7 @@ export class Pasts {
     if (this.#asking < AT_ONCE) void this.#ask();
   }
 
-  /** A job that changes is asked for again when it is wanted again. */
+  /** Load a changed job again at its next use. */
   hear(events: readonly LiveEvent[]): void {
     for (const { type, job } of events)
       if (type === "job_state_changed" && job !== null) this.#known.delete(job);

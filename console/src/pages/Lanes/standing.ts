@@ -1,11 +1,11 @@
-// How a lane stands: what the list of lanes says, corrected by what events have told since.
+// The state of a lane: the list of lanes, corrected by later events.
 
 import type { Lane } from "../../api/types";
 import type { Brief } from "../../live/brief";
 import { isFinal } from "../../live/order";
 import type { Address } from "../../api/lanes";
 
-/** A job by its id, with what is known of it here. */
+/** A job by its id, with its live state if known. */
 export interface Known {
   readonly id: string;
   readonly job: Brief | undefined;
@@ -19,7 +19,7 @@ export interface Standing {
 
 export const keyOf = ({ queue, lane }: Address): string => `${encodeURIComponent(queue)}/${lane}`;
 
-/** The first job of each lane among these. */
+/** Return the first job of each lane. */
 export function activeIn(jobs: Iterable<Brief>): Map<string, Brief> {
   const found = new Map<string, Brief>();
   for (const job of jobs) {
@@ -30,7 +30,7 @@ export function activeIn(jobs: Iterable<Brief>): Map<string, Brief> {
   return found;
 }
 
-/** Say how a lane stands; `known` is a live job of it that events have told of. */
+/** Derive the state of a lane; `known` is its live job from the events. */
 export function standingOf(
   lane: Lane,
   known: Brief | undefined,
@@ -41,11 +41,11 @@ export function standingOf(
   if (lane.active_job === null) return { active: null, last: past };
   const listed: Known = { id: lane.active_job, job: find(lane.active_job) };
   if (!listed.job || !isFinal(listed.job.state)) return { active: listed, last: past };
-  // One that never ran leaves no trace in its lane.
+  // A job that never ran leaves no trace in its lane.
   return { active: null, last: listed.job.attempt > 0 ? listed : past };
 }
 
-/** Tell whether a lane fits a filter: its name, its task or what is in its parameters. */
+/** Return whether a lane matches a filter by its name, task or parameters. */
 export function matcher(text: string): (lane: Lane) => boolean {
   const wanted = text.trim().toLowerCase();
   if (wanted === "") return () => true;

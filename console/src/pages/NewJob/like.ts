@@ -1,4 +1,4 @@
-// A form that begins as a job was: whoever runs one again often changes a little.
+// Fills a form from an earlier job, to run it again with small changes.
 
 import type { Job, Task } from "../../api/types";
 import { initial } from "../../forms/reading";
@@ -9,7 +9,7 @@ import type { Chosen } from "./Options.svelte";
 
 export const USUAL: Chosen = { queue: "", lane: "", priority: "normal", runAt: "", kind: "start" };
 
-/** Return the texts of a form with the parameters of a job; what is secret has to be entered again. */
+/** Return the texts of a form for the parameters of a job; secrets must be entered again. */
 export function valuesLike(
   fields: readonly FormField[],
   params: Readonly<Record<string, unknown>>,
@@ -18,7 +18,7 @@ export function valuesLike(
   return initial(fields, known);
 }
 
-/** Return where and how a job ran. A lane that a parameter names follows it, should it be changed. */
+/** Return the queue, lane and kind of a job. A lane that equals a parameter is left to the task. */
 export function chosenLike(job: Job, task: Task): Chosen {
   const isNamed = namesOf(job.params, job.lane).length > 0;
   return {

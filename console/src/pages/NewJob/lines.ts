@@ -1,11 +1,11 @@
 // Several jobs from pasted lines: each line is the value of one parameter, or a JSON object with
-// all of them, as in a file that the command line takes.
+// all parameters, the format that the command line reads too.
 
 import type { FormField } from "../../forms/schema";
 import { Unreadable, read } from "../../forms/reading";
 
 export interface LineProblem {
-  /** From 1, as people count. */
+  /** From 1. */
   readonly line: number;
   readonly word: "new.bad_json" | "new.bad_json_object" | "new.bad_number";
   readonly message: string;
@@ -16,7 +16,7 @@ export interface FromLines {
   readonly problems: readonly LineProblem[];
 }
 
-/** The parameters that a line can stand for. */
+/** The parameters that a line can hold. */
 export function lineFields(fields: readonly FormField[]): FormField[] {
   const kinds = ["text", "file", "integer", "number", "secret"];
   return fields.filter((field) => kinds.includes(field.kind));
@@ -26,8 +26,8 @@ export const countLines = (text: string): number =>
   text.split("\n").filter((line) => line.trim() !== "").length;
 
 /**
- * Read lines. One that begins as an object is the parameters of a job; any other is the value of
- * `field`, if there is one. `common` is the same for every job that does not say otherwise.
+ * Parse lines. A line that begins with a brace is the parameters of a job; any other is the value
+ * of `field`, if there is one. `common` holds the parameters that all jobs share.
  */
 export function fromLines(
   text: string,

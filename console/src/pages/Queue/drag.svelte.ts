@@ -1,11 +1,11 @@
-// Dragging a row of the virtual list. Rows have one height, so a place is found by arithmetic, also
-// among rows that are not in the document; near an edge the list scrolls.
+// Dragging a row of the virtual list. All rows have one height, so a drop position is computed,
+// also among rows that are not in the document; near an edge the list scrolls.
 
 import type { Brief } from "../../live/brief";
 
 const THRESHOLD = 4;
 const EDGE = 48;
-const FASTEST = 18; // pixels a frame
+const FASTEST = 18; // pixels per frame
 
 interface List {
   readonly box: HTMLElement | undefined;
@@ -14,9 +14,9 @@ interface List {
 }
 
 export class Drag {
-  /** The job that is being dragged. */
+  /** The dragged job. */
   job: Brief | null = $state.raw(null);
-  /** Before which row it would be dropped. */
+  /** The row before which the job would be dropped. */
   gap = $state(0);
   x = $state(0);
   y = $state(0);
@@ -30,7 +30,7 @@ export class Drag {
     this.#drop = drop;
   }
 
-  /** A pointer went down on a row; it becomes a drag when it moves. */
+  /** A pointer went down on a row; the drag begins when it moves. */
   begin(event: PointerEvent, job: Brief): void {
     if (event.button !== 0 || this.#stop) return;
     const { clientX, clientY, pointerId } = event;
@@ -103,7 +103,7 @@ export class Drag {
   };
 }
 
-/** The click that follows a drag is part of it. */
+/** Suppress the click that follows a drag. */
 function swallowClick(): void {
   const swallow = (event: MouseEvent): void => {
     event.preventDefault();

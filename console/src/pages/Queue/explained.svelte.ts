@@ -1,4 +1,4 @@
-// Why jobs wait of which it cannot be told from here: the few that can be seen are asked for, slowly.
+// Requests the reason of visible jobs whose reason the live state does not hold, at a slow rate.
 
 import type { Explanation, Reason } from "../../api/types";
 

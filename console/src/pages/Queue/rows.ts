@@ -1,5 +1,5 @@
-// What the list of waiting jobs shows, row by row: headings of bands, and under each its jobs. A
-// place between two rows says where a job would go that is dropped there.
+// The rows of the list of waiting jobs: a heading for each priority and its jobs. The gap between
+// two rows determines the target of a dropped job.
 
 import type { Place, Priority } from "../../api/types";
 import type { Brief } from "../../live/brief";
@@ -8,7 +8,7 @@ import { BANDS } from "../../live/order";
 export interface Heading {
   readonly key: string;
   readonly queue: string;
-  /** `strict`: the queue knows no bands; `none`: those that stand in no order yet. */
+  /** `strict`: the queue ignores priorities; `none`: jobs that have no position yet. */
   readonly band: Priority | "strict" | "none";
   count: number;
 }
@@ -17,7 +17,7 @@ export type Row = Heading | Brief;
 
 export interface Shown {
   readonly rows: readonly Row[];
-  /** The place of each row's job in its queue, from 1; 0 where it has none. */
+  /** The position of each row's job in its queue, from 1; 0 if it has none. */
   readonly places: readonly number[];
 }
 
@@ -32,7 +32,7 @@ export const keyOf = (row: Row): string => ("band" in row ? row.key : row.id);
 
 /**
  * Lay out lines as rows. `dragged` is the queue of a job that is being dragged: it gets a heading
- * for each band, so that a band without jobs can be dropped on.
+ * for each priority, so that a job can be dropped on a priority without jobs.
  */
 export function layOut(
   lines: readonly QueueLine[],
@@ -77,7 +77,7 @@ export function layOut(
 
 export type Drop = { readonly move: Place } | { readonly priority: Priority };
 
-/** Say what dropping a job between two rows means; null where it would change nothing. */
+/** Return the move for a job dropped between two rows; null if it changes no order. */
 export function dropAt(rows: readonly Row[], gap: number, job: Brief): Drop | null {
   const above = rows[gap - 1];
   const below = rows[gap];
@@ -93,7 +93,7 @@ export function dropAt(rows: readonly Row[], gap: number, job: Brief): Drop | nu
   return { move: { after: above.id } };
 }
 
-/** Say where a job goes that is moved by one row, over a heading into the next band. */
+/** Return the move of a job by one row, over a heading into the next priority. */
 export function stepOf(rows: readonly Row[], job: Brief, step: 1 | -1): Drop | null {
   const index = rows.findIndex((row) => !isHeading(row) && row.id === job.id);
   if (index < 0) return null;

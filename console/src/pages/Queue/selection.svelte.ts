@@ -1,4 +1,4 @@
-// Which waiting jobs are selected. A job that no longer waits is no longer selected.
+// The selected waiting jobs. A job that no longer waits is no longer selected.
 
 import { SvelteSet } from "svelte/reactivity";
 
@@ -10,7 +10,7 @@ export class Selection {
     return this.ids.has(id);
   }
 
-  /** Select a job or not; with `through`, all from the one before up to it. */
+  /** Select or deselect a job; with `through`, all jobs from the previous one up to it. */
   toggle(id: string, order: readonly string[], through = false): void {
     const from = this.#last === undefined ? -1 : order.indexOf(this.#last);
     const to = order.indexOf(id);

@@ -1,12 +1,12 @@
-// Which queues have a card where all are shown.
+// The queues that have a card when all queues are shown.
 
 import { type Live, waitingIn } from "../../live/live";
 
 const USUAL = "default";
 
 /**
- * Name the queues in their order. Every program has the usual queue, whether it uses it or not; one
- * that was never touched only takes room from those that are used.
+ * Return the names of the queues in order. Every program has the default queue; it is left out if
+ * it was never used.
  */
 export function shownQueues(live: Pick<Live, "queues" | "counts" | "ended">): string[] {
   const names = Object.keys(live.queues).sort();

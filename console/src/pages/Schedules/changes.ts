@@ -1,5 +1,5 @@
-// What was entered for a schedule, as the server takes it: a new one whole, a known one by what is
-// different. What stays is not sent, so secrets that cannot be seen stay as well.
+// Turns the form of a schedule into a request: a new schedule in full, an existing one by its
+// changed fields. Unchanged fields are not sent, so masked secrets keep their values.
 
 import type { Priority, Schedule } from "../../api/types";
 import type { LaneCall } from "../../api/lanes";
@@ -16,19 +16,19 @@ export interface Entered {
   cron: string;
   amount: number;
   unit: Unit;
-  /** As a field of the kind datetime-local has it. */
+  /** In the format of a datetime-local field. */
   at: string;
   timezone: string;
   grace: number;
   coalesce: boolean;
   overlap: Schedule["overlap"];
-  /** Empty: as the task says. */
+  /** Empty: the task decides. */
   queue: string;
   lane: string;
   priority: Priority;
 }
 
-/** What the form begins with. */
+/** The initial values of the form. */
 export function entered(
   was: Schedule | null,
   local: (instant: string) => string,
@@ -52,13 +52,13 @@ export function entered(
   };
 }
 
-/** The largest unit of which an interval is a whole number. */
+/** Return the largest unit that divides an interval. */
 export function unitOf(seconds: number): Unit {
   const units: readonly Unit[] = ["days", "hours", "minutes"];
   return units.find((unit) => seconds >= UNITS[unit] && seconds % UNITS[unit] === 0) ?? "seconds";
 }
 
-/** A lane that is one of the parameters most likely comes from them. */
+/** Return whether a lane equals a parameter, so it was probably derived from it. */
 function isFilledIn({ lane, params }: Schedule): boolean {
   return lane !== null && Object.values(params).some((value) => String(value) === lane);
 }
@@ -100,7 +100,7 @@ export function changesTo(
   if (differs("coalesce")) changes.coalesce = given.coalesce;
   if (differs("overlap")) changes.overlap = given.overlap;
   const other = call.task !== was.task || !isSame(was.params, call.params);
-  // Queue and lane are chosen anew with any of these, so all go along.
+  // The server chooses queue and lane again when one of these changes, so all are sent.
   if (other || differs("queue", "lane", "priority")) Object.assign(changes, options(given));
   if (other) Object.assign(changes, call);
   return changes;

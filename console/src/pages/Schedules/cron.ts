@@ -1,5 +1,5 @@
-// What a cron expression says, where that is simple. What is not is shown as it is: a wrong guess
-// would be worse than none.
+// Describes simple cron expressions in words. Other expressions are shown as written, because a
+// wrong description is worse than none.
 
 export type Rhythm =
   | { readonly kind: "minutes"; readonly n: number }
@@ -26,7 +26,7 @@ const ALIASES: Readonly<Record<string, string>> = {
 const DAYS = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
 const MOST_TIMES = 4;
 
-/** Read an expression; null where it cannot be said in a few words. */
+/** Parse an expression; null if it has no short description. */
 export function read(expression: string): Rhythm | null {
   const text = expression.trim().toLowerCase();
   const fields = (ALIASES[text] ?? text).split(/\s+/);
@@ -51,7 +51,7 @@ function rhythmOfHours(minute: string, hour: string): Rhythm | null {
   return step === null || at === null ? null : { kind: "hours", n: step, minute: at };
 }
 
-/** "*\/15"; a step that does not divide the whole is uneven, and so not simple. */
+/** "*\/15"; a step that does not divide the whole is uneven, so it is not simple. */
 function stepOf(field: string, whole: number): number | null {
   const step = /^\*\/(\d+)$/.exec(field);
   const number = step ? Number(step[1]) : 0;

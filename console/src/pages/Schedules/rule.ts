@@ -1,4 +1,4 @@
-// When a schedule fires, in words.
+// Describes the rule of a schedule.
 
 import type { Schedule } from "../../api/types";
 import { fullTime } from "../../time/format";
@@ -8,7 +8,7 @@ import { read, type Rhythm } from "./cron";
 
 type Rule = Pick<Schedule, "cron" | "every_seconds" | "at">;
 
-/** Say a rule; a cron expression that is not simple is its own best description. */
+/** Describe a rule; a cron expression that is not simple is returned as written. */
 export function ruleText({ cron, every_seconds, at }: Rule): string {
   if (every_seconds !== null) return everyText(every_seconds);
   if (at !== null) return t("schedules.once", { time: fullTime(at, words.locale) });
@@ -16,7 +16,7 @@ export function ruleText({ cron, every_seconds, at }: Rule): string {
   return rhythm ? rhythmText(rhythm) : (cron ?? "");
 }
 
-/** Whether the words say less than the expression does. */
+/** Whether the description says less than the expression. */
 export const isPlain = ({ cron }: Rule): boolean => cron !== null && read(cron) !== null;
 
 function rhythmText(rhythm: Rhythm): string {

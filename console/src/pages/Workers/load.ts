@@ -1,4 +1,4 @@
-// What each worker runs now.
+// The running jobs of each worker.
 
 import type { Worker } from "../../api/types";
 import type { Brief } from "../../live/brief";
@@ -8,7 +8,7 @@ export interface Load {
   readonly jobs: readonly Brief[];
 }
 
-/** Put the running jobs to their workers, by host and name. A job names its worker as people do. */
+/** Group the running jobs by worker. A job holds the display name of its worker. */
 export function loadsOf(workers: readonly Worker[], running: Iterable<Brief>): Load[] {
   const loads = workers.map((worker) => ({ worker, jobs: [] as Brief[] }));
   const named = new Map(loads.map((load) => [load.worker.name, load]));
