@@ -16,7 +16,7 @@ listen({ unauthorized: () => feed.signedOut(), time: (now) => clock.set(now) });
 listenForKeys();
 feed.watchPage();
 feed.start();
-void session.ask();
+void session.read();
 
 const target = document.getElementById("app");
 if (target) mount(App, { target });

@@ -82,7 +82,7 @@ async def test_no_dialog_or_menu_has_a_violation(page: Page, site: Site) -> None
     await page.get_by_role("button", name="New schedule").click()
     await look("schedule")
     await page.goto("./#/lanes")
-    await page.get_by_role("button", name="Add a lane").first.click()
+    await page.get_by_role("button", name="Add lane").first.click()
     await expect(page.get_by_role("button", name="Save", exact=True)).to_be_enabled()
     await look("lane")
     told = [f"{name}: {one}" for name, each in found.items() for one in each]

@@ -63,7 +63,7 @@ def file(name: str, content: str = "abc") -> Any:
 
 async def test_a_form_sends_a_file_and_fills_its_path_in(page: Page, site: Site) -> None:
     await page.goto("./#/new?task=measure")
-    zone = page.get_by_role("group", name="Send a file for file")
+    zone = page.get_by_role("group", name="Upload a file for file")
     async with page.expect_file_chooser() as chooser:
         await zone.get_by_role("button", name="Choose a file").click()
     await (await chooser.value).set_files(file("片 1.mp4", "x" * 1000))
@@ -77,7 +77,7 @@ async def test_a_form_sends_a_file_and_fills_its_path_in(page: Page, site: Site)
 
 async def test_a_list_of_files_gets_one_more_with_each(page: Page, site: Site) -> None:
     await page.goto("./#/new?task=join")
-    zone = page.get_by_role("group", name="Send a file for others")
+    zone = page.get_by_role("group", name="Upload a file for others")
     await zone.locator("input").set_input_files([file("a.txt"), file("b.txt")])
     uploads = site.folder / "uploads"
     others = page.get_by_label("others", exact=True)
@@ -86,7 +86,7 @@ async def test_a_list_of_files_gets_one_more_with_each(page: Page, site: Site) -
 
 async def test_a_full_disk_is_told_where_the_file_was_sent(page: Page, site: Site) -> None:
     await page.goto("./#/new?task=measure")
-    zone = page.get_by_role("group", name="Send a file for file")
+    zone = page.get_by_role("group", name="Upload a file for file")
     await zone.wait_for()
     site.app._uploads.folder = Path("/proc/full")  # type: ignore[union-attr]
     await zone.locator("input").set_input_files(file("a.txt"))
@@ -192,9 +192,9 @@ async def test_what_cannot_be_sent_is_told_and_the_rest_goes_on(page: Page, site
     await page.reload()
     await page.get_by_role("button", name="Add files").wait_for()
     await drag(page, *written(site.folder / "mine", "1", "2", "3", "4", "5", "large"))
-    panel = page.get_by_role("region", name="Not all files could be added")
+    panel = page.get_by_role("region", name="Some files could not be added")
     await expect(panel).to_contain_text("large")
-    await expect(panel).to_contain_text("It is too large: a file may have 5 B.")
+    await expect(panel).to_contain_text("The file is too large: the limit is 5 B.")
     assert len(await jobs_of(site, "measure")) == 5
     await panel.get_by_role("button", name="Dismiss").click()
     await expect(panel).to_have_count(0)
@@ -212,9 +212,9 @@ async def test_sending_can_be_stopped(page: Page, site: Site) -> None:
     await page.route("**/api/files*", hold)
     await page.get_by_role("button", name="Add files").wait_for()
     await drag(page, *written(site.folder / "mine", "1", "large", "2"))
-    panel = page.get_by_role("region", name="Files on their way")
+    panel = page.get_by_role("region", name="Uploads")
     await expect(panel.get_by_role("status")).to_have_text("1 of 3 sent")
-    await panel.get_by_role("button", name="Stop sending large").click()
+    await panel.get_by_role("button", name="Stop uploading large").click()
     await expect(page.get_by_text("Added 2 jobs")).to_be_visible()
     held.set()
     names = [Path(job["params"]["file"]).name for job in await jobs_of(site, "measure")]
@@ -225,11 +225,11 @@ async def test_files_are_dropped_with_what_was_chosen_for_them(page: Page, site:
     """What does not fit is told before anything is sent; the rest is remembered."""
     one, other = written(site.folder / "mine", "1", "2")
     await page.get_by_role("button", name="Options").press("Enter")
-    dialog = page.get_by_role("dialog", name="Options of measure")
+    dialog = page.get_by_role("dialog", name="Options for measure")
     times = dialog.get_by_label("times")
     await expect(times).to_be_focused()
     for wrong, said in (
-        ("many", "This is not a number"),
+        ("many", "Not a number"),
         ("10", "Input should be less than or equal to 9"),
     ):
         await times.fill(wrong)
@@ -243,13 +243,13 @@ async def test_files_are_dropped_with_what_was_chosen_for_them(page: Page, site:
     await page.reload()
     await page.get_by_role("button", name="Options: times: 3").wait_for()
     await drag(page, other, drop=False)
-    await expect(page.get_by_text("Each becomes a job with times: 3")).to_be_visible()
+    await expect(page.get_by_text("Each file becomes a job with times: 3")).to_be_visible()
     await drag(page, other)
     await expect(page.get_by_text("Added 1 job", exact=True)).to_be_visible()
     [job] = await jobs_of(site, "measure")
     assert job["params"]["times"] == 3
     assert (await site.reaches(job["id"], "completed"))["result"] == 6
-    await page.get_by_role("button", name="Use the defaults").click()
+    await page.get_by_role("button", name="Use defaults").click()
     await expect(page.get_by_role("button", name="Options", exact=True)).to_be_focused()
     await drag(page, one)
 
@@ -278,9 +278,9 @@ async def test_nothing_is_sent_with_options_that_the_program_no_longer_takes(
 async def test_each_of_several_tasks_has_its_own_options(page: Page, site: Site) -> None:
     await page.get_by_role("button", name="Add files").wait_for()
     await drag(page, *written(site.folder / "mine", "a"))
-    which = page.get_by_role("dialog", name="What should be done with 1 file?")
+    which = page.get_by_role("dialog", name="Choose a task for 1 file")
     await which.get_by_role("button", name="Options").click()
-    options = page.get_by_role("dialog", name="Options of measure")
+    options = page.get_by_role("dialog", name="Options for measure")
     await options.get_by_label("times").fill("5")
     await options.get_by_role("button", name="Save").click()
     await expect(options).to_have_count(0)
@@ -294,7 +294,7 @@ async def test_each_of_several_tasks_has_its_own_options(page: Page, site: Site)
 async def test_who_could_mean_several_tasks_is_asked_which(page: Page, site: Site) -> None:
     await page.get_by_role("button", name="Add files").wait_for()
     await drag(page, *written(site.folder / "mine", "a", "b"))
-    dialog = page.get_by_role("dialog", name="What should be done with 2 files?")
+    dialog = page.get_by_role("dialog", name="Choose a task for 2 files")
     await dialog.get_by_role("button", name="count").click()
     await expect(page.get_by_text("Added 2 jobs")).to_be_visible()
     assert len(await jobs_of(site, "count")) == 2
@@ -307,7 +307,7 @@ async def test_who_could_mean_several_tasks_is_asked_which(page: Page, site: Sit
 @pytest.mark.parametrize("site", ["none"], indirect=True)
 async def test_where_no_task_takes_a_file_alone_that_is_said(page: Page, site: Site) -> None:
     [path] = written(site.folder / "mine", "a")
-    said = page.get_by_text("No task takes a file and nothing else")
+    said = page.get_by_text("No task has a file as its only required parameter")
 
     async def listens() -> bool:  # nothing else on the page tells
         await drag(page, path, drop=False)
@@ -316,16 +316,16 @@ async def test_where_no_task_takes_a_file_alone_that_is_said(page: Page, site: S
     await eventually(listens, what="the page under the file to say what it thinks of it")
     await expect(page.get_by_role("button", name="Add files")).to_have_count(0)
     await drag(page, path)
-    await expect(page.get_by_role("alert")).to_contain_text("No task takes a file and nothing else")
+    await expect(page.get_by_role("alert")).to_contain_text("No task has a file as its only required parameter")
 
 
 async def test_where_the_server_takes_no_files_that_is_said_once(page: Page, site: Site) -> None:
     site.app._uploads = None
     await page.reload()
-    await page.get_by_text("All quiet").wait_for()
+    await page.get_by_text("No jobs").wait_for()
     await drag(page, *written(site.folder / "mine", "a", "b"))
     await drag(page, site.folder / "mine" / "b")
-    said = page.get_by_text("This server takes no files.")
+    said = page.get_by_text("This server accepts no uploads.")
     await expect(said).to_have_count(1)
     await expect(page.get_by_role("alert")).to_contain_text("uploads=")
 
@@ -342,8 +342,8 @@ async def test_no_way_to_send_files_has_a_violation(page: Page, site: Site) -> N
     await page.reload()
     await page.get_by_role("button", name="Add files").wait_for()
     await drag(page, *written(site.folder / "mine", "1", "large"))
-    panel = page.get_by_role("region", name="Files on their way")
-    await expect(panel).to_contain_text("It is too large")
+    panel = page.get_by_role("region", name="Uploads")
+    await expect(panel).to_contain_text("The file is too large")
     found = {"queue": await violations(page)}
     await page.get_by_role("button", name="Options").click()
     await page.get_by_role("dialog").get_by_label("times").fill("2")

@@ -47,11 +47,11 @@ async def test_what_would_be_with_another_limit_is_foreseen_and_set(page: Page, 
     await site.reaches(learnt, "completed")
     await site.line(*(f"job {number}" for number in range(8)))
     await page.goto("./#/insights?queue=line")
-    slider = page.get_by_role("slider", name="At a time in line")
+    slider = page.get_by_role("slider", name="Concurrency of line")
     await expect(slider).to_have_value("1")
     await slider.press("ArrowRight")
     await slider.press("ArrowRight")
-    await expect(page.get_by_text("With 3 at a time the queue is empty at")).to_be_visible()
+    await expect(page.get_by_text("With a limit of 3, the queue is empty at")).to_be_visible()
     await expect(page.locator("canvas").first).to_be_visible()
     await page.get_by_role("button", name="Set the limit to 3").click()
 

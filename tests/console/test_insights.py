@@ -16,7 +16,7 @@ async def test_what_jobs_reported_is_summed_up(page: Page, site: Site) -> None:
     await saved(site, "one", saved_bytes=1_500_000, files=3)
     await saved(site, "two", saved_bytes=2_000_000, files=4)
     await page.goto("./#/insights")
-    figure = page.get_by_role("figure", name="What jobs reported per minute")
+    figure = page.get_by_role("figure", name="Reported by jobs per minute")
     await expect(figure.get_by_label("Statistic")).to_have_value("saved_bytes")
     await expect(figure.get_by_role("listitem").filter(has_text="Total")).to_contain_text("3.5 MB")
 
@@ -25,7 +25,7 @@ async def test_what_jobs_reported_is_summed_up(page: Page, site: Site) -> None:
     await figure.get_by_label("Statistic").select_option("files")
     await expect(figure.get_by_role("listitem").filter(has_text="Total")).to_contain_text("8")
     assert "stat=files" in page.url
-    await figure.get_by_text("As a table").click()
+    await figure.get_by_text("Show as table").click()
     await expect(figure.get_by_role("row").nth(1).get_by_role("cell").nth(1)).to_have_text("8")
 
 

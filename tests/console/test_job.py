@@ -7,7 +7,7 @@ from tests.support.console_site import Site
 from tests.support.eventually import eventually
 
 
-@pytest.mark.parametrize(("choice", "is_kept"), [("Keep them", True), ("Delete them", False)])
+@pytest.mark.parametrize(("choice", "is_kept"), [("Keep", True), ("Delete", False)])
 async def test_a_cancelled_job_keeps_or_deletes_its_files(
     page: Page, site: Site, choice: str, is_kept: bool
 ) -> None:
@@ -18,7 +18,7 @@ async def test_a_cancelled_job_keeps_or_deletes_its_files(
     await page.get_by_role("button", name="Cancel", exact=True).click()
     dialog = page.get_by_role("dialog")
     await dialog.get_by_role("radio", name=choice).check()
-    await dialog.get_by_role("button", name="Cancel the job").click()
+    await dialog.get_by_role("button", name="Cancel job").click()
     await site.reaches(id, "cancelled")
     await expect(page.get_by_role("main")).to_contain_text("Cancelled")
     await eventually(lambda: written.exists() == is_kept, what="the file as wished")
@@ -60,4 +60,4 @@ async def test_a_waiting_job_says_what_is_in_its_way(page: Page, site: Site) -> 
 
 async def test_a_job_that_is_not_there_is_said_not_to_be(page: Page, site: Site) -> None:
     await page.goto("./#/jobs/nothing-like-it")
-    await expect(page.get_by_role("main")).to_contain_text("This job does not exist")
+    await expect(page.get_by_role("main")).to_contain_text("Job not found")

@@ -57,7 +57,7 @@ async def test_a_lane_goes_on_where_it_stopped(page: Page, site: Site) -> None:
 
     await button(page, "Cancel", "nasa").click()
     dialog = page.get_by_role("dialog")
-    await dialog.get_by_role("button", name="Cancel the job").click()
+    await dialog.get_by_role("button", name="Cancel job").click()
     await site.reaches(job["id"], "cancelled")
     await expect(page.locator('[data-job*="nasa"]')).to_contain_text("Cancelled")
 

@@ -45,7 +45,7 @@ async def test_many_are_submitted_by_pasting_lines(page: Page, site: Site) -> No
     await page.get_by_text("Several at once").click()
     names = [f"person {number}" for number in range(12)]
     await page.get_by_label("Lines", exact=True).fill("\n".join(names))
-    await page.get_by_role("button", name="Queue 12 jobs").click()
+    await page.get_by_role("button", name="Submit 12 jobs").click()
     await expect(page.get_by_text("12 jobs queued")).to_be_visible()
 
     async def are_there() -> bool:

@@ -53,5 +53,5 @@ async def test_it_is_light_or_dark_as_the_browser_is_or_as_chosen(
             await page.reload()
             await expect(page.get_by_role("heading", level=1)).to_be_visible()
             await eventually(lambda: is_light(page, other == "Light"), what=other)
-            await choose(page, "Preferences", "As the system")
+            await choose(page, "Preferences", "System")
             await eventually(lambda: is_light(page, scheme == "light"), what=scheme)

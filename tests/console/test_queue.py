@@ -34,7 +34,7 @@ async def test_stages_are_shown_as_steps(page: Page, site: Site) -> None:
 
 async def test_what_waits_says_why(page: Page, site: Site) -> None:
     _, second, third = await site.line("one", "two", "three")
-    await expect(job(page, second)).to_contain_text("Queue is full")
+    await expect(job(page, second)).to_contain_text("Queue full")
     await expect(job(page, third)).to_be_visible()
 
 
@@ -125,8 +125,8 @@ async def test_a_queue_stops_after_what_runs(page: Page, site: Site) -> None:
     await page.goto("./#/queue?queue=line")
     first, second = await site.line("one", "two")
     await page.get_by_role("button", name="line: More").click()
-    await page.get_by_role("menuitem", name="Stop after current").click()
-    await expect(page.get_by_text("Stopping after what runs now")).to_be_visible()
+    await page.get_by_role("menuitem", name="Stop after current jobs").click()
+    await expect(page.get_by_text("Stopping after current jobs")).to_be_visible()
     site.puppets.end("one")
     await site.reaches(first, "completed")
     await expect(job(page, first)).to_contain_text("Completed")
@@ -137,13 +137,13 @@ async def test_a_queue_stops_after_what_runs(page: Page, site: Site) -> None:
 async def test_the_limit_is_changed_at_once(page: Page, site: Site) -> None:
     await page.goto("./#/queue?queue=line")
     _, second, third = await site.line("one", "two", "three")
-    more = page.get_by_role("button", name="One more at a time in line")
+    more = page.get_by_role("button", name="Increase the concurrency of line")
     await more.click()
     await site.reaches(second, "running")
     await more.click()
     await site.reaches(third, "running")
     assert (await site.get("/queues/line"))["settings"]["max_concurrent"] == 3
-    await page.get_by_role("button", name="Back to what the program says").click()
+    await page.get_by_role("button", name="Reset to the declared limit").click()
 
     async def is_given_back() -> bool:
         queue = await site.get("/queues/line")

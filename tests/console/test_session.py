@@ -25,11 +25,11 @@ async def test_it_asks_for_a_token_and_shows_what_that_may_do(
             await page.goto("./#/queue?queue=line")
             await page.get_by_label("Token").fill("not a token")
             await page.get_by_role("button", name="Sign in").click()
-            await expect(page.get_by_text("This is not a token of this server.")).to_be_visible()
+            await expect(page.get_by_text("The server does not accept this token.")).to_be_visible()
             await page.get_by_label("Token").fill(READ)
             await page.get_by_role("button", name="Sign in").click()
             await expect(page.get_by_text("Live", exact=True).first).to_be_visible()
-            await expect(page.get_by_text("You may look, but not change anything")).to_be_visible()
+            await expect(page.get_by_text("Read-only access: you cannot make changes")).to_be_visible()
             await expect(page.get_by_role("button", name="Pause", exact=True)).to_be_disabled()
 
             await page.get_by_role("button", name="Preferences").click()

@@ -9,15 +9,15 @@ async def test_a_device_shows_what_it_runs_and_is_paused(page: Page, site: Site)
     await site.app.save_device("pixel", queue="phones", labels=["eu"])
     await page.goto("./#/workers")
     devices = page.get_by_role("list", name="Devices")
-    await expect(devices.get_by_text("Takes jobs")).to_be_visible()
+    await expect(devices.get_by_text("Accepts jobs")).to_be_visible()
     job = await site.submit("tap", name="ann")
     await expect(devices.locator(f"[data-job='{job}']")).to_be_visible()
 
     await page.get_by_role("button", name="Pause: pixel").click()
-    await expect(devices.get_by_text("Paused: takes no more jobs")).to_be_visible()
+    await expect(devices.get_by_text("Paused: accepts no new jobs")).to_be_visible()
     assert (await site.get("/devices/pixel"))["paused"]
     await page.get_by_role("button", name="Resume: pixel").click()
-    await expect(devices.get_by_text("Takes jobs")).to_be_visible()
+    await expect(devices.get_by_text("Accepts jobs")).to_be_visible()
     site.puppets.end("ann")
     await site.reaches(job, "completed")
 

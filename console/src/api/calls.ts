@@ -30,16 +30,16 @@ const STATE_MS = 30_000;
 /**
  * Read the state. It has a timeout: a request whose answer is lost would block the feed forever.
  */
-export const takeState = () =>
+export const readState = () =>
   request<Present>("/api/state", { signal: AbortSignal.timeout(STATE_MS) });
 
 // sessions
-export const askSession = () => request<Session>("/api/session");
+export const readSession = () => request<Session>("/api/session");
 export const signIn = (token: string) => post<Session>("/api/session", { token });
 export const signOut = () => request<void>("/api/session", { method: "DELETE" });
 
 // jobs
-export interface Wanted {
+export interface JobFilter {
   state?: readonly JobState[];
   queue?: string | undefined;
   task?: string | undefined;
@@ -50,8 +50,8 @@ export interface Wanted {
   limit?: number;
   cursor?: string | undefined;
 }
-export const listJobs = (wanted: Wanted, signal?: AbortSignal) =>
-  request<JobPage>("/api/jobs", { query: { ...wanted }, ...(signal ? { signal } : {}) });
+export const listJobs = (filter: JobFilter, signal?: AbortSignal) =>
+  request<JobPage>("/api/jobs", { query: { ...filter }, ...(signal ? { signal } : {}) });
 /** List the waiting jobs of a queue in the order of the queue. */
 export const listLine = (
   queue: string,

@@ -4,7 +4,7 @@ import { address, failed, path, unreachable } from "./client";
 import type { Uploaded } from "./types";
 
 /** Upload a file and report the number of bytes sent. The server chooses the stored name. */
-export function sendFile(
+export function uploadFile(
   file: File,
   onsent: (bytes: number) => void,
   signal: AbortSignal,

@@ -44,12 +44,12 @@ export class Problem extends Error {
 
 /** Make a problem of an error response. A proxy may have sent it, so no field is certain. */
 export function problemFrom(status: number, body: unknown, title: string): Problem {
-  const said = typeof body === "object" && body !== null ? (body as Partial<Facts>) : {};
+  const facts = typeof body === "object" && body !== null ? (body as Partial<Facts>) : {};
   return new Problem({
-    ...said,
+    ...facts,
     status,
-    code: typeof said.code === "string" ? said.code : `http_${status}`,
-    detail: typeof said.detail === "string" ? said.detail : title || `HTTP ${status}`,
+    code: typeof facts.code === "string" ? facts.code : `http_${status}`,
+    detail: typeof facts.detail === "string" ? facts.detail : title || `HTTP ${status}`,
   });
 }
 

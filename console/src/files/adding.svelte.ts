@@ -8,7 +8,7 @@ import type { Submission } from "../api/types";
 import { href, jobHref } from "../shell/router.svelte";
 import { toasts } from "../shell/toasts.svelte";
 import { number, t } from "../words/index.svelte";
-import { Sending } from "./sending.svelte";
+import { Upload } from "./upload.svelte";
 import type { Params } from "./options";
 import type { Target } from "./targets";
 
@@ -16,14 +16,14 @@ const AT_ONCE = 3;
 const TOGETHER = 50;
 
 class Addition {
-  readonly sending: Sending;
+  readonly upload: Upload;
   readonly target: Target;
   readonly options: Params;
   /** The job that was submitted for the file. */
   job: string | null = null;
 
   constructor(file: File, target: Target, options: Params) {
-    this.sending = new Sending(file);
+    this.upload = new Upload(file);
     this.target = target;
     this.options = options;
   }
@@ -38,7 +38,7 @@ class Adding {
   total = $state(0);
   /** The number of finished files, successful or not. */
   settled = $state(0);
-  active: readonly Sending[] = $state.raw([]);
+  active: readonly Upload[] = $state.raw([]);
   failed: readonly Failed[] = $state.raw([]);
   #bytes = $state(0);
   #bytesOver = $state(0);
@@ -67,7 +67,7 @@ class Adding {
 
   /** Stop the uploads; submitted jobs stay. */
   stop(): void {
-    for (const { sending } of this.#items) sending.stop();
+    for (const { upload } of this.#items) upload.stop();
   }
 
   clear(): void {
@@ -80,13 +80,13 @@ class Adding {
   async #send(): Promise<void> {
     this.#lines += 1;
     for (let next; (next = this.#items[this.#begun]); ) {
-      const { sending } = next;
+      const { upload } = next;
       this.#begun += 1;
-      this.active = [...this.active, sending];
-      await sending.start();
-      this.active = this.active.filter((one) => one !== sending);
-      this.#bytesOver += sending.file.size;
-      if (sending.problem) this.#fail(next, sending.problem);
+      this.active = [...this.active, upload];
+      await upload.start();
+      this.active = this.active.filter((one) => one !== upload);
+      this.#bytesOver += upload.file.size;
+      if (upload.problem) this.#fail(next, upload.problem);
       void this.#submit();
     }
     this.#lines -= 1;
@@ -97,7 +97,7 @@ class Adding {
     if (this.#isSubmitting) return;
     this.#isSubmitting = true;
     for (let next; (next = this.#next()).length > 0; ) {
-      const sent = next.filter((one) => one.sending.path !== null);
+      const sent = next.filter((one) => one.upload.path !== null);
       if (sent.length > 0) await this.#become(sent);
       this.settled += next.length;
     }
@@ -107,7 +107,7 @@ class Adding {
 
   #next(): readonly Addition[] {
     const next = this.#items.slice(this.settled, this.settled + TOGETHER);
-    const waiting = next.findIndex((one) => !one.sending.isOver);
+    const waiting = next.findIndex((one) => !one.upload.isOver);
     return waiting < 0 ? next : next.slice(0, waiting);
   }
 
@@ -125,8 +125,8 @@ class Adding {
     }
   }
 
-  #fail({ sending }: Addition, problem: Problem): void {
-    this.failed = [...this.failed, { name: sending.file.name, problem }];
+  #fail({ upload }: Addition, problem: Problem): void {
+    this.failed = [...this.failed, { name: upload.file.name, problem }];
   }
 
   #finish(): void {
@@ -140,8 +140,8 @@ class Adding {
   }
 }
 
-function submissionOf({ target, options, sending }: Addition): Submission {
-  const params = { ...options, [target.parameter]: sending.path };
+function submissionOf({ target, options, upload }: Addition): Submission {
+  const params = { ...options, [target.parameter]: upload.path };
   return { task: target.task, params } as unknown as Submission;
 }
 

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { Task } from "../api/types";
-import { initial, readAll } from "../forms/reading";
+import { initial, readAll } from "../forms/values";
 import { fieldsOf } from "../forms/schema";
 import { chosen } from "./dropped";
 import { fitting, unusual } from "./options";

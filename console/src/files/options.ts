@@ -1,6 +1,6 @@
 // The options of a file job: the parameters of its task without the file parameter.
 
-import { initial, readAll, type Read, shown } from "../forms/reading";
+import { initial, readAll, type Read, textOf } from "../forms/values";
 import type { FormField } from "../forms/schema";
 
 export type Params = Readonly<Record<string, unknown>>;
@@ -15,7 +15,7 @@ const isSame = (one: unknown, other: unknown): boolean =>
  */
 export function unusual(fields: readonly FormField[], { params }: Pick<Read, "params">): Params {
   const chosen = fields.filter(
-    (field) => field.name in params && shown(field, params[field.name]) !== shown(field, field.usual),
+    (field) => field.name in params && textOf(field, params[field.name]) !== textOf(field, field.default_),
   );
   return Object.fromEntries(chosen.map(({ name }) => [name, params[name]]));
 }

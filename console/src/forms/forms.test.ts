@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { sortProblems } from "./problems";
-import { initial, read, readAll } from "./reading";
+import { initial, read, readAll } from "./values";
 import { fieldsOf } from "./schema";
 
 const schema = {

@@ -19,8 +19,8 @@ export function sortProblems(problems: readonly FieldProblem[], names: readonly 
     if (name === undefined) rest.push(`${where}: ${message}`);
     else {
       const inside = path.slice(name.length + 1);
-      const said = inside ? `${inside}: ${message}` : message;
-      fields[name] = name in fields ? `${fields[name]}; ${said}` : said;
+      const text = inside ? `${inside}: ${message}` : message;
+      fields[name] = name in fields ? `${fields[name]}; ${text}` : text;
     }
   }
   return { fields, rest };

@@ -13,7 +13,7 @@ export interface FormField {
   /** The value may be null. */
   readonly isNullable: boolean;
   /** The default of the parameter; undefined if it is unknown. */
-  readonly usual: unknown;
+  readonly default_: unknown;
   readonly choices: readonly unknown[];
   /** The kind of the items of a list. */
   readonly items: Kind;
@@ -50,7 +50,7 @@ function fieldOf(
     description: text(given.description) || text(shape.description),
     isRequired,
     isNullable,
-    usual: given.default,
+    default_: given.default,
     choices: choicesOf(kind === "choices" ? items : shape),
     items: kind === "list" ? kindOf(items) : "text",
     bounds: boundsOf(shape),

@@ -7,7 +7,7 @@ import { act } from "../shell/acts.svelte";
 import { jobHref } from "../shell/router.svelte";
 import { toasts } from "../shell/toasts.svelte";
 import { t, tOr } from "../words/index.svelte";
-import { mostTelling } from "./why";
+import { mostUseful } from "./why";
 
 /** The name under which an action on a job is pending. */
 export const nameOf = (id: string): string => `job:${id}`;
@@ -39,9 +39,9 @@ export async function startNow(job: { id: string; priority: Priority }): Promise
     if (job.priority !== "high") await calls.prioritize(job.id, "high");
     return calls.move(job.id, { to: "head" });
   });
-  const said = moved && (await calls.explain(job.id).catch(() => undefined));
+  const reason = moved && (await calls.explain(job.id).catch(() => undefined));
   // A job that started or ended meanwhile has no position.
-  const why = said?.place ? mostTelling(said.reasons) : undefined;
+  const why = reason?.place ? mostUseful(reason.reasons) : undefined;
   if (!moved || !why || why.code === "next") return;
   const facts = { queue: moved.queue, lane: moved.lane ?? "", reason: why.message };
   toasts.done(tOr(`done.next.${why.code}`, t("done.next.other", facts), facts));

@@ -22,8 +22,8 @@ export function figuresOf(job: Figures, write: Write): Figure[] {
   const shares = all.filter(([name]) => isShare(name));
   const first = [...shares, ...all.filter(([name]) => !isShare(name))].slice(0, MOST);
   const some = first.filter(([, value]) => value !== 0);
-  const told = some.length > 0 ? some : first.slice(0, 1);
-  return told.map(([name, value]) => ({ name, text: figureText(name, value, write) }));
+  const text = some.length > 0 ? some : first.slice(0, 1);
+  return text.map(([name, value]) => ({ name, text: figureText(name, value, write) }));
 }
 
 export const figuresText = (job: Figures, write: Write): string =>
@@ -32,11 +32,11 @@ export const figuresText = (job: Figures, write: Write): string =>
 /** Format a figure by the unit in its name: "saved 71%", "4.2 MB", "skipped 3". */
 export function figureText(name: string, value: number, write: Write): string {
   const words = (without: string) => name.replace(without, "").replaceAll("_", " ");
-  const told = (label: string, text: string) => (label ? `${label} ${text}` : text);
-  if (isShare(name)) return told(words("_percent"), `${write(Math.round(value * 10) / 10)}%`);
-  if (areBytes(name)) return told(name === "bytes" ? "" : words("_bytes"), sizeText(value));
-  if (name.endsWith("_seconds")) return told(words("_seconds"), span(value * 1000));
-  return told(words(""), write(value));
+  const text = (label: string, text: string) => (label ? `${label} ${text}` : text);
+  if (isShare(name)) return text(words("_percent"), `${write(Math.round(value * 10) / 10)}%`);
+  if (areBytes(name)) return text(name === "bytes" ? "" : words("_bytes"), sizeText(value));
+  if (name.endsWith("_seconds")) return text(words("_seconds"), span(value * 1000));
+  return text(words(""), write(value));
 }
 
 /** Return the finite numbers among values. */

@@ -17,7 +17,7 @@ export class Forecasts {
   /** Follow one queue, or all; returns the function that stops it. */
   follow(queue: string | undefined): () => void {
     const turn = (this.#turn += 1);
-    void this.#ask(queue, turn);
+    void this.#request(queue, turn);
     return () => {
       this.#turn += 1;
       clearTimeout(this.#timer);
@@ -29,7 +29,7 @@ export class Forecasts {
     return this.#starts.get(id);
   }
 
-  async #ask(queue: string | undefined, turn: number): Promise<void> {
+  async #request(queue: string | undefined, turn: number): Promise<void> {
     const began = performance.now();
     if (!document.hidden) {
       try {
@@ -47,6 +47,6 @@ export class Forecasts {
     }
     if (turn !== this.#turn) return;
     const wait = Math.max(SHORTEST_MS, COSTS * (performance.now() - began));
-    this.#timer = setTimeout(() => void this.#ask(queue, turn), wait);
+    this.#timer = setTimeout(() => void this.#request(queue, turn), wait);
   }
 }

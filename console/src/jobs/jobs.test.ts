@@ -3,9 +3,9 @@ import type { Job, Stage } from "../api/types";
 import { brief, job, live, queue } from "../testing/jobs";
 import { figuresText } from "./figures";
 import { Pace, counter, rateText, remaining, timeLeft } from "./pace";
-import { saidOf } from "./said";
+import { noteOf } from "./note";
 import { can } from "./verbs";
-import { busyLanes, isHeld, mostTelling, whyOf } from "./why";
+import { busyLanes, isHeld, mostUseful, whyOf } from "./why";
 
 describe("why a job waits", () => {
   const code = (given: Parameters<typeof brief>[0], state = live()) =>
@@ -36,9 +36,9 @@ describe("why a job waits", () => {
 
   it("is the most telling of several reasons", () => {
     const reasons = ["turn", "max_concurrent", "rate_limit"].map((one) => ({ code: one, message: "" }));
-    expect(mostTelling(reasons)?.code).toBe("rate_limit");
-    expect(mostTelling([...reasons, { code: "unheard_of", message: "" }])?.code).toBe("rate_limit");
-    expect(mostTelling([])).toBeUndefined();
+    expect(mostUseful(reasons)?.code).toBe("rate_limit");
+    expect(mostUseful([...reasons, { code: "unheard_of", message: "" }])?.code).toBe("rate_limit");
+    expect(mostUseful([])).toBeUndefined();
   });
 });
 
@@ -109,8 +109,8 @@ describe("figures", () => {
 
   it("are said of a job that has ended unless there is something worse to say", () => {
     const given = { id: "a", state: "failed" as const, params: { limit: 5 }, statistics: { saved: 2 } };
-    expect(saidOf(brief({ ...given, state: "completed" }), String)).toBe("saved 2 · limit: 5");
+    expect(noteOf(brief({ ...given, state: "completed" }), String)).toBe("saved 2 · limit: 5");
     const error = { code: "slow", message: "too slow" } as Job["error"];
-    expect(saidOf(brief({ ...given, error }), String)).toBe("too slow");
+    expect(noteOf(brief({ ...given, error }), String)).toBe("too slow");
   });
 });

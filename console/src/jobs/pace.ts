@@ -5,13 +5,13 @@ import type { Brief } from "../live/brief";
 const WINDOW_MS = 15_000;
 const SHORTEST_MS = 1_500;
 
-const TOLD_AFTER_MS = 3_000;
-const TOLD_AFTER_PERCENT = 3;
+const ESTIMATE_AFTER_MS = 3_000;
+const ESTIMATE_AFTER_PERCENT = 3;
 
 /** Estimate the remaining milliseconds; null if there is too little data. */
 export function remaining(percent: number | null, elapsedMs: number): number | null {
-  if (percent === null || percent < TOLD_AFTER_PERCENT || percent >= 100) return null;
-  return elapsedMs < TOLD_AFTER_MS ? null : (elapsedMs * (100 - percent)) / percent;
+  if (percent === null || percent < ESTIMATE_AFTER_PERCENT || percent >= 100) return null;
+  return elapsedMs < ESTIMATE_AFTER_MS ? null : (elapsedMs * (100 - percent)) / percent;
 }
 
 export interface Left {

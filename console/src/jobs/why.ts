@@ -29,10 +29,10 @@ export function whyOf(
   live: Pick<Live, "queues" | "counts">,
   busy: ReadonlySet<string>,
 ): Why {
-  const said = job.waiting_for[0];
+  const reason = job.waiting_for[0];
   if (job.state === "retrying") return { code: "retry", message: job.error?.message ?? "" };
   if (job.state === "scheduled") return { code: "due", message: "" };
-  if (said) return said;
+  if (reason) return reason;
   if (job.state !== "queued") return { code: job.state, message: "" };
   const queue = live.queues[job.queue];
   if (queue?.paused) return { code: "paused", message: "" };
@@ -45,11 +45,11 @@ export function whyOf(
 }
 
 // The reasons in order of use to an operator.
-const TELLING = ["paused", "dependencies", "due", "rate_limit", "resource", "worker", "device",
+const BY_USE = ["paused", "dependencies", "due", "rate_limit", "resource", "worker", "device",
   "lane", "max_concurrent", "strict", "next", "turn"];
 
 /** Return the most useful of several reasons. */
-export function mostTelling(reasons: readonly Reason[]): Why | undefined {
-  const rank = (code: string) => (TELLING.indexOf(code) + TELLING.length + 1) % (TELLING.length + 1);
+export function mostUseful(reasons: readonly Reason[]): Why | undefined {
+  const rank = (code: string) => (BY_USE.indexOf(code) + BY_USE.length + 1) % (BY_USE.length + 1);
   return [...reasons].sort((a, b) => rank(a.code) - rank(b.code))[0];
 }

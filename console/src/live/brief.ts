@@ -7,12 +7,12 @@ import { cut, summaryOfCall } from "./summary";
 /** The number of statistics in a brief. */
 export const STATISTICS = 6;
 
-type Kept =
+type Field =
   | "id" | "task" | "queue" | "lane" | "kind" | "state" | "priority" | "position" | "progress"
   | "attempt" | "crashes" | "stopping" | "worker" | "device" | "due_at" | "created_at"
   | "started_at" | "ended_at";
 
-export interface Brief extends Pick<Job, Kept> {
+export interface Brief extends Pick<Job, Field> {
   readonly summary: string;
   readonly stages: readonly Stage[];
   readonly statistics: Readonly<Record<string, unknown>>;
@@ -45,7 +45,7 @@ export function briefOf(job: Job): Brief {
     summary: summaryOfCall(job),
     stages: job.stages,
     statistics: firstOf(job.statistics),
-    made: madeBy(job.result),
+    made: figuresOf(job.result),
     waiting_for: job.waiting_for,
     error: job.error && { code: job.error.code, message: cut(job.error.message, 300) },
   };
@@ -57,7 +57,7 @@ export function firstOf(statistics: Readonly<Record<string, unknown>>): Record<s
 
 const NOTHING: Brief["made"] = {};
 
-function madeBy(result: unknown): Brief["made"] {
+function figuresOf(result: unknown): Brief["made"] {
   if (typeof result !== "object" || result === null || Array.isArray(result)) return NOTHING;
   const numbers = Object.entries(result).filter(([, value]) => typeof value === "number");
   return numbers.length > 0 ? Object.fromEntries(numbers.slice(0, STATISTICS)) : NOTHING;

@@ -5,10 +5,10 @@
 // change. The state is loaded again after a gap in the events, a `resync` event, a lost connection,
 // and after the page was hidden.
 
-import { takeState } from "../api/calls";
+import { readState } from "../api/calls";
 import { asProblem } from "../api/problem";
 import type { Job, JobState, LiveEvent } from "../api/types";
-import { Asking } from "./asking";
+import { JobLoader } from "./loader";
 import { briefOf } from "./brief";
 import { Draft } from "./draft";
 import { Lines } from "./lines";
@@ -17,14 +17,14 @@ import { Records } from "./records";
 import { reduce } from "./reduce";
 import { settledBy } from "./settled";
 import { Stream } from "./stream";
-import { doubtTasks, knowTasks } from "./usual";
-import { withKnownTails } from "./whole";
+import { expireTasks, loadTasks } from "./defaults";
+import { withLoadedTails } from "./longline";
 
 export type Connection = "connecting" | "live" | "reconnecting" | "signed_out";
 type Listener = (events: readonly LiveEvent[]) => void;
 
 const PAUSE_MS = 50; // twenty updates a second are enough for a reader
-const MOST_GATHERED = 10_000;
+const MOST_COLLECTED = 10_000;
 const LONGEST_WAIT_MS = 10_000;
 const HIDDEN_MS = 30_000; // after that a hidden page closes its connection
 const REFILL_BELOW = 60;
@@ -38,34 +38,34 @@ class Feed {
   /**
    * Counts the loads of the state. Data that a page holds besides it may be stale after each load.
    */
-  takes = $state(0);
+  loads = $state(0);
 
   #stream: Stream | undefined;
-  #gathered: LiveEvent[] = [];
+  #collected: LiveEvent[] = [];
   #listeners = new Set<Listener>();
   #isScheduled = false;
   #appliedAt = 0;
-  #heardAt = Date.now();
-  #taking = false;
-  #takeAgain = false;
+  #receivedAt = Date.now();
+  #loading = false;
+  #loadAgain = false;
   #failures = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #hiddenTimer: ReturnType<typeof setTimeout> | undefined;
   #hiddenAt = 0;
-  #asking = new Asking({
-    learn: (jobs) => this.#learn(jobs),
-    giveUp: () => void this.take(),
+  #loader = new JobLoader({
+    receive: (jobs) => this.#store(jobs),
+    giveUp: () => void this.load(),
   });
   #records = new Records((changes) => (this.live = { ...this.live, ...changes }));
-  #lines = new Lines(this, (jobs) => this.#asking.want(jobs));
+  #lines = new Lines(this, (jobs) => this.#loader.load(jobs));
 
   /** Start to follow the server; also called after a sign-in. */
   start(): void {
     clearTimeout(this.#timer);
     this.#close();
     if (this.connection !== "connecting") this.connection = "reconnecting";
-    doubtTasks();
-    void this.take();
+    expireTasks();
+    void this.load();
   }
 
   signedOut(): void {
@@ -81,31 +81,31 @@ class Feed {
   }
 
   /** Load the state again, now or after the load that is under way. */
-  async take(): Promise<void> {
-    if (this.#taking) {
-      this.#takeAgain = true;
+  async load(): Promise<void> {
+    if (this.#loading) {
+      this.#loadAgain = true;
       return;
     }
-    this.#taking = true;
+    this.#loading = true;
     try {
-      const [present] = await Promise.all([takeState(), knowTasks()]);
+      const [present] = await Promise.all([readState(), loadTasks()]);
       const next = liveFrom(present);
-      this.#asking.forget();
-      this.live = withKnownTails(next, this.live);
+      this.#loader.forget();
+      this.live = withLoadedTails(next, this.live);
       this.isReady = true;
-      this.takes += 1;
+      this.loads += 1;
       this.#failures = 0;
       this.#stream ??= this.#open(next.seq);
     } catch (error) {
       if (asProblem(error).status === 401) this.signedOut();
-      else this.#later();
+      else this.#retryLater();
       return;
     } finally {
-      this.#taking = false;
+      this.#loading = false;
     }
-    const again = this.#takeAgain;
-    this.#takeAgain = false;
-    if (again) void this.take();
+    const again = this.#loadAgain;
+    this.#loadAgain = false;
+    if (again) void this.load();
     else this.#schedule();
     this.#lines.restart();
   }
@@ -122,7 +122,7 @@ class Feed {
 
   watchPage(): void {
     setInterval(() => void this.#checkSilence(), SILENCE_MS / 3);
-    document.addEventListener("visibilitychange", () => this.#seen(!document.hidden));
+    document.addEventListener("visibilitychange", () => this.#onVisibility(!document.hidden));
     addEventListener("online", () => this.start());
     addEventListener("offline", () => this.#lost(true));
     addEventListener("pagehide", () => this.#close());
@@ -131,7 +131,7 @@ class Feed {
     });
   }
 
-  #seen(visible: boolean): void {
+  #onVisibility(visible: boolean): void {
     clearTimeout(this.#hiddenTimer);
     if (this.connection === "signed_out") return;
     if (!visible) {
@@ -140,25 +140,25 @@ class Feed {
     } else if (!this.#stream) {
       this.start();
     } else if (Date.now() - this.#hiddenAt > 2_000) {
-      void this.take();
+      void this.load();
     }
   }
 
   /** Compare the sequence numbers: a connection may die silently, and then events are missing. */
   async #checkSilence(): Promise<void> {
-    if (this.connection !== "live" || Date.now() - this.#heardAt < SILENCE_MS) return;
-    this.#heardAt = Date.now();
+    if (this.connection !== "live" || Date.now() - this.#receivedAt < SILENCE_MS) return;
+    this.#receivedAt = Date.now();
     const before = this.live.seq;
-    await this.take();
-    if (this.live.seq > before && this.#gathered.length === 0) this.start();
+    await this.load();
+    if (this.live.seq > before && this.#collected.length === 0) this.start();
   }
 
   #open(after: number): Stream {
     return new Stream(after, {
-      onevent: (event) => this.#hear(event),
+      onevent: (event) => this.#receive(event),
       onopen: (again) => {
         this.connection = "live";
-        if (again) void this.take();
+        if (again) void this.load();
       },
       onlost: (forGood) => this.#lost(forGood),
     });
@@ -167,7 +167,7 @@ class Feed {
   #close(): void {
     this.#stream?.close();
     this.#stream = undefined;
-    this.#gathered = [];
+    this.#collected = [];
   }
 
   #lost(forGood: boolean): void {
@@ -175,11 +175,11 @@ class Feed {
     this.connection = "reconnecting";
     if (forGood) {
       this.#close();
-      this.#later();
+      this.#retryLater();
     }
   }
 
-  #later(): void {
+  #retryLater(): void {
     this.connection = "reconnecting";
     const wait = Math.min(LONGEST_WAIT_MS, 500 * 2 ** this.#failures) * (0.75 + Math.random() / 2);
     this.#failures += 1;
@@ -187,24 +187,24 @@ class Feed {
     this.#timer = setTimeout(() => this.start(), wait);
   }
 
-  #hear(event: LiveEvent): void {
-    this.#heardAt = Date.now();
-    if (event.type === "resync" || this.#gathered.length >= MOST_GATHERED) {
-      this.#gathered = [];
-      void this.take();
+  #receive(event: LiveEvent): void {
+    this.#receivedAt = Date.now();
+    if (event.type === "resync" || this.#collected.length >= MOST_COLLECTED) {
+      this.#collected = [];
+      void this.load();
       return;
     }
-    this.#gathered.push(event);
+    this.#collected.push(event);
     this.#schedule();
   }
 
   #schedule(): void {
-    if (this.#isScheduled || this.#taking || this.#gathered.length === 0) return;
+    if (this.#isScheduled || this.#loading || this.#collected.length === 0) return;
     this.#isScheduled = true;
     const apply = () => {
       this.#isScheduled = false;
       this.#appliedAt = performance.now();
-      if (!this.#taking) this.#apply();
+      if (!this.#loading) this.#apply();
     };
     const wait = this.#appliedAt + PAUSE_MS - performance.now();
     // A hidden page gets no animation frames.
@@ -214,18 +214,18 @@ class Feed {
   }
 
   #apply(): void {
-    const events = this.#gathered;
-    this.#gathered = [];
-    const { live, wanted, gap } = reduce(this.live, events);
+    const events = this.#collected;
+    this.#collected = [];
+    const { live, toLoad, gap } = reduce(this.live, events);
     this.#touch(events);
     this.live = live;
     for (const listener of this.#listeners) listener(events);
     if (gap) {
-      void this.take();
+      void this.load();
       return;
     }
-    this.#asking.want(new Map([...settledBy(events), ...wanted.jobs]));
-    this.#records.want(wanted);
+    this.#loader.load(new Map([...settledBy(events), ...toLoad.jobs]));
+    this.#records.want(toLoad);
     this.#refill();
   }
 
@@ -233,12 +233,12 @@ class Feed {
     for (const { job, type, data } of events) {
       if (job === null || type === "job_progress" || type === "job_log") continue;
       const state = (data.state as JobState | undefined) ?? "queued";
-      this.#asking.touch(job, state);
+      this.#loader.touch(job, state);
       this.#lines.touch(job, state);
     }
   }
 
-  #learn(jobs: readonly Job[]): void {
+  #store(jobs: readonly Job[]): void {
     const draft = new Draft(this.live);
     for (const job of jobs) draft.put(briefOf(job));
     this.live = draft.done(this.live.seq);
@@ -249,7 +249,7 @@ class Feed {
     for (const [queue, line] of Object.entries(this.live.waiting)) {
       if (line.isWhole || line.jobs.length >= REFILL_BELOW) continue;
       if (waitingIn(this.live.counts[queue] ?? {}) > line.jobs.length) {
-        void this.take();
+        void this.load();
         return;
       }
     }

@@ -3,7 +3,7 @@
 import type { JobState } from "../api/types";
 import { type Live, findJob } from "./live";
 import { WAITING } from "./order";
-import { readLine, withLine } from "./whole";
+import { readLine, withLine } from "./longline";
 
 interface Holder {
   live: Live;
@@ -17,15 +17,15 @@ interface Reading {
 
 export class Lines {
   #holder: Holder;
-  #ask: (jobs: ReadonlyMap<string, JobState>) => void;
+  #loadJobs: (jobs: ReadonlyMap<string, JobState>) => void;
   #wanted = new Set<string>();
   #readings = new Map<string, Reading>();
   /** Queues with more jobs than the limit; they are not read again. */
   #tooLong = new Set<string>();
 
-  constructor(holder: Holder, ask: (jobs: ReadonlyMap<string, JobState>) => void) {
+  constructor(holder: Holder, loadJobs: (jobs: ReadonlyMap<string, JobState>) => void) {
     this.#holder = holder;
-    this.#ask = ask;
+    this.#loadJobs = loadJobs;
   }
 
   want(queue: string): void {
@@ -67,7 +67,7 @@ export class Lines {
       // While the line was incomplete, jobs at its end had no place in it.
       const { live } = this.#holder;
       const waiting = [...reading.touched].filter(([, state]) => WAITING.includes(state));
-      this.#ask(new Map(waiting.filter(([id]) => !findJob(live, id))));
+      this.#loadJobs(new Map(waiting.filter(([id]) => !findJob(live, id))));
       if (!signal.aborted && !this.#holder.live.waiting[queue]?.isWhole) this.#tooLong.add(queue);
     } catch {
       // The next scroll requests it again.

@@ -3,13 +3,13 @@
 import type { JobState, Priority } from "../api/types";
 import type { Brief } from "./brief";
 
-export const BANDS: readonly Priority[] = ["high", "normal", "low"];
+export const PRIORITIES: readonly Priority[] = ["high", "normal", "low"];
 export const WAITING: readonly JobState[] = [
   "created", "scheduled", "queued", "blocked", "retrying", "interrupted",
 ];
 export const FINAL: readonly JobState[] = ["completed", "failed", "cancelled", "skipped"];
 
-const band = { high: 0, normal: 1, low: 2 } as const;
+const RANK = { high: 0, normal: 1, low: 2 } as const;
 
 export const isFinal = (state: JobState): boolean => FINAL.includes(state);
 
@@ -20,7 +20,7 @@ export function compare(a: Brief, b: Brief, strict: boolean): number {
   const first = a.position ?? "";
   const second = b.position ?? "";
   if ((first === "") !== (second === "")) return first === "" ? 1 : -1;
-  if (!strict && a.priority !== b.priority) return band[a.priority] - band[b.priority];
+  if (!strict && a.priority !== b.priority) return RANK[a.priority] - RANK[b.priority];
   if (first !== second) return first < second ? -1 : 1;
   return a.id < b.id ? -1 : a.id > b.id ? 1 : 0;
 }

@@ -2,7 +2,7 @@
 
 import { listQueues, listSchedules, listWorkers } from "../api/calls";
 import type { Live } from "./live";
-import type { Wanted } from "./reduce";
+import type { ToLoad } from "./reduce";
 
 const PAUSE_MS = 500;
 
@@ -18,15 +18,15 @@ const READ: { [K in Kind]: () => Promise<Live[K]> } = {
 export class Records {
   /** The reads under way, and whether another read must follow. */
   #reading = new Map<Kind, boolean>();
-  #learn: (changes: Partial<Live>) => void;
+  #store: (changes: Partial<Live>) => void;
 
-  constructor(learn: (changes: Partial<Live>) => void) {
-    this.#learn = learn;
+  constructor(store: (changes: Partial<Live>) => void) {
+    this.#store = store;
   }
 
-  want(wanted: Wanted): void {
+  want(toLoad: ToLoad): void {
     for (const kind of ["queues", "workers", "schedules"] as const)
-      if (wanted[kind]) void this.#read(kind);
+      if (toLoad[kind]) void this.#read(kind);
   }
 
   async #read(kind: Kind): Promise<void> {
@@ -36,7 +36,7 @@ export class Records {
     }
     this.#reading.set(kind, false);
     try {
-      this.#learn({ [kind]: await READ[kind]() });
+      this.#store({ [kind]: await READ[kind]() });
     } catch {
       // The next state brings the records that cannot be read now.
     }

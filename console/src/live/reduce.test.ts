@@ -33,19 +33,19 @@ describe("states", () => {
   });
 
   it("asks for jobs it does not know, and counts them all the same", () => {
-    const { live: next, wanted } = reduce(mail("a"), [
+    const { live: next, toLoad } = reduce(mail("a"), [
       event("job_state_changed", "new", { state: "queued", from: "created" }),
     ]);
-    expect([...wanted.jobs]).toEqual([["new", "queued"]]);
+    expect([...toLoad.jobs]).toEqual([["new", "queued"]]);
     expect(next.counts.mail).toEqual({ queued: 2 });
   });
 
   it("asks for a job that comes back to the queue, which may stand elsewhere", () => {
     const state = live({ ended: [job({ id: "a", state: "failed", position: null })] });
-    const { wanted } = reduce(state, [
+    const { toLoad } = reduce(state, [
       event("job_state_changed", "a", { state: "queued", from: "failed", retried: true }),
     ]);
-    expect(wanted.jobs.has("a")).toBe(true);
+    expect(toLoad.jobs.has("a")).toBe(true);
   });
 
   it("keeps the newest fifty that ended", () => {
@@ -60,7 +60,7 @@ describe("states", () => {
 });
 
 describe("order", () => {
-  it("puts a moved job where it stands now, in its new band", () => {
+  it("puts a moved job where it stands now, in its new priority", () => {
     const next = reduce(mail("a", "b", "c"), [
       event("job_moved", "c", { position: "a8", priority: "normal" }),
       event("job_moved", "b", { position: "b", priority: "high" }),
@@ -93,8 +93,8 @@ describe("progress", () => {
   });
 
   it("asks once more for a job that is not known yet", () => {
-    const { wanted } = reduce(live({}), [event("job_progress", "new", { progress: { percent: 1 } })]);
-    expect([...wanted.jobs]).toEqual([["new", "running"]]);
+    const { toLoad } = reduce(live({}), [event("job_progress", "new", { progress: { percent: 1 } })]);
+    expect([...toLoad.jobs]).toEqual([["new", "running"]]);
   });
 
   it("says when a job is asked to stop, and when it does not", () => {
@@ -136,9 +136,9 @@ describe("the stream", () => {
   });
 
   it("pauses a queue at once and asks for the rest of it", () => {
-    const { live: next, wanted } = reduce(mail(), [event("queue_changed", null, { paused: "paused" })]);
+    const { live: next, toLoad } = reduce(mail(), [event("queue_changed", null, { paused: "paused" })]);
     expect(next.queues.mail?.paused).toBe("paused");
-    expect(wanted.queues).toBe(true);
+    expect(toLoad.queues).toBe(true);
   });
 });
 

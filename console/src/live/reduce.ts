@@ -11,7 +11,7 @@ import { isFinal } from "./order";
 import type { Live } from "./live";
 import { cut } from "./summary";
 
-export interface Wanted {
+export interface ToLoad {
   /** Jobs to load, with the last known state of each. */
   readonly jobs: ReadonlyMap<string, JobState>;
   readonly queues: boolean;
@@ -21,12 +21,12 @@ export interface Wanted {
 
 export interface Reduced {
   readonly live: Live;
-  readonly wanted: Wanted;
+  readonly toLoad: ToLoad;
   /** An event is missing: the state must be loaded again. No event after the gap was applied. */
   readonly gap: boolean;
 }
 
-class Wishes implements Wanted {
+class LoadList implements ToLoad {
   jobs = new Map<string, JobState>();
   queues = false;
   workers = false;
@@ -36,25 +36,25 @@ class Wishes implements Wanted {
 /** Apply events in order; events that the state already includes are skipped. */
 export function reduce(live: Live, events: readonly LiveEvent[]): Reduced {
   const draft = new Draft(live);
-  const wanted = new Wishes();
+  const toLoad = new LoadList();
   let seq = live.seq;
   for (const event of events) {
     if (event.seq <= seq) continue;
-    if (event.prev > seq) return { live: draft.done(seq), wanted, gap: true };
+    if (event.prev > seq) return { live: draft.done(seq), toLoad, gap: true };
     seq = event.seq;
-    apply(draft, wanted, event);
+    apply(draft, toLoad, event);
   }
-  return { live: seq === live.seq ? live : draft.done(seq), wanted, gap: false };
+  return { live: seq === live.seq ? live : draft.done(seq), toLoad, gap: false };
 }
 
-function apply(draft: Draft, wanted: Wishes, event: LiveEvent): void {
+function apply(draft: Draft, toLoad: LoadList, event: LiveEvent): void {
   switch (event.type) {
     case "job_state_changed":
-      return changeState(draft, wanted, event);
+      return changeState(draft, toLoad, event);
     case "job_progress":
-      return progress(draft, wanted, event);
+      return progress(draft, toLoad, event);
     case "job_moved":
-      return moved(draft, wanted, event);
+      return moved(draft, toLoad, event);
     case "job_stopping":
       return amend(draft, event, { stopping: true });
     case "job_stuck":
@@ -64,32 +64,32 @@ function apply(draft: Draft, wanted: Wishes, event: LiveEvent): void {
     case "queue_changed":
       if (event.queue !== null)
         draft.setPaused(event.queue, (event.data.paused ?? null) as Queue["paused"]);
-      wanted.queues = true;
+      toLoad.queues = true;
       return;
     case "device_changed":
     case "worker_changed":
-      wanted.workers = true;
+      toLoad.workers = true;
       return;
     case "schedule_changed":
     case "schedule_fired":
-      wanted.schedules = true;
+      toLoad.schedules = true;
       return;
   }
 }
 
-function changeState(draft: Draft, wanted: Wishes, event: LiveEvent): void {
+function changeState(draft: Draft, toLoad: LoadList, event: LiveEvent): void {
   const { job: id, queue, data } = event;
   if (id === null || queue === null) return;
   const state = data.state as JobState;
   draft.count(queue, data.from as JobState, state);
   const known = draft.find(id, queue);
   if (!known) {
-    wanted.jobs.set(id, state);
+    toLoad.jobs.set(id, state);
     return;
   }
   // A job that returns to the queue may have a new position, and a blocked job has a reason with a
   // code; events hold neither.
-  if (data.retried || data.recovered || state === "blocked") wanted.jobs.set(id, state);
+  if (data.retried || data.recovered || state === "blocked") toLoad.jobs.set(id, state);
   draft.put({ ...known, ...changed(known, state, event) });
 }
 
@@ -119,11 +119,11 @@ function changed(known: Brief, state: JobState, event: LiveEvent): Partial<Brief
   return { ...common, ended_at: null, crashes: Number(data.crashes ?? known.crashes) };
 }
 
-function progress(draft: Draft, wanted: Wishes, event: LiveEvent): void {
+function progress(draft: Draft, toLoad: LoadList, event: LiveEvent): void {
   if (event.job === null) return;
   const known = draft.find(event.job, event.queue);
   // A response about a new job that is under way may be older than this event.
-  if (!known) wanted.jobs.set(event.job, "running");
+  if (!known) toLoad.jobs.set(event.job, "running");
   if (known?.state !== "running") return;
   const { progress, stages, statistics } = event.data as Partial<Job>;
   draft.replaceRunning({
@@ -134,11 +134,11 @@ function progress(draft: Draft, wanted: Wishes, event: LiveEvent): void {
   });
 }
 
-function moved(draft: Draft, wanted: Wishes, event: LiveEvent): void {
+function moved(draft: Draft, toLoad: LoadList, event: LiveEvent): void {
   if (event.job === null) return;
   const known = draft.find(event.job, event.queue);
   if (!known) {
-    wanted.jobs.set(event.job, "queued");
+    toLoad.jobs.set(event.job, "queued");
     return;
   }
   const position = text(event.data.position) || null;

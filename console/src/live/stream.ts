@@ -25,8 +25,8 @@ export class Stream {
   constructor(after: number, follower: Follower, only: { job?: string } = {}) {
     const source = new EventSource(address("/api/events", { after, ...only }));
     this.#source = source;
-    const hear = (message: MessageEvent<string>) => follower.onevent(JSON.parse(message.data));
-    for (const type of TYPES) source.addEventListener(type, hear);
+    const receive = (message: MessageEvent<string>) => follower.onevent(JSON.parse(message.data));
+    for (const type of TYPES) source.addEventListener(type, receive);
     source.onopen = () => {
       follower.onopen(this.#wasOpen);
       this.#wasOpen = true;

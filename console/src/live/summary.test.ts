@@ -1,9 +1,9 @@
 import { afterEach, expect, it } from "vitest";
 import { brief } from "../testing/jobs";
 import { HIDDEN, cutInside, summaryOf, summaryOfCall } from "./summary";
-import { learnTasks, usualOf } from "./usual";
+import { storeTasks, defaultsOf } from "./defaults";
 
-afterEach(() => learnTasks([]));
+afterEach(() => storeTasks([]));
 
 it("says what is in the values, and nothing that is empty", () => {
   const values = { page: 0, deep: true, tags: ["a", "b"], filter: {}, note: "", on: false, at: null };
@@ -21,7 +21,7 @@ it("leaves out what the lane says, and what is hidden", () => {
 
 it("leaves out what the task takes anyway, and says what somebody chose instead", () => {
   const kinds = ["image", "video"];
-  learnTasks([
+  storeTasks([
     {
       name: "archive", text: "", queue: "archive",
       parameters: {
@@ -42,7 +42,7 @@ it("leaves out what the task takes anyway, and says what somebody chose instead"
   expect(said({ kinds: ["video"], replies: false, most: 0, note: "" })).toBe(
     "kinds: video · replies: false · most: 0 · note: –",
   );
-  expect(usualOf("unheard of")).toEqual({});
+  expect(defaultsOf("unheard of")).toEqual({});
 });
 
 it("shows the end of a long value", () => {

@@ -1,6 +1,6 @@
 // Parameters in one line, for lists: only the values that tell one job from another.
 
-import { usualOf } from "./usual";
+import { defaultsOf } from "./defaults";
 
 const LENGTH = 160;
 const VALUE_LENGTH = 48;
@@ -27,13 +27,13 @@ export function summaryOf(values: Values): string {
  * (a list shows it beside), and without masked secrets.
  */
 export function summaryOfCall({ task, params, lane }: Call): string {
-  const usual = usualOf(task);
-  const says = ([name, value]: [string, unknown]) => {
+  const defaults = defaultsOf(task);
+  const isChosen = ([name, value]: [string, unknown]) => {
     if (value === HIDDEN || value === lane) return false;
     // If a parameter has a default, an empty value is a choice as well.
-    return name in usual ? !isSame(value, usual[name]) : !isEmpty(value);
+    return name in defaults ? !isSame(value, defaults[name]) : !isEmpty(value);
   };
-  return lineOf(Object.entries(params).filter(says));
+  return lineOf(Object.entries(params).filter(isChosen));
 }
 
 /** Write values in one line, each with its name. */

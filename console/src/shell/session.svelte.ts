@@ -1,6 +1,6 @@
 // The access of this session: full, read-only, or signed out.
 
-import { askSession, signIn, signOut } from "../api/calls";
+import { readSession, signIn, signOut } from "../api/calls";
 import type { Session } from "../api/types";
 import { feed } from "../live/feed.svelte";
 
@@ -16,9 +16,9 @@ class SessionState {
     return this.#session?.token_needed === true && this.#session.role !== null;
   }
 
-  async ask(): Promise<void> {
+  async read(): Promise<void> {
     try {
-      this.#session = await askSession();
+      this.#session = await readSession();
     } catch {
       // The load of the state reports whether the server answers.
     }

@@ -3,15 +3,15 @@
 export type Choice = "auto" | "light" | "dark";
 export const CHOICES: readonly Choice[] = ["auto", "light", "dark"];
 
-const KEPT = "fairlane.theme";
+const STORAGE_KEY = "fairlane.theme";
 
-function kept(): Choice {
-  const chosen = localStorage.getItem(KEPT);
+function stored(): Choice {
+  const chosen = localStorage.getItem(STORAGE_KEY);
   return chosen === "light" || chosen === "dark" ? chosen : "auto";
 }
 
 class Theme {
-  #choice: Choice = $state(kept());
+  #choice: Choice = $state(stored());
 
   get choice(): Choice {
     return this.#choice;
@@ -19,8 +19,8 @@ class Theme {
 
   choose(choice: Choice): void {
     this.#choice = choice;
-    if (choice === "auto") localStorage.removeItem(KEPT);
-    else localStorage.setItem(KEPT, choice);
+    if (choice === "auto") localStorage.removeItem(STORAGE_KEY);
+    else localStorage.setItem(STORAGE_KEY, choice);
     this.apply();
   }
 

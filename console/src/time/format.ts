@@ -15,8 +15,8 @@ const UNITS: Record<string, Units> = {
 let language = (): string => "en";
 
 /** Set the language of durations as a function, which is called each time. */
-export function speak(asked: () => string): void {
-  language = asked;
+export function setDurationLanguage(selected: () => string): void {
+  language = selected;
 }
 
 const units = (): Units => UNITS[language()] ?? UNITS.en!;

@@ -3,7 +3,7 @@
 // Each file holds the texts of one page in every language; the types check that a translation is
 // complete.
 
-import { speak } from "../time/format";
+import { setDurationLanguage } from "../time/format";
 import * as files from "./files";
 import * as history from "./history";
 import * as insights from "./insights";
@@ -11,7 +11,7 @@ import * as job from "./job";
 import * as lanes from "./lanes";
 import * as newjob from "./newjob";
 import * as queue from "./queue";
-import { type Facts, say } from "./say";
+import { type Facts, fill } from "./fill";
 import * as schedules from "./schedules";
 import * as shell from "./shell";
 import * as states from "./states";
@@ -34,10 +34,10 @@ const LANGUAGES = { en, zh } as const;
 export type Language = keyof typeof LANGUAGES;
 export const NAMES: Record<Language, string> = { en: "English", zh: "中文" };
 
-const KEPT = "fairlane.language";
+const STORAGE_KEY = "fairlane.language";
 
 function initial(): Language {
-  const chosen = localStorage.getItem(KEPT);
+  const chosen = localStorage.getItem(STORAGE_KEY);
   if (chosen === "en" || chosen === "zh") return chosen;
   return navigator.language.toLowerCase().startsWith("zh") ? "zh" : "en";
 }
@@ -56,7 +56,7 @@ class Words {
 
   choose(language: Language): void {
     this.#language = language;
-    localStorage.setItem(KEPT, language);
+    localStorage.setItem(STORAGE_KEY, language);
     this.applied();
   }
 
@@ -67,11 +67,11 @@ class Words {
 }
 
 export const words = new Words();
-speak(() => words.language);
+setDurationLanguage(() => words.language);
 
 /** Return a text in the selected language; a component that reads it follows the language. */
 export function t(word: Word, facts?: Facts): string {
-  return say(LANGUAGES[words.language][word], facts);
+  return fill(LANGUAGES[words.language][word], facts);
 }
 
 /** Return a text if the key exists; a newer server may send codes without one. */

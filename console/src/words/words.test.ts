@@ -1,13 +1,13 @@
 import { expect, it } from "vitest";
 import { roughSpan, span } from "../time/format";
-import { say } from "./say";
+import { fill } from "./fill";
 import { sizeText } from "./size";
 
 it("words are filled in, and take the number that fits", () => {
-  expect(say("{n} job|{n} jobs", { n: 1 })).toBe("1 job");
-  expect(say("{n} job|{n} jobs", { n: "12" })).toBe("12 jobs");
-  expect(say("{n} 个任务", { n: 1 })).toBe("1 个任务");
-  expect(say("Go to {page}", {})).toBe("Go to {page}");
+  expect(fill("{n} job|{n} jobs", { n: 1 })).toBe("1 job");
+  expect(fill("{n} job|{n} jobs", { n: "12" })).toBe("12 jobs");
+  expect(fill("{n} 个任务", { n: 1 })).toBe("1 个任务");
+  expect(fill("Go to {page}", {})).toBe("Go to {page}");
 });
 
 it("spans are short", () => {

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { append, renew } from "./merge";
-import { choiceOf, isNarrowed, statesOf, wantedOf } from "./wanted";
+import { choiceOf, isNarrowed, statesOf, filterOf } from "./filter";
 
 const NOW = Date.parse("2026-01-02T00:00:00Z");
 const read = (query: string) => choiceOf(new URLSearchParams(query));
@@ -19,9 +19,9 @@ it("looks for everything that has ended unless told otherwise", () => {
 });
 
 it("reads a range as a time before now, and passes over nonsense", () => {
-  expect(wantedOf(read("range=24h"), NOW).since).toBe("2026-01-01T00:00:00.000Z");
-  expect(wantedOf(read("range=never&since=2026-01-01T00:00:00Z"), NOW).since).toBeUndefined();
-  expect(wantedOf(read("range=own&since=2026-01-01T00:00:00Z&until=x"), NOW)).toMatchObject({
+  expect(filterOf(read("range=24h"), NOW).since).toBe("2026-01-01T00:00:00.000Z");
+  expect(filterOf(read("range=never&since=2026-01-01T00:00:00Z"), NOW).since).toBeUndefined();
+  expect(filterOf(read("range=own&since=2026-01-01T00:00:00Z&until=x"), NOW)).toMatchObject({
     since: "2026-01-01T00:00:00Z",
     until: undefined,
   });

@@ -3,7 +3,7 @@
 import { clock } from "../../time/clock.svelte";
 import { clockTime, roughSpan } from "../../time/format";
 import { number, t, words } from "../../words/index.svelte";
-import { compare, type Foreseen } from "./foresee";
+import { compare, type Foreseen } from "./comparison";
 
 export interface Answer {
   readonly sentence: string;

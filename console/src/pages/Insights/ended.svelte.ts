@@ -29,7 +29,7 @@ export class EndedJobs {
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   /** Follow a queue, or all, back to `since`; returns the function that stops it. */
-  look(queue: string | undefined, since: string | undefined): () => void {
+  follow(queue: string | undefined, since: string | undefined): () => void {
     this.#queue = queue;
     this.#known.clear();
     this.#stop = new AbortController();
@@ -42,7 +42,7 @@ export class EndedJobs {
     };
   }
 
-  hear(events: readonly LiveEvent[]): void {
+  receive(events: readonly LiveEvent[]): void {
     const ids = new Set<string>();
     for (const { type, job, queue, data } of events) {
       if (type !== "job_state_changed" || job === null) continue;
@@ -51,11 +51,11 @@ export class EndedJobs {
     }
     if (ids.size === 0) return;
     for (const id of ids) this.#recent.add(id);
-    this.#take(ids);
+    this.#addSamples(ids);
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
       // The final statistics of a job are known a little after its event.
-      this.#take(this.#recent);
+      this.#addSamples(this.#recent);
       for (const id of this.#recent) if (!this.#known.has(id)) this.#isPartial = true;
       this.#recent.clear();
       this.#show();
@@ -65,7 +65,7 @@ export class EndedJobs {
     }, EVERY_MS);
   }
 
-  #take(ids: ReadonlySet<string>): void {
+  #addSamples(ids: ReadonlySet<string>): void {
     for (const job of feed.live.ended) {
       if (!ids.has(job.id)) continue;
       this.#known.set(job.id, sampleOf(job));

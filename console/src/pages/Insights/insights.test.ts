@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { byLength, overTime, waitingAt, widthOf } from "./buckets";
-import { compare, foreseen } from "./foresee";
+import { compare, foreseen } from "./comparison";
 import { reporters, sums } from "./reported";
 import { byTask, quantile, sampleOf, spreadOf } from "./samples";
 

@@ -3,7 +3,7 @@
 
 import { forecast } from "../../api/calls";
 import { asProblem } from "../../api/problem";
-import { foreseen, type Foreseen } from "./foresee";
+import { foreseen, type Foreseen } from "./comparison";
 
 const RESTS_MS = 300;
 const SHORTEST_MS = 6_000;
@@ -28,7 +28,7 @@ export class WhatIf {
     this.#wanted = null;
     this.present = this.other = null;
     this.answered = null;
-    void this.#ask();
+    void this.#request();
     return () => {
       this.#round += 1;
       clearTimeout(this.#timer);
@@ -39,11 +39,11 @@ export class WhatIf {
   want(limit: number | null): void {
     this.#wanted = limit;
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => void this.#ask(), RESTS_MS);
+    this.#timer = setTimeout(() => void this.#request(), RESTS_MS);
     this.isAsking = true;
   }
 
-  async #ask(): Promise<void> {
+  async #request(): Promise<void> {
     const round = (this.#round += 1);
     const began = performance.now();
     const limit = this.#wanted;
@@ -65,6 +65,6 @@ export class WhatIf {
     }
     this.isAsking = false;
     const wait = Math.max(SHORTEST_MS, COSTS * (performance.now() - began));
-    this.#timer = setTimeout(() => void this.#ask(), wait);
+    this.#timer = setTimeout(() => void this.#request(), wait);
   }
 }

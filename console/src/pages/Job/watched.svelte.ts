@@ -25,7 +25,7 @@ export class Watched {
   isPastKnown = $state(false);
 
   readonly id: string;
-  #heard: LogLine[] | null = [];
+  #receivedLines: LogLine[] | null = [];
   #isReading = false;
   #readAgain = false;
   #stops: (() => void)[] = [];
@@ -36,8 +36,8 @@ export class Watched {
 
   /** Start to follow the job; returns the function that stops it. */
   start(): () => void {
-    this.#stops.push(feed.listen((events) => this.#hear(events)));
-    this.#lookBack();
+    this.#stops.push(feed.listen((events) => this.#receive(events)));
+    this.#replayPast();
     const timer = setInterval(() => void this.#explain(), EXPLAIN_MS);
     this.#stops.push(() => clearInterval(timer));
     return () => this.#stops.forEach((stop) => stop());
@@ -67,21 +67,21 @@ export class Watched {
   }
 
   async readLog(): Promise<void> {
-    this.#heard ??= [];
+    this.#receivedLines ??= [];
     try {
       const { items } = await readLog(this.id);
-      this.lines = begin(items, this.#heard);
-      this.#heard = null;
+      this.lines = begin(items, this.#receivedLines);
+      this.#receivedLines = null;
     } catch {
       // If the job is missing, the page already reports it.
     }
   }
 
-  #hear(events: readonly LiveEvent[]): void {
+  #receive(events: readonly LiveEvent[]): void {
     const mine = events.filter((event) => event.job === this.id);
     if (mine.length === 0) return;
     const lines = mine.filter((event) => event.type === "job_log").map(lineOf);
-    if (this.#heard) this.#heard.push(...lines);
+    if (this.#receivedLines) this.#receivedLines.push(...lines);
     else this.lines = append(this.lines, lines);
     this.#remember(mine);
     if (mine.some((event) => event.type !== "job_log" && event.type !== "job_progress"))
@@ -116,7 +116,7 @@ export class Watched {
   }
 
   /** Replay the past events of the job, as many as the server still has. */
-  #lookBack(): void {
+  #replayPast(): void {
     const until = feed.live.seq;
     let timer: ReturnType<typeof setTimeout> | undefined;
     const found: LiveEvent[] = [];

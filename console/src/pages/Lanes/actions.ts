@@ -6,9 +6,9 @@ import { jobHref } from "../../shell/router.svelte";
 import { toasts } from "../../shell/toasts.svelte";
 import { t } from "../../words/index.svelte";
 import { type Address, continueLane, forgetLane, saveLane, startLane } from "../../api/lanes";
-import { carry, secretsIn } from "./carry";
+import { carry, secretsIn } from "./copying";
 import { clipboard } from "./clipboard.svelte";
-import { keyOf } from "./standing";
+import { keyOf } from "./state";
 
 /** The name under which an action on a lane is pending. */
 export const nameOf = (lane: Address): string => `lane:${keyOf(lane)}`;

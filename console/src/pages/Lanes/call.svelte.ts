@@ -4,11 +4,11 @@ import { listTasks } from "../../api/calls";
 import { asProblem, type Problem } from "../../api/problem";
 import type { Task } from "../../api/types";
 import { sortProblems } from "../../forms/problems";
-import { initial, readAll } from "../../forms/reading";
+import { initial, readAll } from "../../forms/values";
 import { type FormField, fieldsOf } from "../../forms/schema";
-import { tell } from "../../forms/telling";
+import { messagesOf } from "../../forms/messages";
 import type { LaneCall } from "../../api/lanes";
-import { secretsIn } from "./carry";
+import { secretsIn } from "./copying";
 
 export class CallDraft {
   tasks: readonly Task[] | null = $state.raw(null);
@@ -59,7 +59,7 @@ export class CallDraft {
     this.clear();
     if (!this.task) return null;
     const { params, problems } = readAll(this.fields, this.values);
-    this.problems = tell(problems);
+    this.problems = messagesOf(problems);
     return Object.keys(problems).length > 0 ? null : { task: this.task.name, params };
   }
 

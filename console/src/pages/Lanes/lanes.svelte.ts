@@ -32,7 +32,7 @@ export class Lanes {
     return () => clearTimeout(this.#timer);
   }
 
-  hear(events: readonly LiveEvent[]): void {
+  receive(events: readonly LiveEvent[]): void {
     const concerns = ({ type, queue }: LiveEvent) =>
       (type === "lane_changed" || type === "job_state_changed") &&
       (this.#queue === undefined || queue === this.#queue);

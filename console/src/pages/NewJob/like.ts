@@ -1,10 +1,10 @@
 // Fills a form from an earlier job, to run it again with small changes.
 
 import type { Job, Task } from "../../api/types";
-import { initial } from "../../forms/reading";
+import { initial } from "../../forms/values";
 import type { FormField } from "../../forms/schema";
 import { HIDDEN } from "../../live/summary";
-import { namesOf } from "../Lanes/carry";
+import { namesOf } from "../Lanes/copying";
 import type { Chosen } from "./Options.svelte";
 
 export const USUAL: Chosen = { queue: "", lane: "", priority: "normal", runAt: "", kind: "start" };

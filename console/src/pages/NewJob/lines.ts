@@ -2,7 +2,7 @@
 // all parameters, the format that the command line reads too.
 
 import type { FormField } from "../../forms/schema";
-import { Unreadable, read } from "../../forms/reading";
+import { Unreadable, read } from "../../forms/values";
 
 export interface LineProblem {
   /** From 1. */

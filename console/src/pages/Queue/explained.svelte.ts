@@ -9,10 +9,10 @@ export class Explained {
   #reasons: ReadonlyMap<string, readonly Reason[]> = $state.raw(new Map());
   #wanted: readonly string[] = [];
   #timer: ReturnType<typeof setTimeout> | undefined;
-  #ask: (id: string) => Promise<Explanation>;
+  #request: (id: string) => Promise<Explanation>;
 
-  constructor(ask: (id: string) => Promise<Explanation>) {
-    this.#ask = ask;
+  constructor(request: (id: string) => Promise<Explanation>) {
+    this.#request = request;
   }
 
   of(id: string): readonly Reason[] | undefined {
@@ -31,7 +31,7 @@ export class Explained {
 
   async #run(): Promise<void> {
     const found = await Promise.all(
-      this.#wanted.map((id) => this.#ask(id).then((said) => [id, said.reasons] as const, () => null)),
+      this.#wanted.map((id) => this.#request(id).then((explanation) => [id, explanation.reasons] as const, () => null)),
     );
     this.#reasons = new Map(found.filter((one) => one !== null));
     this.#timer = undefined;

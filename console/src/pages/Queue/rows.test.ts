@@ -10,25 +10,25 @@ const line = { queue: "mail", jobs: [high, first, second, unordered], strict: fa
 const { rows, places } = layOut([line], null);
 
 describe("rows", () => {
-  it("stand under the heading of their band, with their place", () => {
+  it("stand under the heading of their priority, with their place", () => {
     expect(rows.map(keyOf)).toEqual(["mail high", "h", "mail normal", "n1", "n2", "mail none", "u"]);
     expect(places).toEqual([0, 1, 0, 2, 3, 0, 0]);
   });
 
   it("keep their place where a filter hides others", () => {
-    const shown = layOut([line], (job) => job.id === "n2");
-    expect(shown.rows.map(keyOf)).toEqual(["mail normal", "n2"]);
-    expect(shown.places).toEqual([0, 3]);
+    const layout = layOut([line], (job) => job.id === "n2");
+    expect(layout.rows.map(keyOf)).toEqual(["mail normal", "n2"]);
+    expect(layout.places).toEqual([0, 3]);
   });
 
-  it("have a heading for every band while a job is dragged", () => {
-    const shown = layOut([{ ...line, jobs: [first] }], null, "mail");
-    expect(shown.rows.map(keyOf)).toEqual(["mail high", "mail normal", "n1", "mail low"]);
+  it("have a heading for every priority while a job is dragged", () => {
+    const layout = layOut([{ ...line, jobs: [first] }], null, "mail");
+    expect(layout.rows.map(keyOf)).toEqual(["mail high", "mail normal", "n1", "mail low"]);
   });
 
-  it("know no bands in a strict queue", () => {
-    const shown = layOut([{ ...line, jobs: [high, first], strict: true }], null, "mail");
-    expect(shown.rows.map(keyOf)).toEqual(["mail strict", "h", "n1"]);
+  it("know no priorities in a strict queue", () => {
+    const layout = layOut([{ ...line, jobs: [high, first], strict: true }], null, "mail");
+    expect(layout.rows.map(keyOf)).toEqual(["mail strict", "h", "n1"]);
   });
 });
 
@@ -42,10 +42,10 @@ describe("a drop", () => {
     expect(dropAt(rows, 3, second)).toEqual({ move: { before: "n1" } });
   });
 
-  it("changes the priority where a band is empty", () => {
-    const shown = layOut([{ ...line, jobs: [first] }], null, "mail");
-    expect(dropAt(shown.rows, 1, first)).toEqual({ priority: "high" });
-    expect(dropAt(shown.rows, 4, first)).toEqual({ priority: "low" });
+  it("changes the priority where a priority is empty", () => {
+    const layout = layOut([{ ...line, jobs: [first] }], null, "mail");
+    expect(dropAt(layout.rows, 1, first)).toEqual({ priority: "high" });
+    expect(dropAt(layout.rows, 4, first)).toEqual({ priority: "low" });
   });
 
   it("is nothing where the job stands already, in another queue or in no order", () => {
@@ -63,12 +63,12 @@ describe("a step", () => {
     expect(stepOf(rows, first, 1)).toEqual({ move: { after: "n2" } });
   });
 
-  it("goes over a heading into the next band", () => {
+  it("goes over a heading into the next priority", () => {
     expect(stepOf(rows, first, -1)).toEqual({ move: { after: "h" } });
     expect(stepOf(rows, high, 1)).toEqual({ move: { before: "n1" } });
   });
 
-  it("opens a band that is empty", () => {
+  it("opens a priority that is empty", () => {
     expect(stepOf(rows, second, 1)).toEqual({ priority: "low" });
     const only = layOut([{ ...line, jobs: [first] }], null).rows;
     expect(stepOf(only, first, -1)).toEqual({ priority: "high" });

@@ -3,19 +3,19 @@
 
 import type { Place, Priority } from "../../api/types";
 import type { Brief } from "../../live/brief";
-import { BANDS } from "../../live/order";
+import { PRIORITIES } from "../../live/order";
 
 export interface Heading {
   readonly key: string;
   readonly queue: string;
   /** `strict`: the queue ignores priorities; `none`: jobs that have no position yet. */
-  readonly band: Priority | "strict" | "none";
+  readonly priority: Priority | "strict" | "none";
   count: number;
 }
 
 export type Row = Heading | Brief;
 
-export interface Shown {
+export interface Layout {
   readonly rows: readonly Row[];
   /** The position of each row's job in its queue, from 1; 0 if it has none. */
   readonly places: readonly number[];
@@ -27,8 +27,8 @@ export interface QueueLine {
   readonly strict: boolean;
 }
 
-export const isHeading = (row: Row): row is Heading => "band" in row;
-export const keyOf = (row: Row): string => ("band" in row ? row.key : row.id);
+export const isHeading = (row: Row): row is Heading => "key" in row;
+export const keyOf = (row: Row): string => ("key" in row ? row.key : row.id);
 
 /**
  * Lay out lines as rows. `dragged` is the queue of a job that is being dragged: it gets a heading
@@ -38,39 +38,40 @@ export function layOut(
   lines: readonly QueueLine[],
   matches: ((job: Brief) => boolean) | null,
   dragged: string | null = null,
-): Shown {
+): Layout {
   const rows: Row[] = [];
   const places: number[] = [];
   for (const { queue, jobs, strict } of lines) {
-    const headings = new Map<Heading["band"], Heading>();
-    const open = (band: Heading["band"]): Heading => {
-      let heading = headings.get(band);
+    const headings = new Map<Heading["priority"], Heading>();
+    const open = (priority: Heading["priority"]): Heading => {
+      let heading = headings.get(priority);
       if (!heading) {
-        heading = { key: `${queue} ${band}`, queue, band, count: 0 };
-        headings.set(band, heading);
+        heading = { key: `${queue} ${priority}`, queue, priority, count: 0 };
+        headings.set(priority, heading);
         rows.push(heading);
         places.push(0);
       }
       return heading;
     };
-    const openUpTo = (band: Priority): void => {
+    const openUpTo = (priority: Priority): void => {
       if (dragged === queue && !strict)
-        for (const one of BANDS.slice(0, BANDS.indexOf(band))) open(one);
+        for (const one of PRIORITIES.slice(0, PRIORITIES.indexOf(priority))) open(one);
     };
     let place = 0;
     for (const job of jobs) {
       const stands = job.position !== null && job.state !== "scheduled";
       if (stands) place += 1;
       if (matches && !matches(job)) continue;
-      const band = job.position === null ? "none" : strict ? "strict" : job.priority;
-      if (band === "none") openUpTo("low");
-      else if (band !== "strict") openUpTo(band);
-      if (band === "none" && dragged === queue && !strict) open("low");
-      open(band).count += 1;
+      const priority = job.position === null ? "none" : strict ? "strict" : job.priority;
+      if (priority === "none") openUpTo("low");
+      else if (priority !== "strict") openUpTo(priority);
+      if (priority === "none" && dragged === queue && !strict) open("low");
+      open(priority).count += 1;
       rows.push(job);
       places.push(stands ? place : 0);
     }
-    if (dragged === queue && !strict && !headings.has("none")) for (const band of BANDS) open(band);
+    if (dragged === queue && !strict && !headings.has("none"))
+      for (const priority of PRIORITIES) open(priority);
   }
   return { rows, places };
 }
@@ -83,10 +84,11 @@ export function dropAt(rows: readonly Row[], gap: number, job: Brief): Drop | nu
   const below = rows[gap];
   if (!above || above.queue !== job.queue) return null;
   if (isHeading(above)) {
-    if (above.band === "none") return null;
+    if (above.priority === "none") return null;
     if (below && !isHeading(below) && below.queue === job.queue)
       return below.id === job.id ? null : { move: { before: below.id } };
-    return above.band === "strict" || above.band === job.priority ? null : { priority: above.band };
+    const { priority } = above;
+    return priority === "strict" || priority === job.priority ? null : { priority };
   }
   if (above.position === null) return null;
   if (above.id === job.id || (below && !isHeading(below) && below.id === job.id)) return null;
@@ -106,9 +108,9 @@ export function stepOf(rows: readonly Row[], job: Brief, step: 1 | -1): Drop | n
     const over = dropAt(rows, step < 0 ? index - 1 : index + 2, job);
     if (over) return over;
   }
-  const isStrict = rows.some((row) => isHeading(row) && row.queue === job.queue && row.band === "strict");
-  const band = BANDS[BANDS.indexOf(job.priority) + step];
-  return band && !isStrict ? { priority: band } : null;
+  const isStrict = rows.some((row) => isHeading(row) && row.queue === job.queue && row.priority === "strict");
+  const priority = PRIORITIES[PRIORITIES.indexOf(job.priority) + step];
+  return priority && !isStrict ? { priority } : null;
 }
 
 export function matcher(text: string): ((job: Brief) => boolean) | null {

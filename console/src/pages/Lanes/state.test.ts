@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Lane } from "../../api/types";
 import type { Brief } from "../../live/brief";
-import { keyOf, matcher, standingOf } from "./standing";
+import { keyOf, matcher, standingOf } from "./state";
 
 const lane: Lane = {
   queue: "archive",

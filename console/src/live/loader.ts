@@ -12,66 +12,66 @@ const PAUSE_MS = 250;
 /** Above this number of unknown jobs, loading the whole state is cheaper. */
 const MOST = 1000;
 
-export interface Asker {
+export interface JobReceiver {
   /** Receives jobs in their present state. */
-  learn(jobs: readonly Job[]): void;
+  receive(jobs: readonly Job[]): void;
   /** Too many jobs are unknown. */
   giveUp(): void;
 }
 
-export class Asking {
-  #wanted = new Map<string, JobState>();
-  #asked = new Set<string>();
+export class JobLoader {
+  #queued = new Map<string, JobState>();
+  #requested = new Set<string>();
   #busy = false;
-  #asker: Asker;
+  #receiver: JobReceiver;
 
-  constructor(asker: Asker) {
-    this.#asker = asker;
+  constructor(receiver: JobReceiver) {
+    this.#receiver = receiver;
   }
 
-  want(jobs: ReadonlyMap<string, JobState>): void {
-    for (const [id, state] of jobs) this.#wanted.set(id, state);
-    if (this.#wanted.size > MOST) {
+  load(jobs: ReadonlyMap<string, JobState>): void {
+    for (const [id, state] of jobs) this.#queued.set(id, state);
+    if (this.#queued.size > MOST) {
       this.forget();
-      this.#asker.giveUp();
-    } else if (this.#wanted.size > 0 && !this.#busy) {
+      this.#receiver.giveUp();
+    } else if (this.#queued.size > 0 && !this.#busy) {
       void this.#run();
     }
   }
 
   /** An event changed a job: a response that is under way may be older, so load the job again. */
   touch(id: string, state: JobState): void {
-    if (this.#asked.delete(id)) this.#wanted.set(id, state);
+    if (this.#requested.delete(id)) this.#queued.set(id, state);
   }
 
   forget(): void {
-    this.#wanted.clear();
-    this.#asked.clear();
+    this.#queued.clear();
+    this.#requested.clear();
   }
 
   async #run(): Promise<void> {
     this.#busy = true;
     try {
-      while (this.#wanted.size > 0) {
-        const round = this.#wanted;
-        this.#wanted = new Map();
-        this.#asked = new Set(round.keys());
-        const jobs = await this.#ask(round);
-        const fresh = jobs.filter((job) => this.#asked.has(job.id));
-        this.#asked.clear();
-        if (fresh.length > 0) this.#asker.learn(fresh);
+      while (this.#queued.size > 0) {
+        const round = this.#queued;
+        this.#queued = new Map();
+        this.#requested = new Set(round.keys());
+        const jobs = await this.#load(round);
+        const fresh = jobs.filter((job) => this.#requested.has(job.id));
+        this.#requested.clear();
+        if (fresh.length > 0) this.#receiver.receive(fresh);
         await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
       }
     } catch {
       this.forget();
-      this.#asker.giveUp();
+      this.#receiver.giveUp();
     } finally {
       this.#busy = false;
     }
   }
 
-  async #ask(round: Map<string, JobState>): Promise<Job[]> {
-    const found: Job[] = [];
+  async #load(round: Map<string, JobState>): Promise<Job[]> {
+    const jobs: Job[] = [];
     if (round.size > ONE_BY_ONE) {
       const ended = [...round.values()].filter(isFinal).length;
       const live = round.size - ended;
@@ -80,15 +80,15 @@ export class Asking {
         ended > 0 ? listJobs({ state: FINAL, limit: MOST_ENDED }) : null,
       ];
       for (const page of await Promise.all(pages))
-        for (const job of page?.items ?? []) if (round.has(job.id)) found.push(job);
-      for (const job of found) round.delete(job.id);
-      // Ended jobs that are not among the newest are shown in no list.
+        for (const job of page?.items ?? []) if (round.has(job.id)) jobs.push(job);
+      for (const job of jobs) round.delete(job.id);
+      // Ended jobs that are not among the newest are single in no list.
       for (const [id, state] of round) if (isFinal(state)) round.delete(id);
     }
     const rest = [...round.keys()].slice(0, ONE_BY_ONE);
     for (const id of [...round.keys()].slice(ONE_BY_ONE)) this.touch(id, round.get(id)!);
-    const shown = await Promise.all(rest.map((id) => showJob(id).catch(notFound)));
-    return found.concat(shown.filter((job) => job !== null));
+    const single = await Promise.all(rest.map((id) => showJob(id).catch(notFound)));
+    return jobs.concat(single.filter((job) => job !== null));
   }
 }
 

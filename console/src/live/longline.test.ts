@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { brief, job, live } from "../testing/jobs";
-import { withKnownTails, withLine } from "./whole";
+import { withLoadedTails, withLine } from "./longline";
 
 const ids = (jobs: readonly { id: string }[] | undefined) => (jobs ?? []).map((one) => one.id);
 
@@ -27,7 +27,7 @@ it("trusts the state more than the reading about what events have touched", () =
 it("keeps the known end of a line when the state is taken anew", () => {
   const jobs = ["a", "b", "c", "d"].map((id) => brief({ id }));
   const before = withLine(longLine(), "mail", { jobs, isLast: true }, new Set());
-  const next = withKnownTails(longLine(), before);
+  const next = withLoadedTails(longLine(), before);
   expect(ids(next.waiting.mail?.jobs)).toEqual(["a", "b", "c", "d"]);
   expect(next.waiting.mail?.isWhole).toBe(false);
 });

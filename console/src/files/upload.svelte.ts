@@ -1,6 +1,6 @@
 // The upload of one file.
 
-import { sendFile } from "../api/files";
+import { uploadFile } from "../api/files";
 import { asProblem, Problem } from "../api/problem";
 import { feed } from "../live/feed.svelte";
 import { t } from "../words/index.svelte";
@@ -8,7 +8,7 @@ import { sizeText } from "../words/size";
 
 export type Fate = "waiting" | "sending" | "sent" | "failed" | "stopped";
 
-export class Sending {
+export class Upload {
   readonly file: File;
   fate: Fate = $state("waiting");
   /** The number of uploaded bytes. */
@@ -37,7 +37,7 @@ export class Sending {
     try {
       await check(this.file);
       const { signal } = this.#stop;
-      const { path } = await sendFile(this.file, (bytes) => (this.sent = bytes), signal);
+      const { path } = await uploadFile(this.file, (bytes) => (this.sent = bytes), signal);
       this.path = path;
       this.fate = "sent";
     } catch (error) {

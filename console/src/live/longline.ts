@@ -57,7 +57,7 @@ export function withLine(
 /**
  * Keep the loaded tails of long lines when the state is loaded again, until they are read again.
  */
-export function withKnownTails(next: Live, before: Live): Live {
+export function withLoadedTails(next: Live, before: Live): Live {
   let live = next;
   for (const [queue, line] of Object.entries(next.waiting)) {
     const known = before.waiting[queue];

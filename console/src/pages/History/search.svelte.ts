@@ -1,10 +1,10 @@
 // Found jobs, page by page. The server searches a limited number of jobs per request, so a page may
 // be empty; the search continues for a while and then waits for a click.
 
-import { listJobs, type Wanted } from "../../api/calls";
+import { listJobs, type JobFilter } from "../../api/calls";
 import { asProblem, type Problem } from "../../api/problem";
 import { type Brief, briefOf } from "../../live/brief";
-import { knowTasks } from "../../live/usual";
+import { loadTasks } from "../../live/defaults";
 import { append, type Found, renew } from "./merge";
 
 const PAGE = 100;
@@ -21,7 +21,7 @@ export class Past {
   /** Newer jobs exist, and the list was not replaced because the user is reading it. */
   isOld = $state(false);
   problem: Problem | null = $state.raw(null);
-  #wanted: Wanted = {};
+  #filter: JobFilter = {};
   #stop = new AbortController();
   #renewing = false;
   #restUntil = 0;
@@ -32,8 +32,8 @@ export class Past {
   }
 
   /** Start a new search; returns the function that stops it. */
-  look(wanted: Wanted): () => void {
-    this.#wanted = wanted;
+  look(filter: JobFilter): () => void {
+    this.#filter = filter;
     this.#stop.abort();
     this.#stop = new AbortController();
     this.found = NOTHING;
@@ -101,8 +101,8 @@ export class Past {
   }
 
   async #page(cursor: string | undefined, signal: AbortSignal): Promise<Found<Brief>> {
-    const asked = listJobs({ ...this.#wanted, limit: PAGE, cursor }, signal);
-    const [page] = await Promise.all([asked, knowTasks()]);
+    const request = listJobs({ ...this.#filter, limit: PAGE, cursor }, signal);
+    const [page] = await Promise.all([request, loadTasks()]);
     return { items: page.items.map(briefOf), next: page.next };
   }
 }

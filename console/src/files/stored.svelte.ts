@@ -4,23 +4,23 @@ import { fitting, type Params } from "./options";
 import type { Target } from "./targets";
 
 // One origin may serve several programs under different prefixes.
-const KEPT = `fairlane.files ${location.pathname}`;
+const STORAGE_KEY = `fairlane.files ${location.pathname}`;
 
-function kept(): Record<string, unknown> {
+function stored(): Record<string, unknown> {
   try {
-    return Object(JSON.parse(localStorage.getItem(KEPT) ?? "{}")) as Record<string, unknown>;
+    return Object(JSON.parse(localStorage.getItem(STORAGE_KEY) ?? "{}")) as Record<string, unknown>;
   } catch {
     return {};
   }
 }
 
 class ChosenOptions {
-  #byTask = $state.raw(kept());
+  #byTask = $state.raw(stored());
 
   constructor() {
     // Another tab of this browser changed the options.
     addEventListener("storage", ({ key }) => {
-      if (key === KEPT || key === null) this.#byTask = kept();
+      if (key === STORAGE_KEY || key === null) this.#byTask = stored();
     });
   }
 
@@ -29,10 +29,10 @@ class ChosenOptions {
   }
 
   choose({ task }: Target, params: Params): void {
-    const { [task]: _, ...others } = kept(); // read again: another tab may have changed it
+    const { [task]: _, ...others } = stored(); // read again: another tab may have changed it
     this.#byTask = Object.keys(params).length > 0 ? { ...others, [task]: params } : others;
     try {
-      localStorage.setItem(KEPT, JSON.stringify(this.#byTask));
+      localStorage.setItem(STORAGE_KEY, JSON.stringify(this.#byTask));
     } catch {
       // The storage is full or disabled: the options hold until the page is closed.
     }

@@ -9,26 +9,26 @@ const PATIENCE_MS = 10_000;
 const NOTHING: Params = {};
 
 let known: ReadonlyMap<string, Params> = new Map();
-let asking: Promise<void> | undefined;
+let loading: Promise<void> | undefined;
 
 /** The parameters of a task that have a default, with the default. */
-export const usualOf = (task: string): Params => known.get(task) ?? NOTHING;
+export const defaultsOf = (task: string): Params => known.get(task) ?? NOTHING;
 
 /** Load the tasks once; on failure, lists show more parameters than necessary. */
-export function knowTasks(): Promise<void> {
-  asking ??= listTasks(AbortSignal.timeout(PATIENCE_MS)).then(
-    ({ items }) => learnTasks(items),
-    () => (asking = undefined),
+export function loadTasks(): Promise<void> {
+  loading ??= listTasks(AbortSignal.timeout(PATIENCE_MS)).then(
+    ({ items }) => storeTasks(items),
+    () => (loading = undefined),
   );
-  return asking;
+  return loading;
 }
 
 /** Load the tasks again: a server that was away may have a new program. */
-export function doubtTasks(): void {
-  asking = undefined;
+export function expireTasks(): void {
+  loading = undefined;
 }
 
-export function learnTasks(tasks: readonly Task[]): void {
+export function storeTasks(tasks: readonly Task[]): void {
   known = new Map(tasks.map(({ name, parameters }) => [name, defaultsIn(parameters)]));
 }
 

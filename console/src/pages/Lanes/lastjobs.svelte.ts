@@ -7,12 +7,12 @@ import type { LiveEvent } from "../../api/types";
 import { type Brief, briefOf } from "../../live/brief";
 
 const AT_ONCE = 4;
-const KEPT = 300;
+const MOST_CACHED = 300;
 
 export class Pasts {
   #known = new SvelteMap<string, Brief | null>();
   #wanted: string[] = [];
-  #asking = 0;
+  #requests = 0;
 
   /** The job; null if there is none, undefined while it is unknown. */
   of(id: string): Brief | null | undefined {
@@ -22,23 +22,23 @@ export class Pasts {
   want(id: string): void {
     if (this.#known.has(id) || this.#wanted.includes(id)) return;
     this.#wanted.push(id);
-    if (this.#asking < AT_ONCE) void this.#ask();
+    if (this.#requests < AT_ONCE) void this.#request();
   }
 
   /** Load a changed job again at its next use. */
-  hear(events: readonly LiveEvent[]): void {
+  receive(events: readonly LiveEvent[]): void {
     for (const { type, job } of events)
       if (type === "job_state_changed" && job !== null) this.#known.delete(job);
   }
 
-  async #ask(): Promise<void> {
-    this.#asking += 1;
+  async #request(): Promise<void> {
+    this.#requests += 1;
     for (let id = this.#wanted.shift(); id !== undefined; id = this.#wanted.shift()) {
       const found = await showJob(id).then(briefOf, () => null);
       this.#known.set(id, found);
       const oldest = this.#known.keys().next().value;
-      if (this.#known.size > KEPT && oldest !== undefined) this.#known.delete(oldest);
+      if (this.#known.size > MOST_CACHED && oldest !== undefined) this.#known.delete(oldest);
     }
-    this.#asking -= 1;
+    this.#requests -= 1;
   }
 }

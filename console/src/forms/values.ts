@@ -13,7 +13,7 @@ export class Unreadable extends Error {
 }
 
 /** Return the text of a field for a value. */
-export function shown(field: FormField, value: unknown): string {
+export function textOf(field: FormField, value: unknown): string {
   if (value === null || value === undefined) return "";
   switch (field.kind) {
     case "secret":
@@ -50,7 +50,7 @@ export function initial(
   return Object.fromEntries(
     fields.map((field) => {
       const value = given[field.name];
-      return [field.name, shown(field, value === undefined ? field.usual : value)];
+      return [field.name, textOf(field, value === undefined ? field.default_ : value)];
     }),
   );
 }
@@ -68,7 +68,7 @@ export function read(field: FormField, text: string): unknown {
 }
 
 function nothing(field: FormField, text: string): unknown {
-  const usual = field.usual;
+  const usual = field.default_;
   if (field.isNullable && usual !== null && usual !== undefined) return null;
   // An emptied field that has a default means an empty value.
   if ((field.kind === "text" || field.kind === "file") && typeof usual === "string" && usual !== "") return text;

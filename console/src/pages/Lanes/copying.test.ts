@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { HIDDEN } from "../../live/summary";
-import { carry, secretsIn } from "./carry";
+import { carry, secretsIn } from "./copying";
 
 const from = { queue: "archive", lane: "nasa" };
 const to = { queue: "archive", lane: "esa" };

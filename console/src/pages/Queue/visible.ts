@@ -8,7 +8,7 @@ const USUAL = "default";
  * Return the names of the queues in order. Every program has the default queue; it is left out if
  * it was never used.
  */
-export function shownQueues(live: Pick<Live, "queues" | "counts" | "ended">): string[] {
+export function visibleQueues(live: Pick<Live, "queues" | "counts" | "ended">): string[] {
   const names = Object.keys(live.queues).sort();
   const usual = live.queues[USUAL];
   if (!usual || names.length === 1) return names;

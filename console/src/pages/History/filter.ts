@@ -1,6 +1,6 @@
 // The filters of the history as the address and as the request hold them.
 
-import type { Wanted } from "../../api/calls";
+import type { JobFilter } from "../../api/calls";
 import type { JobState } from "../../api/types";
 import { FINAL, WAITING } from "../../live/order";
 
@@ -49,7 +49,7 @@ export function statesOf({ states, live }: Choice): readonly JobState[] {
   return live ? [...new Set<JobState>([...WAITING, "running", ...ended])] : ended;
 }
 
-export function wantedOf(choice: Choice, now: number): Wanted {
+export function filterOf(choice: Choice, now: number): JobFilter {
   const { queue, task, lane, q, range } = choice;
   const period =
     range === "own"

@@ -1,20 +1,20 @@
 import { expect, it } from "vitest";
 import { job, live, queue } from "../../testing/jobs";
-import { shownQueues } from "./shown";
+import { visibleQueues } from "./visible";
 
 const queues = { mail: queue("mail"), default: queue("default") };
 
 it("leaves out the usual queue where others are used and it is not", () => {
-  expect(shownQueues(live({ queues }))).toEqual(["mail"]);
-  expect(shownQueues(live({ queues: { default: queue("default") } }))).toEqual(["default"]);
+  expect(visibleQueues(live({ queues }))).toEqual(["mail"]);
+  expect(visibleQueues(live({ queues: { default: queue("default") } }))).toEqual(["default"]);
 });
 
 it("shows the usual queue as soon as something is in it, or was done to it", () => {
   const both = ["default", "mail"];
-  expect(shownQueues(live({ queues, counts: { default: { running: 1 } } }))).toEqual(both);
-  expect(shownQueues(live({ queues, counts: { default: { blocked: 1 } } }))).toEqual(both);
+  expect(visibleQueues(live({ queues, counts: { default: { running: 1 } } }))).toEqual(both);
+  expect(visibleQueues(live({ queues, counts: { default: { blocked: 1 } } }))).toEqual(both);
   const ended = [job({ id: "a", queue: "default", state: "completed" })];
-  expect(shownQueues(live({ queues, ended }))).toEqual(both);
+  expect(visibleQueues(live({ queues, ended }))).toEqual(both);
   const paused = { ...queues, default: { ...queue("default"), paused: "paused" as const } };
-  expect(shownQueues(live({ queues: paused }))).toEqual(both);
+  expect(visibleQueues(live({ queues: paused }))).toEqual(both);
 });
