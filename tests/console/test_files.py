@@ -316,7 +316,9 @@ async def test_where_no_task_takes_a_file_alone_that_is_said(page: Page, site: S
     await eventually(listens, what="the page under the file to say what it thinks of it")
     await expect(page.get_by_role("button", name="Add files")).to_have_count(0)
     await drag(page, path)
-    await expect(page.get_by_role("alert")).to_contain_text("No task has a file as its only required parameter")
+    await expect(page.get_by_role("alert")).to_contain_text(
+        "No task has a file as its only required parameter"
+    )
 
 
 async def test_where_the_server_takes_no_files_that_is_said_once(page: Page, site: Site) -> None:

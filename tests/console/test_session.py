@@ -29,7 +29,9 @@ async def test_it_asks_for_a_token_and_shows_what_that_may_do(
             await page.get_by_label("Token").fill(READ)
             await page.get_by_role("button", name="Sign in").click()
             await expect(page.get_by_text("Live", exact=True).first).to_be_visible()
-            await expect(page.get_by_text("Read-only access: you cannot make changes")).to_be_visible()
+            await expect(
+                page.get_by_text("Read-only access: you cannot make changes")
+            ).to_be_visible()
             await expect(page.get_by_role("button", name="Pause", exact=True)).to_be_disabled()
 
             await page.get_by_role("button", name="Preferences").click()
