@@ -213,7 +213,7 @@ async def test_sending_can_be_stopped(page: Page, site: Site) -> None:
     await page.get_by_role("button", name="Add files").wait_for()
     await drag(page, *written(site.folder / "mine", "1", "large", "2"))
     panel = page.get_by_role("region", name="Uploads")
-    await expect(panel.get_by_role("status")).to_have_text("1 of 3 sent")
+    await expect(panel.get_by_role("status")).to_have_text("1 of 3 uploaded")
     await panel.get_by_role("button", name="Stop uploading large").click()
     await expect(page.get_by_text("Added 2 jobs")).to_be_visible()
     held.set()
@@ -264,7 +264,7 @@ async def test_nothing_is_sent_with_options_that_the_program_no_longer_takes(
     page: Page, site: Site
 ) -> None:
     kept = '{"measure": {"times": 10, "gone": 1}}'
-    await page.evaluate("kept => localStorage.setItem('fairlane.uploads /', kept)", kept)
+    await page.evaluate("kept => localStorage.setItem('fairlane.files /', kept)", kept)
     await page.reload()
     await page.get_by_role("button", name="Options: times: 10", exact=True).wait_for()
     await drag(page, *written(site.folder / "mine", "1", "2"))
