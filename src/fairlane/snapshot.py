@@ -9,8 +9,7 @@ from msgspec import Struct
 from fairlane.core.inputs import WorkerJoined
 from fairlane.core.queues import QueueSettings, settings_from
 from fairlane.leader.schedule import Schedule
-from fairlane.store.view_building import MASK, without_secrets
-from fairlane.store.views import JobView, LaneView, Picture, instant
+from fairlane.store.views import MASK, JobView, LaneView, Picture, instant, without_secrets
 from fairlane.worker.device import PAUSED, DeviceRecord
 
 

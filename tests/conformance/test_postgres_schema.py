@@ -15,12 +15,15 @@ import pytest
 from fairlane.core.decisions import Changes
 from fairlane.core.lifecycle import FINAL, LIVE
 from fairlane.core.live_job import LiveJob
+from fairlane.store.columns import DETAIL, ENDED, JOB, TYPES, Names
 from fairlane.store.commit_rows import pieces
 from fairlane.store.expiry import Expiry
 from fairlane.store.postgres import PostgresStore, statements
 from fairlane.store.postgres.commit import (
     COLUMNS,
     FIXED,
+    OWN_START,
+    SHARED_START,
     STATEMENTS,
     calls_of,
     commit,
@@ -208,6 +211,28 @@ async def test_the_hot_table_has_the_fields_of_a_job_in_their_order(reader: Sess
         "WHERE attrelid = 'fairlane.job'::regclass AND attnum > 0 ORDER BY attnum"
     )
     assert tuple(row[0] for row in rows) == LiveJob.__struct_fields__
+
+
+@pytest.mark.parametrize(
+    ("table", "names"),
+    [
+        ("job", JOB),
+        ("detail", DETAIL),
+        ("ended", ENDED),
+        ("running", (*OWN_START, *SHARED_START)),
+        ("live", JOB),
+    ],
+)
+async def test_the_columns_of_a_table_are_those_that_are_declared(
+    reader: Session, table: str, names: Names
+) -> None:
+    rows = await reader.fetch(
+        "SELECT column_name, data_type FROM information_schema.columns "
+        "WHERE table_schema = 'fairlane' AND table_name = $1 "
+        "AND column_name NOT IN ('number', 'job')",
+        table,
+    )
+    assert {row[0]: row[1] for row in rows} == {name: TYPES[name].postgres for name in names}
 
 
 @pytest.mark.parametrize(("table", "states"), [("job", LIVE), ("ended", FINAL)])

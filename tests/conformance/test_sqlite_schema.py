@@ -10,6 +10,7 @@ import pytest
 from fairlane.core.decisions import Changes
 from fairlane.core.lifecycle import FINAL, LIVE
 from fairlane.core.live_job import LiveJob
+from fairlane.store.columns import DETAIL, ENDED, JOB, TYPES, Names
 from fairlane.store.commit_rows import pieces
 from fairlane.store.expiry import Expiry
 from fairlane.store.sqlite import statements
@@ -51,6 +52,19 @@ def test_migrating_again_changes_nothing(connection: apsw.Connection) -> None:
 def test_the_hot_table_has_the_fields_of_a_job_in_their_order(connection: apsw.Connection) -> None:
     columns = [row[1] for row in connection.execute("PRAGMA table_info(job)")]
     assert tuple(columns) == LiveJob.__struct_fields__
+
+
+@pytest.mark.parametrize(("table", "names"), [("job", JOB), ("detail", DETAIL), ("ended", ENDED)])
+def test_the_columns_of_a_table_are_those_that_are_declared(
+    connection: apsw.Connection, table: str, names: Names
+) -> None:
+    rows = connection.execute(f"PRAGMA table_info({table})").fetchall()
+    stored = {
+        name: (type, is_required or is_key)
+        for _, name, type, is_required, _, is_key in rows
+        if name != "number"
+    }
+    assert stored == {name: (TYPES[name].sqlite, not TYPES[name].is_optional) for name in names}
 
 
 def test_the_database_repeats_the_states_of_the_core(connection: apsw.Connection) -> None:

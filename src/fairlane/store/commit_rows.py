@@ -5,47 +5,41 @@ those before it, so the frequent rows are short: what many have in common stands
 rows of its group, and what the database has already is taken from there.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, Struct
 
 from fairlane.core.decisions import Changes, Ended, Event, LaneChange
 from fairlane.core.inputs import Submission
 from fairlane.core.lifecycle import State
-from fairlane.core.live_job import LiveJob, Reason, terms_to_text
+from fairlane.core.live_job import LiveJob
+from fairlane.store.columns import (
+    DETAIL,
+    ENDED,
+    JOB,
+    MUTABLE,
+    OWN,
+    SENT,
+    SHARED,
+    halves_maker,
+    json_text,
+    rows_maker,
+)
 
-JOB: Final = LiveJob.__struct_fields__
-MUTABLE: Final = (
-    "priority", "position", "state", "attempt", "failures", "crashes", "fence", "holds_lane",
-    "worker", "due_at", "reason", "cancel_outputs", "started_at",
-)  # fmt: skip
-DETAIL: Final = (
-    "id", "terms", "dedupe", "digest", "bucket", "params", "meta", "options", "schedule",
-)  # fmt: skip
-ENDED: Final = (
-    "id", "state", "task", "queue", "lane", "kind", "priority", "attempt", "failures", "crashes",
-    "fence", "worker", "started_at", "created_at", "ended_at", "result", "error", "reason",
-    "report",
-)  # fmt: skip
+_OF_JOB: Final = {"job": LiveJob}
+_OF_ENDED: Final[Mapping[str, type[Struct]]] = {"ended": Ended, "ended.job": LiveJob}
 
-SHARED_JOB: Final = (
-    "task", "queue", "kind", "priority", "state", "terms", "exclusive", "due_at", "reason",
-    "created_at",
-)  # fmt: skip
-SHARED_DETAIL: Final = ("terms", "meta", "options", "schedule")
-OWN_JOB: Final = ("id", "position", "lane", "bucket", "dedupe", "digest")
-OWN_DETAIL: Final = ("id", "bucket", "dedupe", "digest", "params")
-SHARED: Final = tuple(dict.fromkeys((*SHARED_JOB, *SHARED_DETAIL)))
-OWN: Final = tuple(dict.fromkeys((*OWN_JOB, *OWN_DETAIL)))
-UNCHANGED: Final = (
-    "id", "task", "queue", "lane", "kind", "priority", "attempt", "failures", "crashes", "fence",
-    "worker", "started_at", "created_at",
-)  # fmt: skip
+changed_rows: Final = rows_maker(("id", *MUTABLE), _OF_JOB)
+_entered_rows: Final = rows_maker(JOB, _OF_JOB)
+_submitted_rows: Final = rows_maker(DETAIL, {"submission": Submission})
+_new_rows: Final = halves_maker(SHARED, OWN, {"job": LiveJob, "submission": Submission})
+_completed_rows: Final = rows_maker(("id", *SENT), _OF_ENDED)
+_ended_rows: Final = rows_maker(ENDED, _OF_ENDED)
 
 
-class Group(msgspec.Struct, array_like=True, gc=False):
+class Group(Struct, array_like=True, gc=False):
     """Rows that have something in common: that once, then of each row what is its own."""
 
     shared: tuple[Any, ...]
@@ -105,17 +99,15 @@ def rows_of(changes: Changes, waiting: list[LiveJob], at: float) -> dict[str, li
     }
     return {
         "reports": list(changes.reports.items()),
-        "completed": [
-            (id, ended.ended_at, ended.result, ended.report) for id, ended in completed.items()
-        ],
+        "completed": _completed_rows(completed.values()),
         "gone": changes.left,
-        "new": grouped(((_shared(job, item), _own(job, item)) for job, item in new)),
-        "entered": [_entered(job) for id, job in entered.items() if id not in whole],
-        "submitted": [_submitted(item) for item in changes.submitted if item.id not in whole],
+        "new": grouped(_new_rows(new)),
+        "entered": _entered_rows(job for id, job in entered.items() if id not in whole),
+        "submitted": _submitted_rows(item for item in changes.submitted if item.id not in whole),
         "revived": changes.revived,
         "forgotten": [key for key, body in kept.items() if body is None],
         "kept": [(*key, body) for key, body in kept.items() if body is not None],
-        "ended": [_ended(ended) for id, ended in changes.ended.items() if id not in completed],
+        "ended": _ended_rows(ended for id, ended in changes.ended.items() if id not in completed),
         "finished": list(changes.ended),
         "whole": [id for id, ended in changes.ended.items() if ended.forget or id in completed],
         "dependencies": changes.dependencies,
@@ -140,43 +132,12 @@ def rows_of(changes: Changes, waiting: list[LiveJob], at: float) -> dict[str, li
     }
 
 
-_encoder = msgspec.json.Encoder()
-
-
-def _text(value: Any) -> str:
-    return _encoder.encode(value).decode()
-
-
-def reason_to_text(reason: Reason | None) -> str | None:
-    return None if reason is None else _text(reason)
-
-
-def changed_row(job: LiveJob) -> tuple[Any, ...]:
-    return (
-        job.id, job.priority, job.position, job.state, job.attempt, job.failures, job.crashes,
-        job.fence, job.holds_lane, job.worker, job.due_at, reason_to_text(job.reason),
-        job.cancel_outputs, job.started_at,
-    )  # fmt: skip
-
-
-def _shared(job: LiveJob, item: Submission) -> tuple[Any, ...]:
-    return (
-        job.task, job.queue, job.kind, job.priority, job.state, terms_to_text(job.terms),
-        job.exclusive, job.due_at, reason_to_text(job.reason), job.created_at, item.meta,
-        item.options, item.schedule,
-    )  # fmt: skip
-
-
-def _own(job: LiveJob, item: Submission) -> tuple[Any, ...]:
-    return job.id, job.position, job.lane, job.bucket, job.dedupe, item.digest, item.params
-
-
 def event_groups(events: Sequence[Event]) -> list[Group]:
     """Put events into groups of what they say; a group shares its data as text."""
     texts: dict[int, str] = {}  # by identity: most events share what they say with others
     for event in events:
         if id(event.data) not in texts:
-            texts[id(event.data)] = _text(event.data)
+            texts[id(event.data)] = json_text(event.data)
     return grouped(
         ((event.at, event.type, event.queue, texts[id(event.data)]), (event.seq, event.job))
         for event in events
@@ -192,32 +153,6 @@ def grouped(rows: Iterable[tuple[tuple[Any, ...], tuple[Any, ...]]]) -> list[Gro
             members = groups[shared] = []
         members.append(own)
     return [Group(shared, members) for shared, members in groups.items()]
-
-
-def _entered(job: LiveJob) -> tuple[Any, ...]:
-    return (
-        job.id, job.task, job.queue, job.lane, job.kind, job.priority, job.position, job.state,
-        terms_to_text(job.terms), job.dedupe, job.exclusive, job.digest, job.bucket, job.attempt,
-        job.failures, job.crashes, job.fence, job.holds_lane, job.worker, job.due_at,
-        reason_to_text(job.reason), job.cancel_outputs, job.created_at, job.started_at,
-    )  # fmt: skip
-
-
-def _submitted(item: Submission) -> tuple[Any, ...]:
-    return (
-        item.id, terms_to_text(item.terms), item.dedupe, item.digest, item.bucket, item.params,
-        item.meta, item.options, item.schedule,
-    )  # fmt: skip
-
-
-def _ended(ended: Ended) -> tuple[Any, ...]:
-    job = ended.job
-    return (
-        job.id, job.state, job.task, job.queue, job.lane, job.kind, job.priority, job.attempt,
-        job.failures, job.crashes, job.fence, job.worker, job.started_at, job.created_at,
-        ended.ended_at, ended.result, None if ended.error is None else _text(ended.error),
-        reason_to_text(job.reason), ended.report,
-    )  # fmt: skip
 
 
 def _lane(queue: str, lane: str, change: LaneChange) -> tuple[Any, ...]:

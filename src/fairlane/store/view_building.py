@@ -1,60 +1,26 @@
 """From what a store holds to what a reader sees, the same for every store."""
 
-from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
+from collections.abc import Iterable
 from itertools import chain, islice
 from statistics import median
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
 
 from fairlane.core.inputs import Submission, Submit
-from fairlane.core.lifecycle import Priority, State
-from fairlane.core.live_job import JobId, Reason, WorkerId, carrier_of, device_of
+from fairlane.core.lifecycle import State
+from fairlane.core.live_job import JobId
 from fairlane.errors import BadSetting
-from fairlane.store.views import (
-    ErrorView,
-    JobView,
-    LaneView,
-    Query,
-    ReportBody,
-    instant,
-)
+from fairlane.store.columns import StoredJob
+from fairlane.store.views import JobView, LaneView, Query, job_view
 
-T = TypeVar("T")
 LaneKey = tuple[str, str]  # queue and lane
 
-MASK: Final = "**********"
 LATELY: Final = 2_000  # how many of the newest ended jobs tell how long a task takes
 
-
-class StoredJob(Struct, array_like=True):
-    """One job as it is stored, live or ended; the texts are JSON."""
-
-    id: JobId
-    task: str
-    queue: str
-    lane: str | None
-    kind: str
-    state: State
-    priority: Priority
-    position: str | None
-    attempt: int
-    crashes: int
-    worker: str | None
-    due_at: float | None
-    reason: str | None
-    cancel_outputs: str | None
-    created_at: float
-    started_at: float | None
-    ended_at: float | None
-    error: str | None
-    result: str | None
-    params: str
-    meta: str
-    report: str | None
-    options: str
+_object = msgspec.json.Decoder(dict[str, Any])
+_submit = msgspec.json.Decoder(Submit)
 
 
 class StoredLane(Struct, array_like=True):
@@ -75,101 +41,6 @@ class ActiveJob(Struct, array_like=True):
     state: State
 
 
-class WorkerName(Struct):
-    """What a reader needs of a worker's record."""
-
-    name: str
-
-
-class Hidden(Struct):
-    """What a reader needs of a job's options: the names of its secret parameters."""
-
-    secrets: list[str] = []
-
-
-_object = msgspec.json.Decoder(dict[str, Any])
-_hidden = msgspec.json.Decoder(Hidden)
-_report = msgspec.json.Decoder(ReportBody)
-_reason = msgspec.json.Decoder(Reason)
-_error: msgspec.json.Decoder[ErrorView | None] = msgspec.json.Decoder(ErrorView | None)
-_anything: msgspec.json.Decoder[Any] = msgspec.json.Decoder(Any)
-_worker = msgspec.json.Decoder(WorkerName)
-_submit = msgspec.json.Decoder(Submit)
-
-
-def _read(decoder: msgspec.json.Decoder[T], text: str | None, otherwise: T) -> T:
-    """Read a text that a task had a hand in: one that is odd must not hide all the others."""
-    try:
-        return decoder.decode(text) if text else otherwise
-    except (msgspec.DecodeError, ValueError):
-        return otherwise
-
-
-def worker_names(records: Mapping[str, str]) -> dict[str, WorkerName]:
-    """Read the records of kind `worker`, by the worker's id."""
-    return {id: _worker.decode(body) for id, body in records.items()}
-
-
-def without_secrets(params: dict[str, Any], options: str) -> dict[str, Any]:
-    """Hide the parameters that the task marked as secret; only a worker sees them."""
-    if options in ("", "{}"):
-        return params
-    hidden = _hidden.decode(options).secrets
-    return {
-        name: MASK if name in hidden and value is not None else value
-        for name, value in params.items()
-    }
-
-
-def job_view(facts: StoredJob, workers: Mapping[str, WorkerName]) -> JobView:
-    report = _read(_report, facts.report, ReportBody())
-    ran_by = WorkerId(facts.worker) if facts.worker else None
-    carrier = None if ran_by is None else carrier_of(ran_by)
-    worker = None if carrier is None else workers.get(carrier)
-    return JobView(
-        id=facts.id,
-        task=facts.task,
-        queue=facts.queue,
-        lane=facts.lane,
-        kind=facts.kind,
-        state=facts.state.value,
-        priority=facts.priority.name.lower(),
-        position=facts.position or None,
-        params=without_secrets(_read(_object, facts.params, {}), facts.options),
-        progress=report.progress,
-        stages=report.stages,
-        statistics=report.statistics,
-        attempt=facts.attempt,
-        crashes=facts.crashes,
-        stopping=facts.cancel_outputs is not None,
-        waiting_for=_waiting_for(facts),
-        error=_read(_error, facts.error, None),
-        result=_read(_anything, facts.result, None),
-        meta=_read(_object, facts.meta, {}),
-        artifacts=report.artifacts,
-        worker=worker.name if worker else carrier,
-        device=None if ran_by is None else device_of(ran_by),
-        due_at=instant(facts.due_at),
-        created_at=datetime.fromtimestamp(facts.created_at, UTC),
-        started_at=instant(facts.started_at),
-        ended_at=instant(facts.ended_at),
-    )
-
-
-def _waiting_for(facts: StoredJob) -> list[Reason]:
-    match facts.state:
-        case State.BLOCKED | State.INTERRUPTED | State.SKIPPED if facts.reason:
-            return [_reason.decode(facts.reason)]
-        case State.RUNNING if facts.reason:  # it was to stop and did not
-            return [_reason.decode(facts.reason)]
-        case State.SCHEDULED | State.RETRYING if facts.due_at is not None:
-            due_at = instant(facts.due_at)
-            until = due_at.isoformat().replace("+00:00", "Z") if due_at else "the end of time"
-            return [Reason("due", f"until {until}")]
-        case _:
-            return []
-
-
 def submissions_in(body: str) -> list[Submission]:
     """Return the jobs that an inbox row submits; none if it is another command."""
     try:
@@ -188,21 +59,10 @@ def created_view(submission: Submission, at: float) -> JobView:
         kind=submission.kind,
         state=State.CREATED,
         priority=submission.priority,
-        position=None,
-        attempt=0,
-        crashes=0,
-        worker=None,
         due_at=submission.run_at,
-        reason=None,
-        cancel_outputs=None,
         created_at=at,
-        started_at=None,
-        ended_at=None,
-        error=None,
-        result=None,
         params=submission.params,
         meta=submission.meta,
-        report=None,
         options=submission.options,
     )
     return job_view(facts, {})

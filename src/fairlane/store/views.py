@@ -1,13 +1,20 @@
 """What a reader sees of what is stored."""
 
 import re
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
+import msgspec
 from msgspec import Struct, field
 
-from fairlane.core.lifecycle import Priority
-from fairlane.core.live_job import JobId, Reason
+from fairlane.core.lifecycle import Priority, State
+from fairlane.core.live_job import JobId, Reason, WorkerId, carrier_of, device_of
+from fairlane.store.columns import StoredJob
+
+T = TypeVar("T")
+
+MASK: Final = "**********"
 
 
 def instant(seconds: float | None) -> datetime | None:
@@ -81,6 +88,100 @@ class JobView(Struct, kw_only=True):
     created_at: datetime
     started_at: datetime | None
     ended_at: datetime | None
+
+
+class WorkerName(Struct):
+    """What a reader needs of a worker's record."""
+
+    name: str
+
+
+class Hidden(Struct):
+    """What a reader needs of a job's options: the names of its secret parameters."""
+
+    secrets: list[str] = []
+
+
+_object = msgspec.json.Decoder(dict[str, Any])
+_hidden = msgspec.json.Decoder(Hidden)
+_report = msgspec.json.Decoder(ReportBody)
+_reason = msgspec.json.Decoder(Reason)
+_error: msgspec.json.Decoder[ErrorView | None] = msgspec.json.Decoder(ErrorView | None)
+_anything: msgspec.json.Decoder[Any] = msgspec.json.Decoder(Any)
+_worker = msgspec.json.Decoder(WorkerName)
+
+
+def _read(decoder: msgspec.json.Decoder[T], text: str | None, otherwise: T) -> T:
+    """Read a text that a task had a hand in: one that is odd must not hide all the others."""
+    try:
+        return decoder.decode(text) if text else otherwise
+    except (msgspec.DecodeError, ValueError):
+        return otherwise
+
+
+def worker_names(records: Mapping[str, str]) -> dict[str, WorkerName]:
+    """Read the records of kind `worker`, by the worker's id."""
+    return {id: _worker.decode(body) for id, body in records.items()}
+
+
+def without_secrets(params: dict[str, Any], options: str) -> dict[str, Any]:
+    """Hide the parameters that the task marked as secret; only a worker sees them."""
+    if options in ("", "{}"):
+        return params
+    hidden = _hidden.decode(options).secrets
+    return {
+        name: MASK if name in hidden and value is not None else value
+        for name, value in params.items()
+    }
+
+
+def job_view(facts: StoredJob, workers: Mapping[str, WorkerName]) -> JobView:
+    report = _read(_report, facts.report, ReportBody())
+    ran_by = WorkerId(facts.worker) if facts.worker else None
+    carrier = None if ran_by is None else carrier_of(ran_by)
+    worker = None if carrier is None else workers.get(carrier)
+    return JobView(
+        id=facts.id,
+        task=facts.task,
+        queue=facts.queue,
+        lane=facts.lane,
+        kind=facts.kind,
+        state=facts.state.value,
+        priority=facts.priority.name.lower(),
+        position=facts.position or None,
+        params=without_secrets(_read(_object, facts.params, {}), facts.options),
+        progress=report.progress,
+        stages=report.stages,
+        statistics=report.statistics,
+        attempt=facts.attempt,
+        crashes=facts.crashes,
+        stopping=facts.cancel_outputs is not None,
+        waiting_for=_waiting_for(facts),
+        error=_read(_error, facts.error, None),
+        result=_read(_anything, facts.result, None),
+        meta=_read(_object, facts.meta, {}),
+        artifacts=report.artifacts,
+        worker=worker.name if worker else carrier,
+        device=None if ran_by is None else device_of(ran_by),
+        due_at=instant(facts.due_at),
+        created_at=datetime.fromtimestamp(facts.created_at, UTC),
+        started_at=instant(facts.started_at),
+        ended_at=instant(facts.ended_at),
+    )
+
+
+def _waiting_for(facts: StoredJob) -> list[Reason]:
+    match facts.state:
+        case State.BLOCKED | State.INTERRUPTED | State.SKIPPED if facts.reason:
+            return [_reason.decode(facts.reason)]
+        case State.RUNNING if facts.reason:  # it was to stop and did not
+            return [_reason.decode(facts.reason)]
+        case State.SCHEDULED | State.RETRYING if facts.due_at is not None:
+            due_at = instant(facts.due_at)
+            until = due_at.isoformat().replace("+00:00", "Z") if due_at else "the end of time"
+            return [Reason("due", f"until {until}")]
+        case _:
+            return []
 
 
 class LaneView(Struct, kw_only=True):

@@ -18,29 +18,34 @@ import msgspec
 from fairlane.core.decisions import Changes, Start
 from fairlane.core.inputs import Submission
 from fairlane.core.lifecycle import Priority, State
-from fairlane.core.live_job import JobId, LiveJob, Reason
+from fairlane.core.live_job import JobId, LiveJob
 from fairlane.errors import NotLeading
+from fairlane.store.columns import (
+    DETAIL,
+    ENDED,
+    JOB,
+    TYPES,
+    StoredJob,
+    common,
+    rows_maker,
+    without,
+)
 from fairlane.store.memory.tables import EndedRow, MemoryDatabase
 from fairlane.store.protocol import Image, InboxRow, Writing
 from fairlane.store.prune import PIECE, Pruned, Pruning
 from fairlane.store.view_building import (
     LATELY,
-    MASK,
     ActiveJob,
-    StoredJob,
-    WorkerName,
     created_view,
     cursor_of,
     escaped_text,
-    job_view,
     lane_views,
     lanes_of,
     medians,
     submissions_in,
-    without_secrets,
-    worker_names,
 )
 from fairlane.store.views import (
+    MASK,
     EventView,
     FiringView,
     JobView,
@@ -51,9 +56,17 @@ from fairlane.store.views import (
     Picture,
     Place,
     Query,
+    WorkerName,
+    job_view,
+    without_secrets,
+    worker_names,
 )
 
 _object: Final = msgspec.json.Decoder(dict[str, Any])
+
+_STORED: Final = common(StoredJob.__struct_fields__, (*JOB, *DETAIL))
+_LIVE_ONLY: Final = without(common(_STORED, JOB), *ENDED)
+_stored_values: Final = rows_maker(_STORED, {"job": LiveJob, "submission": Submission})
 
 
 class MemoryStore:
@@ -362,36 +375,13 @@ class MemoryStore:
     def _past(self, row: EndedRow) -> StoredJob:
         facts = self._of(row.job, report=row.report)
         facts.ended_at, facts.error, facts.result = row.ended_at, row.error, row.result
-        facts.position = facts.due_at = facts.cancel_outputs = None
+        for name in _LIVE_ONLY:
+            setattr(facts, name, None)
         return facts
 
     def _of(self, job: LiveJob, *, report: str | None) -> StoredJob:
-        submission = self._database.details[job.id].submission
-        return StoredJob(
-            id=job.id,
-            task=job.task,
-            queue=job.queue,
-            lane=job.lane,
-            kind=job.kind,
-            state=job.state,
-            priority=job.priority,
-            position=job.position,
-            attempt=job.attempt,
-            crashes=job.crashes,
-            worker=job.worker,
-            due_at=job.due_at,
-            reason=_reason_text(job.reason),
-            cancel_outputs=job.cancel_outputs,
-            created_at=job.created_at,
-            started_at=job.started_at,
-            ended_at=None,
-            error=None,
-            result=None,
-            params=submission.params,
-            meta=submission.meta,
-            report=report,
-            options=submission.options,
-        )
+        [values] = _stored_values([(job, self._database.details[job.id].submission)])
+        return StoredJob(**dict(zip(_STORED, values, strict=True)), report=report)
 
     def _created(self, wanted: set[JobId]) -> dict[JobId, JobView]:
         return {
@@ -454,10 +444,9 @@ class MemoryStore:
         database = self._database
         submission = database.details[id].submission
         job = copy.copy(database.ended[database.ended_numbers[id]].job)
-        job.terms, job.dedupe = submission.terms, submission.dedupe
-        job.digest, job.bucket = submission.digest, submission.bucket
-        job.exclusive = job.holds_lane = False
-        job.position, job.due_at, job.cancel_outputs = "", None, None
+        for name in without(JOB, *ENDED):
+            value = getattr(submission, name) if name in DETAIL else TYPES[name].empty
+            setattr(job, name, value)
         return job
 
     def _payload(self, start: Start) -> Payload:
@@ -506,10 +495,6 @@ def _fits(job: LiveJob, at: float, query: Query) -> bool:
 
 def _text(number: int | None) -> str | None:
     return None if number is None else str(number)
-
-
-def _reason_text(reason: Reason | None) -> str | None:
-    return None if reason is None else msgspec.json.encode(reason).decode()
 
 
 def _as_they_are(changes: Changes) -> Changes:

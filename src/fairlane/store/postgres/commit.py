@@ -20,24 +20,23 @@ from typing import Any, Final, TypeAlias
 from fairlane.core.decisions import Changes
 from fairlane.core.lifecycle import State
 from fairlane.core.live_job import LiveJob
-from fairlane.store.commit_rows import (
+from fairlane.store.columns import (
+    COPIED,
     DETAIL,
     ENDED,
     JOB,
     MUTABLE,
     OWN,
-    OWN_DETAIL,
-    OWN_JOB,
+    SENT,
     SHARED,
-    SHARED_DETAIL,
-    SHARED_JOB,
-    UNCHANGED,
-    changed_row,
-    grouped,
-    live_jobs,
-    reason_to_text,
-    rows_of,
+    TYPES,
+    Names,
+    common,
+    halves_maker,
+    new_columns,
+    without,
 )
+from fairlane.store.commit_rows import grouped, live_jobs, rows_of
 from fairlane.store.expiry import Expiry
 from fairlane.store.postgres.address import Address
 from fairlane.store.postgres.connection import Connection
@@ -49,23 +48,22 @@ PIECE_BYTES: Final = 64 * 1024 * 1024  # jsonb takes 256 MB; a commit needs a fe
 KEEP_COMMITTED: Final = 1000
 
 # What jobs that change together mostly have in common, and what they have not.
-SHARED_CHANGE: Final = tuple(name for name in MUTABLE if name != "position")
-SHARED_START: Final = ("queue", *(name for name in SHARED_CHANGE if name != "state"))
+SHARED_CHANGE: Final = without(MUTABLE, "position")
+OWN_CHANGE: Final = ("position",)
+SHARED_START: Final = ("queue", *without(SHARED_CHANGE, "state"))
 OWN_START: Final = ("position", "lane")
 
 _TYPES: Final = {
-    **dict.fromkeys(("exclusive", "holds_lane"), "boolean"),
-    **dict.fromkeys(("priority",), "smallint"),
-    **dict.fromkeys(("attempt", "failures", "crashes", "count"), "integer"),
-    **dict.fromkeys(("fence", "first", "last", "number"), "bigint"),
-    **dict.fromkeys(
-        ("at", "created_at", "started_at", "ended_at", "due_at", "fire_at"), "double precision"
-    ),
+    **{name: of.postgres for name, of in TYPES.items()},
+    **dict.fromkeys(("count",), "integer"),
+    **dict.fromkeys(("first", "last", "number"), "bigint"),
+    **dict.fromkeys(("at", "fire_at"), "double precision"),
 }
 
 
 def _cast(value: str, name: str) -> str:
-    return f"({value})::{_TYPES[name]}" if name in _TYPES else value
+    type = _TYPES.get(name, "text")
+    return value if type == "text" else f"({value})::{type}"
 
 
 def _values(fields: tuple[str, ...]) -> str:
@@ -127,7 +125,7 @@ def _found(table: str, condition: str) -> str:
 
 
 def _update(column: str) -> str:
-    values = ", ".join(f"{name} = given.{name}" for name in (*SHARED_CHANGE, "position"))
+    values = ", ".join(f"{name} = given.{name}" for name in (*SHARED_CHANGE, *OWN_CHANGE))
     return (
         f"UPDATE fairlane.job SET {values} FROM ("
         f"SELECT g.*, e.value ->> 1 AS position, found.place "
@@ -149,7 +147,14 @@ def _delete_rows(table: str, keys: tuple[str, ...], column: str) -> str:
     )
 
 
-_REPORT: Final = "coalesce({own}, (SELECT body FROM fairlane.report WHERE report.job = {id}))"
+def _ended_values(row: str, fields: Names) -> str:
+    """Return the SQL of the values of rows; a report may be stored alone."""
+    stored = f"(SELECT body FROM fairlane.report WHERE report.job = {row}.id)"
+    values = ((name, f"{row}.{name}") for name in fields)
+    return ", ".join(
+        f"coalesce({value}, {stored})" if name == "report" else value for name, value in values
+    )
+
 
 # A start counts for as long as the window of its rate, and a window may be longer than a day.
 _LONGEST_WINDOW: Final = (
@@ -157,20 +162,22 @@ _LONGEST_WINDOW: Final = (
     "(body::jsonb #>> '{operator,per_seconds}')::double precision)), 0) "
     "FROM fairlane.record WHERE kind = 'rate'"
 )
-_NEW_JOBS: Final = f"""
-INSERT INTO fairlane.job ({", ".join((*SHARED_JOB, *OWN_JOB))},
-    attempt, failures, crashes, fence, holds_lane)
-SELECT {", ".join(f"g.{name}" for name in SHARED_JOB)},
-    {", ".join(f"e.value ->> {OWN.index(name)}" for name in OWN_JOB)},
-    0, 0, 0, 0, false
-FROM {_groups("new", SHARED)}
-"""
-_NEW_DETAILS: Final = f"""
-INSERT INTO fairlane.detail ({", ".join((*SHARED_DETAIL, *OWN_DETAIL))})
-SELECT {", ".join(f"g.{name}" for name in SHARED_DETAIL)},
-    {", ".join(f"e.value ->> {OWN.index(name)}" for name in OWN_DETAIL)}
-FROM {_groups("new", SHARED)}
-"""
+
+
+def _new_rows(table: str, fields: Names) -> str:
+    """Return the SQL that inserts the rows of new jobs, which come in groups."""
+    shared, own, empty = new_columns(fields)
+    values = (
+        *(f"g.{name}" for name in shared),
+        *(_cast(f"e.value ->> {OWN.index(name)}", name) for name in own),
+        *(TYPES[name].postgres_empty for name in empty),
+    )
+    return (
+        f"INSERT INTO fairlane.{table} ({', '.join((*shared, *own, *empty))}) "
+        f"SELECT {', '.join(values)} FROM {_groups('new', SHARED)}"
+    )
+
+
 _STARTS: Final = f"""
 INSERT INTO fairlane.running ({", ".join(("job", *OWN_START, *SHARED_START))})
 SELECT e.value ->> 0, e.value ->> 1, e.value ->> 2, {", ".join(f"g.{n}" for n in SHARED_START)}
@@ -180,7 +187,7 @@ ON CONFLICT (job) DO UPDATE SET
 """
 
 
-_OF_START: Final = tuple(name for name in UNCHANGED if name in MUTABLE)
+_OF_START: Final = common(COPIED, MUTABLE)
 
 
 def _at_end(name: str) -> str:
@@ -191,25 +198,22 @@ def _at_end(name: str) -> str:
 _COMPLETED: Final = f"""
 WITH gone AS (
     DELETE FROM fairlane.job USING (
-        SELECT e.ended_at, e.result, e.report, found.place, start.*
-        FROM {_given("completed", ("id", "ended_at", "result", "report"))}
+        SELECT {", ".join(f"e.{name}" for name in SENT)}, found.place, start.*
+        FROM {_given("completed", ("id", *SENT))}
         {_found("job", "job.id = e.id")}
         LEFT JOIN LATERAL (
             SELECT {", ".join(f"running.{name}" for name in _OF_START)}
             FROM fairlane.running WHERE running.job = e.id OFFSET 0
         ) start ON true
     ) given WHERE job.ctid = given.place
-    RETURNING {", ".join(map(_at_end, UNCHANGED))}, given.ended_at, given.result, given.report
+    RETURNING {", ".join(map(_at_end, COPIED))}, {", ".join(f"given.{name}" for name in SENT)}
 )
-INSERT INTO fairlane.ended ({", ".join(UNCHANGED)}, state, ended_at, result, report)
-SELECT {", ".join(f"gone.{name}" for name in UNCHANGED)}, 'completed', gone.ended_at, gone.result,
-    {_REPORT.format(own="gone.report", id="gone.id")}
+INSERT INTO fairlane.ended ({", ".join((*COPIED, "state", *SENT))})
+SELECT {", ".join(f"gone.{name}" for name in COPIED)}, 'completed', {_ended_values("gone", SENT)}
 FROM gone
 """
 _ENDED: Final = f"""
-INSERT INTO fairlane.ended ({", ".join(ENDED)})
-SELECT {", ".join(f"e.{name}" for name in ENDED if name != "report")},
-    {_REPORT.format(own="e.report", id="e.id")}
+INSERT INTO fairlane.ended ({", ".join(ENDED)}) SELECT {_ended_values("e", ENDED)}
 FROM {_given("ended", ENDED)}
 """
 # The checkpoint of a lane is taken from the report of the job that has just ended in it.
@@ -243,8 +247,8 @@ STATEMENTS: Final[tuple[tuple[str, str], ...]] = (
     ("stopped", _delete("running", "job", "stopped")),
     ("waiting", _update("waiting")),
     ("running", _STARTS),
-    ("new", _NEW_JOBS),
-    ("new", _NEW_DETAILS),
+    ("new", _new_rows("job", JOB)),
+    ("new", _new_rows("detail", DETAIL)),
     ("entered", _insert("job", "entered", JOB)),
     ("submitted", _insert("detail", "submitted", DETAIL)),
     (
@@ -368,6 +372,10 @@ async def commit(connection: Connection, address: Address, calls: list[Call]) ->
             await connection.fetchval(sql, *call)
 
 
+_change_rows: Final = halves_maker(SHARED_CHANGE, ("id", *OWN_CHANGE), {"job": LiveJob})
+_start_rows: Final = halves_maker(SHARED_START, ("id", *OWN_START), {"job": LiveJob})
+
+
 def postgres_rows(changes: Changes, at: float) -> dict[str, list[Any]]:
     """Return the rows of each column, in the order of the columns."""
     waiting, running = live_jobs(changes)
@@ -377,8 +385,8 @@ def postgres_rows(changes: Changes, at: float) -> dict[str, list[Any]]:
     workers = {name: body for (kind, name), body in changes.records.items() if kind == "worker"}
     rows |= {
         "gone": [id for id in rows["gone"] if id not in completed],  # the others went with it
-        "waiting": grouped(map(_change, waiting)),
-        "running": grouped(map(_start, running)),
+        "waiting": grouped(_change_rows(waiting)),
+        "running": grouped(_start_rows(running)),
         "events": list(pages(changes.events)),
         "grants": [
             (*key, uses) for key, uses in {(g[0], g[1]): g[2] for g in rows["grants"]}.items()
@@ -391,17 +399,3 @@ def postgres_rows(changes: Changes, at: float) -> dict[str, list[Any]]:
         "messages": list(changes.messages),
     }
     return {column: rows[column] for column in COLUMNS if column not in FIXED}
-
-
-def _change(job: LiveJob) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """Return what a change may share with others, and what is its own."""
-    id, priority, position, *rest = changed_row(job)
-    return (priority, *rest), (id, position)
-
-
-def _start(job: LiveJob) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    shared = (
-        job.queue, job.priority, job.attempt, job.failures, job.crashes, job.fence, job.holds_lane,
-        job.worker, job.due_at, reason_to_text(job.reason), job.cancel_outputs, job.started_at,
-    )  # fmt: skip
-    return shared, (job.id, job.position, job.lane)

@@ -2,7 +2,7 @@
 
 # ruff: noqa: S608  every name that is put into SQL here is one of our own; values are bound.
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import chain
 from operator import attrgetter
@@ -15,28 +15,25 @@ from fairlane.core.decisions import Start
 from fairlane.core.inputs import Submission
 from fairlane.core.lifecycle import State
 from fairlane.core.live_job import JobId, LiveJob, terms_from_text
+from fairlane.store.columns import StoredJob, jobs_from_rows
 from fairlane.store.postgres import statements
 from fairlane.store.postgres.address import Address
 from fairlane.store.postgres.connection import Connection
 from fairlane.store.postgres.event_pages import events_in
 from fairlane.store.postgres.nul_escape import plain
-from fairlane.store.postgres.rows import facts_in, jobs_in
 from fairlane.store.protocol import Image
 from fairlane.store.view_building import (
     LATELY,
     ActiveJob,
     StoredLane,
-    WorkerName,
     created_view,
     cursor_of,
     escaped_text,
-    job_view,
     lane_views,
     lanes_of,
     medians,
     submissions_in,
     window_of,
-    worker_names,
 )
 from fairlane.store.views import (
     EventView,
@@ -49,6 +46,9 @@ from fairlane.store.views import (
     Picture,
     Place,
     Query,
+    WorkerName,
+    job_view,
+    worker_names,
 )
 
 _object = msgspec.json.Decoder(dict[str, Any])
@@ -236,7 +236,7 @@ class Reading:
         if queue is None and limit is None:
             jobs = await self._all_jobs()
         else:
-            jobs = jobs_in(await self._rows(statements.IMAGE_OF_FIRST, queue, limit))
+            jobs = jobs_from_rows(await self._rows(statements.IMAGE_OF_FIRST, queue, limit))
         jobs.sort(key=attrgetter("position", "id"))
         return Image(
             jobs=jobs,
@@ -255,13 +255,13 @@ class Reading:
         """
         jobs: list[LiveJob] = []
         cursor = await self._connection.cursor(self._address.sql(statements.IMAGE))
-        while piece := jobs_in(await cursor.fetch(statements.CHUNK)):
+        while piece := jobs_from_rows(await cursor.fetch(statements.CHUNK)):
             jobs += piece
         return jobs
 
     async def ended_jobs(self, ids: Sequence[JobId]) -> dict[JobId, LiveJob]:
         rows = await self._rows(statements.ENDED_AS_JOBS, list(ids))
-        return {job.id: job for job in jobs_in(rows)}
+        return {job.id: job for job in jobs_from_rows(rows)}
 
     async def payloads(self, starts: Sequence[Start]) -> Mapping[JobId, Payload]:
         rows = await self._rows(
@@ -274,6 +274,10 @@ class Reading:
             id: Payload(params, meta, options, report, checkpoint, dict(kept or ()))
             for id, params, meta, options, report, checkpoint, kept in rows
         }
+
+
+def facts_in(row: Iterable[Any]) -> StoredJob:
+    return msgspec.convert(tuple(row), StoredJob)
 
 
 def _lane_views(stored: Sequence[Any], active: Sequence[Any]) -> list[LaneView]:

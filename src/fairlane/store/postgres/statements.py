@@ -8,29 +8,20 @@ ids is found by walking that list, one step down an index for each.
 
 from typing import Final
 
+from fairlane.core.live_job import LiveJob
+from fairlane.store.columns import DETAIL, ENDED, JOB, StoredJob, selected
+
 CHUNK: Final = 10_000  # jobs read in one piece
 
-_LIVE: Final = """
-    live.id, live.task, live.queue, live.lane, live.kind, live.state, live.priority, live.position,
-    live.attempt, live.crashes, live.worker, live.due_at, live.reason, live.cancel_outputs,
-    live.created_at, live.started_at, NULL::double precision AS ended_at, NULL AS error, NULL AS
-    result, detail.params, detail.meta, report.body AS report, detail.options
-"""
-_ENDED: Final = """
-    ended.id, ended.task, ended.queue, ended.lane, ended.kind, ended.state, ended.priority,
-    NULL AS position, ended.attempt, ended.crashes, ended.worker, NULL::double precision AS due_at,
-    ended.reason, NULL AS cancel_outputs, ended.created_at, ended.started_at, ended.ended_at,
-    ended.error, ended.result, detail.params, detail.meta, ended.report, detail.options
-"""
+_IN_LIVE: Final = {"live": JOB, "detail": DETAIL}
+_IN_ENDED: Final = {"ended": ENDED, "detail": DETAIL}
 _WITH_DETAIL: Final = """
 JOIN fairlane.detail ON detail.id = live.id LEFT JOIN fairlane.report ON report.job = live.id
 """
-_JOB: Final = """
-    live.id, live.task, live.queue, live.lane, live.kind, live.priority, live.position, live.state,
-    live.terms, live.dedupe, live.exclusive, live.digest, live.bucket, live.attempt, live.failures,
-    live.crashes, live.fence, live.holds_lane, live.worker, live.due_at, live.reason,
-    live.cancel_outputs, live.created_at, live.started_at
-"""
+_LIVE: Final = selected(StoredJob, _IN_LIVE, {"report": "report.body"}, dialect="postgres")
+_ENDED: Final = selected(StoredJob, _IN_ENDED, dialect="postgres")
+_JOB: Final = selected(LiveJob, _IN_LIVE, dialect="postgres")
+_ENDED_JOB: Final = selected(LiveJob, _IN_ENDED, dialect="postgres")
 
 LIVE_JOBS: Final = f"""
 SELECT {_LIVE} FROM unnest($1::text[]) wanted (id)
@@ -195,12 +186,8 @@ FROM (
 WHERE before < {_MOST_BYTES} ORDER BY id
 """
 DROP: Final = "DELETE FROM fairlane.inbox WHERE id = ANY ($1::bigint[])"
-ENDED_AS_JOBS: Final = """
-SELECT ended.id, ended.task, ended.queue, ended.lane, ended.kind, ended.priority, '' AS position,
-    ended.state, detail.terms, detail.dedupe, false AS exclusive, detail.digest, detail.bucket,
-    ended.attempt, ended.failures, ended.crashes, ended.fence, false AS holds_lane, ended.worker,
-    NULL::double precision AS due_at, ended.reason, NULL AS cancel_outputs, ended.created_at,
-    ended.started_at
+ENDED_AS_JOBS: Final = f"""
+SELECT {_ENDED_JOB}
 FROM unnest($1::text[]) wanted (id)
 JOIN fairlane.ended ON ended.id = wanted.id JOIN fairlane.detail ON detail.id = ended.id
 """

@@ -20,23 +20,21 @@ from typing import Any, Final
 import apsw
 
 from fairlane.core.decisions import Changes
-from fairlane.store.commit_rows import (
+from fairlane.store.columns import (
+    COPIED,
     DETAIL,
     ENDED,
     JOB,
     MUTABLE,
     OWN,
-    OWN_DETAIL,
-    OWN_JOB,
+    SENT,
     SHARED,
-    SHARED_DETAIL,
-    SHARED_JOB,
-    UNCHANGED,
-    changed_row,
-    event_groups,
-    live_jobs,
-    rows_of,
+    TYPES,
+    Names,
+    new_columns,
+    without,
 )
+from fairlane.store.commit_rows import changed_rows, event_groups, live_jobs, rows_of
 from fairlane.store.expiry import Expiry
 
 PIECE_BYTES: Final = 64 * 1024 * 1024  # SQLite takes 1e9; a commit needs a few times this in memory
@@ -75,38 +73,43 @@ def _delete_if_any(table: str, key: str, column: str) -> str:
     return f"{_delete(table, key, column)} AND EXISTS (SELECT 1 FROM {table})"
 
 
-_REPORT: Final = (
-    "coalesce(e.value ->> {index}, (SELECT body FROM report WHERE job = e.value ->> 0))"
-)
+def _ended_values(fields: Names) -> str:
+    """Return the SQL of the values of rows that begin with the id; a report may be stored alone."""
+    report = "coalesce({}, (SELECT body FROM report WHERE job = e.value ->> 0))"
+    values = ((name, f"e.value ->> {index}") for index, name in enumerate(fields))
+    return ", ".join(report.format(value) if name == "report" else value for name, value in values)
+
 
 # A start counts for as long as the window of its rate, and a window may be longer than a day.
 _LONGEST_WINDOW: Final = (
     "SELECT coalesce(max(max(coalesce(body ->> '$.code.per_seconds', 0), "
     "coalesce(body ->> '$.operator.per_seconds', 0))), 0) FROM record WHERE kind = 'rate'"
 )
-_NEW_JOBS: Final = f"""
-INSERT INTO job ({", ".join((*SHARED_JOB, *OWN_JOB))},
-    attempt, failures, crashes, fence, holds_lane)
-SELECT {", ".join(f"g.{name}" for name in SHARED_JOB)},
-    {", ".join(f"e.value ->> {OWN.index(name)}" for name in OWN_JOB)},
-    0, 0, 0, 0, 0
-FROM {_groups("new", SHARED)}
-"""
-_NEW_DETAILS: Final = f"""
-INSERT INTO detail ({", ".join((*SHARED_DETAIL, *OWN_DETAIL))})
-SELECT {", ".join(f"g.{name}" for name in SHARED_DETAIL)},
-    {", ".join(f"e.value ->> {OWN.index(name)}" for name in OWN_DETAIL)}
-FROM {_groups("new", SHARED)}
-"""
+
+
+def _new_rows(table: str, fields: Names) -> str:
+    """Return the SQL that inserts the rows of new jobs, which come in groups."""
+    shared, own, empty = new_columns(fields)
+    values = (
+        *(f"g.{name}" for name in shared),
+        *(f"e.value ->> {OWN.index(name)}" for name in own),
+        *(TYPES[name].sqlite_empty for name in empty),
+    )
+    return (
+        f"INSERT INTO {table} ({', '.join((*shared, *own, *empty))}) "
+        f"SELECT {', '.join(values)} FROM {_groups('new', SHARED)}"
+    )
+
+
 _EVENTS: Final = f"""
 INSERT INTO event (seq, job, at, type, queue, data)
 SELECT e.value ->> 0, e.value ->> 1, g.at, g.type, g.queue, g.data
 FROM {_groups("events", ("at", "type", "queue", "data"))}
 """
 _COMPLETED: Final = f"""
-INSERT INTO ended ({", ".join(UNCHANGED)}, state, ended_at, result, report)
-SELECT {", ".join(f"job.{name}" for name in UNCHANGED)}, 'completed', e.value ->> 1, e.value ->> 2,
-    {_REPORT.format(index=3)}
+INSERT INTO ended ({", ".join((*without(COPIED, "id"), "state", "id", *SENT))})
+SELECT {", ".join(f"job.{name}" for name in without(COPIED, "id"))}, 'completed',
+    {_ended_values(("id", *SENT))}
 FROM jsonb_each(NEW.completed) e CROSS JOIN job ON job.id = e.value ->> 0
 """
 
@@ -123,8 +126,8 @@ STATEMENTS: Final[tuple[tuple[str, str], ...]] = (
     ("gone", _delete("job", "id", "gone")),
     ("waiting", _update("waiting")),
     ("running", _update("running")),
-    ("new", _NEW_JOBS),
-    ("new", _NEW_DETAILS),
+    ("new", _new_rows("job", JOB)),
+    ("new", _new_rows("detail", DETAIL)),
     ("entered", _insert("job", "entered", JOB)),
     ("submitted", _insert("detail", "submitted", DETAIL)),
     (
@@ -146,9 +149,8 @@ STATEMENTS: Final[tuple[tuple[str, str], ...]] = (
     ("kept", _insert("kept", "kept", ("job", "name", "body"), verb="INSERT OR REPLACE")),
     (
         "ended",
-        _insert("ended", "ended", ENDED).replace(
-            f"e.value ->> {len(ENDED) - 1}", _REPORT.format(index=len(ENDED) - 1)
-        ),
+        f"INSERT INTO ended ({', '.join(ENDED)}) "
+        f"SELECT {_ended_values(ENDED)} FROM jsonb_each(NEW.ended) e",
     ),
     ("finished", _delete_if_any("report", "job", "finished")),
     ("whole", _delete_if_any("kept", "job", "whole")),
@@ -215,8 +217,8 @@ def sqlite_rows(changes: Changes, at: float) -> dict[str, list[Any]]:
     """Return the rows of each column, in the order of the columns."""
     waiting, running = live_jobs(changes)
     rows = rows_of(changes, waiting, at)
-    rows["waiting"] = [changed_row(job) for job in waiting]
-    rows["running"] = [changed_row(job) for job in running]
+    rows["waiting"] = changed_rows(waiting)
+    rows["running"] = changed_rows(running)
     rows["events"] = event_groups(changes.events)
     return {column: rows[column] for column in COLUMNS if column in rows}
 

@@ -15,25 +15,22 @@ from fairlane.core.decisions import Start
 from fairlane.core.inputs import Submission
 from fairlane.core.lifecycle import State
 from fairlane.core.live_job import JobId, LiveJob, terms_from_text
+from fairlane.store.columns import StoredJob
 from fairlane.store.protocol import Image, InboxRow
 from fairlane.store.sqlite import statements
-from fairlane.store.sqlite.rows import EventRow, JobRow, PayloadRow, fetched, jobs_in, texts
+from fairlane.store.sqlite.rows import EventRow, PayloadRow, fetched, jobs_in, texts
 from fairlane.store.view_building import (
     LATELY,
     ActiveJob,
-    StoredJob,
     StoredLane,
-    WorkerName,
     created_view,
     cursor_of,
     escaped_text,
-    job_view,
     lane_views,
     lanes_of,
     medians,
     submissions_in,
     window_of,
-    worker_names,
 )
 from fairlane.store.views import (
     EventView,
@@ -46,6 +43,9 @@ from fairlane.store.views import (
     Picture,
     Place,
     Query,
+    WorkerName,
+    job_view,
+    worker_names,
 )
 
 _object = msgspec.json.Decoder(dict[str, Any])
@@ -352,8 +352,8 @@ def take(connection: apsw.Connection, limit: int) -> list[InboxRow]:
 
 
 def ended_jobs(connection: apsw.Connection, ids: Sequence[JobId]) -> dict[JobId, LiveJob]:
-    rows = fetched(connection, JobRow, statements.ENDED_AS_JOBS, texts(ids))
-    return {row.id: row.job() for row in rows}
+    jobs = jobs_in(connection.execute(statements.ENDED_AS_JOBS, (texts(ids),)).get)
+    return {job.id: job for job in jobs}
 
 
 def payloads(connection: apsw.Connection, starts: Sequence[Start]) -> dict[JobId, Payload]:

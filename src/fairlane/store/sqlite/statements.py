@@ -9,34 +9,25 @@ statement: every row that comes out of the driver by itself costs a wait for Pyt
 
 from typing import Final
 
+from fairlane.core.live_job import LiveJob
+from fairlane.store.columns import DETAIL, ENDED, JOB, StoredJob, selected
+
 CHUNK: Final = 10_000  # jobs in one JSON text
 
-_LIVE: Final = """json_array(
-    job.id, job.task, job.queue, job.lane, job.kind, job.state, job.priority, job.position,
-    job.attempt, job.crashes, job.worker, job.due_at, job.reason, job.cancel_outputs,
-    job.created_at, job.started_at, NULL, NULL, NULL, detail.params, detail.meta, report.body,
-    detail.options
-)"""
-_ENDED: Final = """json_array(
-    ended.id, ended.task, ended.queue, ended.lane, ended.kind, ended.state, ended.priority, NULL,
-    ended.attempt, ended.crashes, ended.worker, NULL, ended.reason, NULL, ended.created_at,
-    ended.started_at, ended.ended_at, ended.error, ended.result, detail.params, detail.meta,
-    ended.report, detail.options
-)"""
+_IN_LIVE: Final = {"job": JOB, "detail": DETAIL}
+_IN_ENDED: Final = {"ended": ENDED, "detail": DETAIL}
 _WITH_DETAIL: Final = "JOIN detail ON detail.id = job.id LEFT JOIN report ON report.job = job.id"
-_JOB: Final = """json_array(
-    job.id, job.task, job.queue, job.lane, job.kind, job.priority, job.position, job.state,
-    job.terms, job.dedupe, job.exclusive, job.digest, job.bucket, job.attempt, job.failures,
-    job.crashes, job.fence, job.holds_lane, job.worker, job.due_at, job.reason, job.cancel_outputs,
-    job.created_at, job.started_at
-)"""
+_LIVE: Final = selected(StoredJob, _IN_LIVE, {"report": "report.body"}, dialect="sqlite")
+_ENDED: Final = selected(StoredJob, _IN_ENDED, dialect="sqlite")
+_JOB: Final = selected(LiveJob, _IN_LIVE, dialect="sqlite")
+_ENDED_JOB: Final = selected(LiveJob, _IN_ENDED, dialect="sqlite")
 
 LIVE_JOBS: Final = f"""
-SELECT json_group_array({_LIVE}) FROM json_each(?) wanted
+SELECT json_group_array(json_array({_LIVE})) FROM json_each(?) wanted
 CROSS JOIN job ON job.id = wanted.value {_WITH_DETAIL}
 """
 ENDED_JOBS: Final = f"""
-SELECT json_group_array({_ENDED}) FROM json_each(?) wanted
+SELECT json_group_array(json_array({_ENDED})) FROM json_each(?) wanted
 CROSS JOIN ended ON ended.id = wanted.value JOIN detail ON detail.id = ended.id
 """
 CREATED_JOBS: Final = """
@@ -44,13 +35,13 @@ SELECT json_group_array(json_array(body, at)) FROM inbox
 WHERE EXISTS (SELECT 1 FROM json_each(?) wanted WHERE instr(inbox.body, wanted.value))
 """
 RUNNING_JOBS: Final = f"""
-SELECT json_group_array({_LIVE} ORDER BY job.started_at, job.id)
+SELECT json_group_array(json_array({_LIVE}) ORDER BY job.started_at, job.id)
 FROM job {_WITH_DETAIL} WHERE job.state = 'running'
 """
 # A job that waits for others stands in no order yet and is shown after those that do.
 WAITING_JOBS: Final = f"""
 SELECT json_group_array(
-    {_LIVE} ORDER BY job.position = '', job.priority, job.position, job.id
+    json_array({_LIVE}) ORDER BY job.position = '', job.priority, job.position, job.id
 ) FROM (
     SELECT * FROM (
         SELECT id FROM job
@@ -67,7 +58,7 @@ SELECT json_group_array(
 ) first CROSS JOIN job ON job.id = first.id {_WITH_DETAIL}
 """
 LINE: Final = f"""
-SELECT json_group_array({_LIVE} ORDER BY job.priority, job.position) FROM (
+SELECT json_group_array(json_array({_LIVE}) ORDER BY job.priority, job.position) FROM (
     SELECT id FROM job
     WHERE queue = ?1 AND state <> 'running' AND position > '' AND (priority, position) > (?2, ?3)
     ORDER BY priority, position LIMIT ?4
@@ -124,12 +115,12 @@ WHERE state <> 'running' AND lane IS NOT NULL AND holds_lane = 1 AND (+queue, +l
 # The plus signs have the index of what waits gone through once, not once for each lane.
 ACTIVE_NAMED: Final = _ACTIVE.format(narrowed=f"AND (+queue, +lane) {_NAMED}")
 HISTORY: Final = f"""
-SELECT json_group_array(json_array(ended.number, {_ENDED}) ORDER BY ended.number DESC)
+SELECT json_group_array(json_array(ended.number, json_array({_ENDED})) ORDER BY ended.number DESC)
 FROM ({{numbers}}) found CROSS JOIN ended ON ended.number = found.number
 JOIN detail ON detail.id = ended.id
 """
 LISTED: Final = f"""
-SELECT json_group_array({_LIVE} ORDER BY job.id DESC)
+SELECT json_group_array(json_array({_LIVE}) ORDER BY job.id DESC)
 FROM ({{ids}}) found CROSS JOIN job ON job.id = found.id {_WITH_DETAIL}
 """
 # Nobody finds out a secret by looking for it: beside one, each parameter is looked through alone.
@@ -187,12 +178,12 @@ SELECT json_group_array(json_array(task, ended_at - started_at)) FROM (
 WHERE state = 'completed' AND started_at IS NOT NULL
 """
 IMAGE: Final = f"""
-SELECT json_group_array({_JOB}) FROM (
+SELECT json_group_array(json_array({_JOB})) FROM (
     SELECT * FROM job WHERE id > ?1 ORDER BY id LIMIT {CHUNK}
 ) job
 """
 IMAGE_OF_FIRST: Final = f"""
-SELECT json_group_array({_JOB}) FROM (
+SELECT json_group_array(json_array({_JOB})) FROM (
     SELECT id FROM job WHERE ?1 IS NULL OR queue = ?1
     ORDER BY state <> 'running', priority, position, id LIMIT ?2
 ) first CROSS JOIN job ON job.id = first.id
@@ -207,13 +198,8 @@ SELECT json_group_array(json_array(id, key, body, at, answered) ORDER BY id) FRO
 )
 """
 DROP: Final = "DELETE FROM inbox WHERE id IN (SELECT value FROM json_each(?))"
-ENDED_AS_JOBS: Final = """
-SELECT json_group_array(json_array(
-    ended.id, ended.task, ended.queue, ended.lane, ended.kind, ended.priority, '', ended.state,
-    detail.terms, detail.dedupe, 0, detail.digest, detail.bucket, ended.attempt, ended.failures,
-    ended.crashes, ended.fence, 0, ended.worker, NULL, ended.reason, NULL, ended.created_at,
-    ended.started_at
-)) FROM json_each(?) wanted
+ENDED_AS_JOBS: Final = f"""
+SELECT json_group_array(json_array({_ENDED_JOB})) FROM json_each(?) wanted
 CROSS JOIN ended ON ended.id = wanted.value JOIN detail ON detail.id = ended.id
 """
 PAYLOADS: Final = """
