@@ -1,25 +1,40 @@
-"""Every error Fairlane raises, by whose move it is.
+"""The errors that Fairlane raises, grouped by the party that can act on them.
 
     FairlaneError
-    ├── UsageError            your call was wrong
-    │   ├── UnknownName       ├── BadParameters     ├── TooLarge
-    │   ├── BadSetting        └── NotStarted
-    ├── Conflict              the state of things forbids it
-    │   ├── LaneBusy          ├── Duplicate         ├── LaneLocked
-    │   ├── IllegalTransition ├── OutputTaken       ├── NotFound
-    │   └── KeyReused
-    ├── StoreError            the database cannot take it now
-    │   ├── StoreUnavailable  ├── SchemaTooNew      ├── DatabaseCorrupt
-    │   ├── NotLeading        └── Undecided
-    ├── JobEnded              `job.wait()` has no result to give
-    │   ├── JobFailed         ├── JobCancelled      └── JobSkipped
-    ├── InternalError         our own fault; the input was set aside
-    └── TaskError             for task code to raise
-        ├── Retryable ── OutputBusy, TimedOut, DeviceDown
-        └── Permanent
+    ├── UsageError              the call was wrong: change it
+    │   ├── UnknownName         a task, queue, limit, … of this name is not declared
+    │   ├── BadParameters       the parameters do not fit the function of the task
+    │   ├── TooLarge            a value exceeds a limit on its size
+    │   ├── BadSetting          a setting or an option has an impossible value
+    │   └── NotStarted          the app does not run
+    ├── Conflict                the call was right, and the present state forbids it
+    │   ├── Merged              an equal job is active in the lane
+    │   ├── LaneBusy            the lane has an active job
+    │   ├── Duplicate           the dedupe key has an active job
+    │   ├── LaneLocked          the parameters of a lane cannot change while it has an active job
+    │   ├── IllegalTransition   the state of the job allows no such change
+    │   ├── KeyReused           the idempotency key belongs to another submission
+    │   └── NotFound            there is no such job, lane, schedule, …
+    ├── StoreError              the database cannot execute the call now
+    │   ├── StoreUnavailable    it cannot be reached, opened or written
+    │   ├── SchemaTooNew        a newer version of Fairlane has migrated it
+    │   ├── DatabaseCorrupt     its contents are damaged
+    │   ├── NotLeading          another process leads now, so the commit was refused
+    │   └── Undecided           no leader has answered in time; the command stays recorded
+    ├── JobEnded                `job.wait()` has no result to return
+    │   ├── JobFailed
+    │   ├── JobCancelled
+    │   └── JobSkipped
+    ├── InternalError           a fault of Fairlane; the input became a dead letter
+    └── TaskError               raised by task code
+        ├── Retryable           the attempt may succeed later
+        │   ├── OutputBusy      another job of this process writes the same output
+        │   ├── TimedOut        a time limit has passed
+        │   └── DeviceDown      the device does not work
+        └── Permanent           another attempt would fail as well
 
-Each keeps its facts as attributes and carries a stable `code`; `as_problem` and `from_problem`
-take it across a process boundary and back.
+An error stores its facts as attributes and has a stable `code`. `as_problem` and `from_problem`
+carry it across a process boundary and back. A test compares this tree with the classes.
 """
 
 import difflib
@@ -51,10 +66,10 @@ class FairlaneError(Exception):
 
 
 def _by_code(root: type[FairlaneError]) -> dict[str, type[FairlaneError]]:
-    found = {root.code: root}
+    classes = {root.code: root}
     for child in root.__subclasses__():
-        found |= _by_code(child)
-    return found
+        classes |= _by_code(child)
+    return classes
 
 
 class UsageError(FairlaneError):
@@ -62,7 +77,7 @@ class UsageError(FairlaneError):
 
 
 class UnknownName(UsageError):
-    """A task, queue, limit, schedule or lane nobody declared."""
+    """A task, queue, limit, schedule or lane that is not declared."""
 
     code = "unknown_name"
 
@@ -70,10 +85,12 @@ class UnknownName(UsageError):
         names = sorted(known)
         close = difflib.get_close_matches(name, names, n=1)
         guess = f'did you mean "{close[0]}"? ' if close else ""
-        shown = ", ".join(names[:20]) or "none yet"
+        listed = ", ".join(names[:20]) or "none yet"
         super().__init__(
-            f'{what} "{name}" is not known; {guess}(known: {shown})', what=what, name=name
+            f'{what} "{name}" is not known; {guess}(known: {listed})', what=what, name=name
         )
+        self.what = what
+        self.name = name
 
 
 class BadParameters(UsageError):
@@ -82,6 +99,7 @@ class BadParameters(UsageError):
     def __init__(self, task: str, problems: list[dict[str, Any]]) -> None:
         lines = "; ".join(f"{p['where']}: {p['message']} (got {p['got']})" for p in problems)
         super().__init__(f'parameters of task "{task}" do not fit: {lines}', problems=problems)
+        self.task = task
         self.problems = problems
 
 
@@ -102,6 +120,8 @@ class TooLarge(UsageError):
             size=size,
             limit=limit,
         )
+        self.size = size
+        self.limit = limit
 
 
 class BadSetting(UsageError):
@@ -117,9 +137,13 @@ class Conflict(FairlaneError):
 
 
 class Merged(Conflict):
-    """An equal job is active in the lane, and this one became part of it."""
+    """An equal job is active in the lane, and this submission was merged into it."""
 
     code = "merged"
+
+    def __init__(self, active_job: str) -> None:
+        super().__init__(f"an equal job is active: {active_job}", active_job=active_job)
+        self.active_job = active_job
 
 
 class LaneBusy(Conflict):
@@ -133,6 +157,8 @@ class LaneBusy(Conflict):
             lane=lane,
             active_job=active_job,
         )
+        self.queue = queue
+        self.lane = lane
         self.active_job = active_job
 
 
@@ -145,11 +171,8 @@ class Duplicate(Conflict):
             dedupe=dedupe,
             active_job=active_job,
         )
+        self.dedupe = dedupe
         self.active_job = active_job
-
-
-class OutputTaken(Conflict):
-    code = "output_taken"
 
 
 class LaneLocked(Conflict):
@@ -163,6 +186,8 @@ class LaneLocked(Conflict):
             lane=lane,
             active_job=active_job,
         )
+        self.queue = queue
+        self.lane = lane
         self.active_job = active_job
 
 
@@ -178,12 +203,17 @@ class IllegalTransition(Conflict):
             wanted=wanted,
             legal=legal,
         )
+        self.job = job
+        self.state = state
+        self.wanted: str | None = wanted
+        self.legal = legal
 
     @classmethod
-    def of_verb(cls, job: str, state: str, why: str) -> "IllegalTransition":
-        """Say why something cannot be done with a job that changes no state of it."""
+    def of_command(cls, job: str, state: str, why: str) -> "IllegalTransition":
+        """Return the error for a command that changes no state, such as a move."""
         error = cls.__new__(cls)
         FairlaneError.__init__(error, f"job {job} is {state}: {why}", job=job, state=state)
+        error.job, error.state, error.wanted, error.legal = job, state, None, []
         return error
 
 
@@ -193,10 +223,12 @@ class KeyReused(Conflict):
     def __init__(self, key: str, job: str) -> None:
         super().__init__(
             f'the key "{key}" was used for another submission, which made job {job}; '
-            "take a new key for a new submission",
+            "use a new key for a new submission",
             key=key,
             job=job,
         )
+        self.key = key
+        self.job = job
 
 
 class NotFound(Conflict):
@@ -232,7 +264,7 @@ class Undecided(StoreError):
 
     def __init__(self, job_id: str | None) -> None:
         super().__init__(
-            "no leader answered in time; what you sent is recorded and will be decided when one "
+            "no leader answered in time; the command is recorded and will be decided when a leader "
             "runs. Sending it again with the same id is harmless",
             job_id=job_id,
         )
@@ -265,7 +297,7 @@ class InternalError(FairlaneError):
 
 
 class TaskError(FairlaneError):
-    """Raised by task code to say how an error is to be treated."""
+    """An error that task code raises, which says whether the attempt is retried."""
 
     code = "task_error"
     retryable: ClassVar[bool] = False
@@ -273,11 +305,11 @@ class TaskError(FairlaneError):
     def __init__(self, message: str, *, code: str | None = None, **facts: Any) -> None:
         super().__init__(message, **facts)
         if code is not None:
-            self.code = code  # type: ignore[misc]  # an author's own code, for this one error
+            self.code = code  # type: ignore[misc]  # the author's code, for this one error
 
 
 class Retryable(TaskError):
-    """A passing trouble; `after_seconds` asks for at least that much backoff."""
+    """A transient error; `after_seconds` requests at least that much backoff."""
 
     code = "retryable"
     retryable = True
@@ -302,6 +334,6 @@ class TimedOut(Retryable):
 
 
 class DeviceDown(Retryable):
-    """The device that a job runs on does not work: the job is interrupted, the device is down."""
+    """The device of the job does not work: the job is interrupted, the device is marked down."""
 
     code = "device_down"

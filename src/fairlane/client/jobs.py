@@ -156,7 +156,7 @@ class Jobs(Calling):
         """Run an ended job's original input again, as a new job."""
         view = await self.show(job)
         if view.state not in FINAL:
-            raise IllegalTransition.of_verb(
+            raise IllegalTransition.of_command(
                 job, view.state, "it can be run again when it has ended"
             )
         submission = await self._on_loop(self._store.submission(JobId(job)))

@@ -36,9 +36,7 @@ def submit(board: Board, command: Submit, ended: dict[JobId, LiveJob]) -> list[d
     for submission in command.jobs:
         id = merged.get(submission.id, submission.id)
         if command.binding and id != submission.id:
-            _refuse(
-                board, submission, ended, Merged(f"an equal job is active: {id}", active_job=id)
-            )
+            _refuse(board, submission, ended, Merged(active_job=id))
         if id == submission.id and id not in board.jobs and id not in ended:
             admit(board, submission, ended, merged)
         answers.append({"id": id, "merged": id != submission.id})

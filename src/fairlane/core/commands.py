@@ -134,7 +134,7 @@ def _revive(changes: Changes, job: LiveJob) -> None:
 def move(board: Board, command: Move, ended: dict[JobId, LiveJob]) -> dict[str, Any]:
     job = live(board, command.job, ended, State.QUEUED)
     if job.state not in _UNSTARTED or not job.position:
-        raise IllegalTransition.of_verb(
+        raise IllegalTransition.of_command(
             job.id, job.state.value, "it stands in no order, so it cannot be moved"
         )
     if [command.to, command.before, command.after].count(None) != 2:
@@ -174,7 +174,7 @@ def _beside(board: Board, queue: Queue, job: LiveJob, target: LiveJob, *, before
 def prioritize(board: Board, command: Prioritize, ended: dict[JobId, LiveJob]) -> dict[str, Any]:
     job = live(board, command.job, ended, State.QUEUED)
     if job.state not in _UNSTARTED:
-        raise IllegalTransition.of_verb(
+        raise IllegalTransition.of_command(
             job.id, job.state.value, "only a waiting job has a priority to change"
         )
     _stand_at(board, job, command.priority, job.position)
