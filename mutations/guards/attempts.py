@@ -38,7 +38,7 @@ ATTEMPTS: Final = (
         guards="A worker repeats an outcome until the commit that holds it has returned.",
         file=_WORKER,
         find="self.send_until_acknowledged(attempt.token, outcome)",
-        replace="self.tell(outcome)",
+        replace="self.send(outcome)",
         noticed_by=(suite("tests/simulation/test_guards_leading.py"),),
     ),
     Mutation(
@@ -53,7 +53,7 @@ ATTEMPTS: Final = (
         name="stage results taken from what was kept",
         guards="A stage that has completed is not run again by the next attempt.",
         file="src/fairlane/task/stages.py",
-        find="if key in self._kept:",
+        find="if key in self._stored_values:",
         replace="if False:",
         noticed_by=(worlds(),),
     ),

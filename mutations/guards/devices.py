@@ -4,7 +4,7 @@ from typing import Final
 
 from mutations.mutation import Mutation, suite
 
-_DEVICE: Final = "src/fairlane/worker/device.py"
+_DEVICE: Final = "src/fairlane/worker/device_actor.py"
 _OUTCOMES: Final = "src/fairlane/core/worker_reports.py"
 _DECIDED: Final = suite("tests/core/test_devices.py")
 _DRIVEN: Final = suite("tests/worker/test_devices.py")
@@ -46,7 +46,7 @@ DEVICES: Final = (
         name="devices that a job found down",
         guards="A device gets no job while it is known to be in trouble.",
         file=_DEVICE,
-        find="is_well = self._is_up and self._trouble is None",
+        find="is_well = self._is_up and self._failure is None",
         replace="is_well = self._is_up",
         noticed_by=(_DRIVEN,),
     ),
@@ -78,7 +78,7 @@ DEVICES: Final = (
         name="labels of a changed device",
         guards="A device is driven by what is stored of it now.",
         file="src/fairlane/worker/device_claims.py",
-        find="                actor.change(stored[name])",
+        find="                actor.change_record(stored[name])",
         replace="                pass",
         noticed_by=(_DRIVEN,),
     ),

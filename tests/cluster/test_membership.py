@@ -322,4 +322,4 @@ async def test_a_job_that_may_start_again_does_so_though_that_was_lost_once(open
         free.append("room")
         assert await job.wait(20) == "done"
         assert store.lost
-        assert not other._engine.worker._watched
+        assert not other._engine.worker._blocked

@@ -261,7 +261,7 @@ async def test_a_stage_is_run_only_once_by_an_attempt(app: Fairlane) -> None:
         await ctx.stage("page").run(len, "b")
 
     async with running(app):
-        with pytest.raises(JobFailed, match="give each its own"):
+        with pytest.raises(JobFailed, match="give each stage another"):
             await (await work.submit()).wait()
 
 

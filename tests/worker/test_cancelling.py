@@ -302,7 +302,7 @@ async def test_a_process_past_its_grace_is_told_of_and_can_then_be_forced(
         with pytest.raises(JobCancelled):
             await job.wait()
 
-    assert "force may damage its output, and is possible" in view.waiting_for[0].message
+    assert "force is possible, and may damage its output" in view.waiting_for[0].message
     assert not is_alive(int(place.read_text()))
 
 

@@ -578,7 +578,7 @@ async def test_a_task_in_a_process_of_its_own_cannot_have_a_device(
     async with running(app):
         await app.save_device("one", queue="phones")
         job = await task.submit()
-        with pytest.raises(JobFailed, match="cannot have a device"):
+        with pytest.raises(JobFailed, match="cannot use a device"):
             await job.wait()
 
 

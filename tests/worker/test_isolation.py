@@ -113,7 +113,7 @@ async def test_a_child_process_that_dies_fails_its_job_and_no_other(app: Fairlan
     dies = app.task(isolation="process")(apps_isolated.dies)
     lives = app.task(isolation="process")(apps_isolated.process_id)
     async with running(app):
-        with pytest.raises(JobFailed, match="ended before it was done") as failed:
+        with pytest.raises(JobFailed, match="ended before the job was done") as failed:
             await (await dies.submit()).wait()
         assert failed.value.error is not None
         assert failed.value.error["code"] == "process_died"

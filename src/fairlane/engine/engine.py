@@ -426,7 +426,7 @@ class Engine:
         ):
             self.devices.service.wake()
         if decisions.changes.ended:
-            worker.forget(decisions.changes.ended)
+            worker.release_outputs(decisions.changes.ended)
             _log_failures(decisions)
             if self._hooks.any:
                 self._hook_service.wake()

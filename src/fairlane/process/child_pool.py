@@ -1,8 +1,8 @@
 """Child processes that run the attempts of `isolation="process"`, one at a time in each.
 
-A child is started through the launcher like any program, with one socket more: messages go through
-it as JSON, each behind its length in four bytes. Its stdout and stderr are the worker's own, so
-that what a user prints is seen. What the messages mean is not known here.
+A child is started through the launcher like any program, with one additional socket. Each message
+on it is JSON with its length in four bytes before it. The child inherits stdout and stderr of the
+worker, so the prints of a task stay visible. The types of the messages are up to the caller.
 """
 
 import asyncio
@@ -19,25 +19,31 @@ from fairlane.process.process_group import ProcessDeadline, ProcessGroup
 from fairlane.runtime.threads import await_uncancelled
 
 FD_VARIABLE: Final = "FAIRLANE_CHILD_FD"
-IN_CHILD: Final = "FAIRLANE_CHILD"  # set in a child process: importing a program starts no engine
+IN_CHILD: Final = "FAIRLANE_CHILD"  # set in a child process, where no engine may start
 MESSAGE_BYTES: Final = 64 * 1024 * 1024
 GRACE_SECONDS: Final = 2.0
 
 
 class MessagePipe:
-    """One end of the socket between a worker and its child; belongs to one event loop."""
+    """One end of the socket between a worker and its child; belongs to one event loop.
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    `messages` is the type of the messages to receive, such as a union of tagged structs.
+    """
+
+    def __init__(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, messages: Any
+    ) -> None:
         self._reader = reader
         self._writer = writer
+        self._decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(messages)
 
     @classmethod
-    async def over(cls, end: socket.socket) -> Self:
+    async def over(cls, end: socket.socket, messages: Any = Any) -> Self:
         end.setblocking(False)
-        return cls(*await asyncio.open_unix_connection(sock=end))
+        return cls(*await asyncio.open_unix_connection(sock=end), messages)
 
     def post(self, message: Any) -> None:
-        """Send without waiting; lost without a word when the other side is gone."""
+        """Send a message without waiting; it is lost silently if the other process has ended."""
         body = msgspec.json.encode(message)
         if len(body) > MESSAGE_BYTES:
             raise TooLarge(
@@ -47,27 +53,27 @@ class MessagePipe:
             self._writer.write(len(body).to_bytes(4, "big") + body)
 
     async def send(self, message: Any) -> None:
-        """Send, and wait while the other side is slow to read."""
+        """Send a message, and wait while the other process reads slowly."""
         self.post(message)
         with contextlib.suppress(ConnectionError):
             await self._writer.drain()
 
     async def receive(self) -> Any:
-        """The next message; EOFError when there will be no more, also in the middle of one."""
+        """Return the next message; raise EOFError at the end of the stream, also mid-message."""
         try:
             size = int.from_bytes(await self._reader.readexactly(4), "big")
             if size > MESSAGE_BYTES:
                 raise InternalError(
                     f"a message of {size:,} bytes was announced, the limit is {MESSAGE_BYTES:,}; "
-                    "did the task's code write to a file descriptor it did not open?"
+                    "does the task write to a file descriptor that it did not open?"
                 )
             body = await self._reader.readexactly(size)
         except (asyncio.IncompleteReadError, ConnectionError) as error:
-            raise EOFError("the other side has ended") from error
-        return msgspec.json.decode(body)
+            raise EOFError("the other process has ended") from error
+        return self._decoder.decode(body)
 
     async def messages(self) -> AsyncIterator[Any]:
-        """Every message until the other side ends."""
+        """Yield every message until the other process closes the socket."""
         while True:
             try:
                 message = await self.receive()
@@ -77,7 +83,7 @@ class MessagePipe:
 
     @property
     def is_over(self) -> bool:
-        """Whether the other side has hung up and everything it said is read."""
+        """Whether the other process has closed the socket and all its messages are read."""
         return self._reader.at_eof()
 
     def close(self) -> None:
@@ -85,7 +91,7 @@ class MessagePipe:
 
 
 class Child:
-    """A child process, seen from the worker."""
+    """A child process, as its worker sees it."""
 
     def __init__(self, group: ProcessGroup, connection: MessagePipe) -> None:
         self._killed = False
@@ -100,6 +106,7 @@ class Child:
         env: Mapping[str, str] | None = None,
         cwd: str | None = None,
         process_deadline: ProcessDeadline | None = None,
+        messages: Any = Any,
     ) -> Self:
         """Start a program that calls `connect()`; `env` replaces the whole environment."""
         ours, theirs = socket.socketpair()
@@ -118,18 +125,18 @@ class Child:
             ours.close()
             raise
         try:
-            connection = await MessagePipe.over(ours)
+            connection = await MessagePipe.over(ours, messages)
         except BaseException:
             ours.close()
             await await_uncancelled(group.stop(0))
             raise
 
-        def hang_up() -> None:
+        def end_reading() -> None:
             # A process forked from this one at the wrong moment may hold the child's end open.
             with contextlib.suppress(OSError):
                 ours.shutdown(socket.SHUT_RD)
 
-        group.when_ended(hang_up)
+        group.when_ended(end_reading)
         return cls(group, connection)
 
     @property
@@ -144,11 +151,11 @@ class Child:
         self._connection.post(message)
 
     def messages(self) -> AsyncIterator[Any]:
-        """Every message from now on; ends when the child does, with what it had sent before."""
+        """Yield the messages of the child until it ends, including all that it sent before."""
         return self._connection.messages()
 
     def kill(self) -> None:
-        """Kill the child and every descendant at once; `ended` says when they are gone."""
+        """Kill the child and every descendant at once; `ended` returns when they are gone."""
         self._killed = True
         self._group.kill()
 
@@ -157,7 +164,7 @@ class Child:
         return await self._group.ended()
 
     async def stop(self, grace_seconds: float = GRACE_SECONDS) -> int:
-        """Hang up, which a child takes as the end of its work; kill it if it does not end by then.
+        """Close the socket, which ends the child; kill it if it still runs after the grace.
 
         No SIGTERM: Python would die of it with the user's last prints still in its buffers.
         """
@@ -168,7 +175,7 @@ class Child:
 
 
 class ChildPool:
-    """Children kept for the next job; at most `idle_limit` wait without work."""
+    """Reusable children; at most `idle_limit` of them wait for the next job."""
 
     def __init__(
         self,
@@ -177,6 +184,7 @@ class ChildPool:
         env: Mapping[str, str] | None = None,
         cwd: str | None = None,
         process_deadline: ProcessDeadline | None = None,
+        messages: Any = Any,
         idle_limit: int | None = None,
     ) -> None:
         if idle_limit is not None and idle_limit < 0:
@@ -185,6 +193,7 @@ class ChildPool:
         self._env = env
         self._cwd = cwd
         self._process_deadline = process_deadline
+        self._messages = messages
         self._idle_limit = idle_limit if idle_limit is not None else os.cpu_count() or 1
         self._idle: list[Child] = []
         self._lent: set[Child] = set()
@@ -194,10 +203,11 @@ class ChildPool:
     async def lend(self) -> AsyncIterator[Child]:
         """Lend a child for one job.
 
-        It is kept when the block ends by itself and the child is alive. After an exception nobody
-        knows what the child is doing, so it is killed, and gone before the exception goes on.
+        A child that is alive at the normal end of the block goes back into the pool. After an
+        exception the state of the child is unknown, so it is killed, and gone before the exception
+        propagates.
         """
-        child = await self._take()
+        child = await self._idle_or_new_child()
         self._lent.add(child)
         try:
             yield child
@@ -207,7 +217,7 @@ class ChildPool:
             raise
         finally:
             self._lent.discard(child)
-        await self._give_back(child)
+        await self._return_child(child)
 
     async def close(self) -> None:
         """Stop every child, lent ones too, and return when all are gone."""
@@ -218,18 +228,19 @@ class ChildPool:
         self._idle.clear()
         await await_uncancelled(_stop_all(children))
 
-    async def _take(self) -> Child:
+    async def _idle_or_new_child(self) -> Child:
         self._refuse_if_closed()
         while self._idle:
-            child = self._idle.pop()  # the last used one: its memory is warm
+            child = self._idle.pop()  # the most recently used one: its memory is warm
             if child.is_usable:
                 return child
             await child.stop(0)
         child = await Child.start(
-            self._argv, env=self._env, cwd=self._cwd, process_deadline=self._process_deadline
-        )
+            self._argv, env=self._env, cwd=self._cwd, process_deadline=self._process_deadline,
+            messages=self._messages,
+        )  # fmt: skip
         try:
-            self._refuse_if_closed()  # it may have been while the child started
+            self._refuse_if_closed()  # the pool may have been closed while the child started
         except NotStarted:
             await await_uncancelled(child.stop(0))
             raise
@@ -239,7 +250,7 @@ class ChildPool:
         if self._closed:
             raise NotStarted("this pool of child processes is closed; its worker is stopping")
 
-    async def _give_back(self, child: Child) -> None:
+    async def _return_child(self, child: Child) -> None:
         if not child.is_usable:
             await await_uncancelled(child.stop(0))
         elif self._closed or len(self._idle) >= self._idle_limit:
@@ -252,11 +263,11 @@ async def _stop_all(children: list[Child]) -> None:
     await asyncio.gather(*(child.stop() for child in children))
 
 
-async def connect() -> MessagePipe:
-    """The child's side: the connection to the worker that started this process.
+async def connect(messages: Any = Any) -> MessagePipe:
+    """Return the connection to the worker; called in the child process.
 
     The variable that names the socket is removed and the socket is not inherited further, so that
-    programs started from here do not take themselves for the child.
+    programs started by the child cannot mistake themselves for it.
     """
     number = os.environ.pop(FD_VARIABLE, None)
     if number is None:
@@ -265,4 +276,4 @@ async def connect() -> MessagePipe:
         )
     end = socket.socket(fileno=int(number))
     end.set_inheritable(False)
-    return await MessagePipe.over(end)
+    return await MessagePipe.over(end, messages)

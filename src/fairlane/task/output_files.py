@@ -185,7 +185,7 @@ class OutputRegistry:
         self._holders: dict[str, str] = {}  # by `_name_key`
         self._paths: dict[str, list[Path]] = {}
 
-    def take(self, job_id: str, paths: Iterable[str | os.PathLike[str]]) -> list[Path]:
+    def reserve(self, job_id: str, paths: Iterable[str | os.PathLike[str]]) -> list[Path]:
         """Take all of the paths or none; OutputBusy names the first that another job holds."""
         wanted = [resolve(path) for path in paths]
         with self._lock:

@@ -86,7 +86,7 @@ def outputs_on_other_hosts(kept: Mapping[str, str], *, finished: bool) -> dict[s
     return found
 
 
-def remove(kept: Mapping[str, str]) -> None:
+def remove_all_outputs(kept: Mapping[str, str]) -> None:
     """Remove both, as somebody on another host has asked."""
     removed = [*remove_published_outputs(kept), *remove_half_written(kept)]
     if removed:
@@ -131,7 +131,7 @@ class OutputPublisher:
             policy = OutputPolicy.OVERWRITE
         output = OpenOutput(final, temporary_name(final, self._writer), policy)
         name, body = self._recorded(output, None)
-        await self._link.keep(name, body)
+        await self._link.store_value(name, body)
         self._kept[name] = body
         return output
 
@@ -145,12 +145,12 @@ class OutputPublisher:
         if final in self.declared:
             return final
         if final in self._earlier:
-            return self._registry.take(self._job, [final])[0]
+            return self._registry.reserve(self._job, [final])[0]
         if policy is OutputPolicy.RENAME:
             return self._registry.reserve_unused_path(self._job, path)
         if policy is OutputPolicy.WAIT and os.path.lexists(final):
             raise OutputBusy(f"{final} exists and this job waits for it to be taken away")
-        return self._registry.take(self._job, [final])[0]
+        return self._registry.reserve(self._job, [final])[0]
 
     async def publish(self, output: OpenOutput) -> Path | None:
         publishing = start_in_thread(publish, output.temporary, output.final, output.policy)

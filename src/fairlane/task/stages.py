@@ -1,35 +1,33 @@
-"""Stages of a job: shown, limited, tried again on their own, and never run twice.
+"""Stages of a job: reported, limited, retried one by one, and never run twice.
 
-`run` keeps the result durably before it returns, so a job that is retried or recovered gets it back
-without running the stage again. That is why the result goes through JSON even the first time: a
-task must see the same thing both times.
+`run` stores the result durably before it returns, so a job that is retried or recovered gets it
+back without running the stage again. The result goes through JSON even the first time, because a
+task must see the same value both times.
 
-The logic is written once, as coroutines over `Services`. For plain functions the services block and
-never suspend, so `SyncStage` can drive the same coroutine from a thread.
+`StageRunner` holds the logic once, as coroutines over `StageOperations`. For plain functions the
+operations block and never suspend, so `SyncStage` can drive the same coroutine from a thread.
 """
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import Any, Final, Self
 
 from fairlane.core.retry import Retry
 from fairlane.core.validation import check_text
 from fairlane.errors import TimedOut, UsageError
 from fairlane.runtime.storable_text import storable, storable_name
+from fairlane.task.attempt_report import LONGEST_MESSAGE, AttemptReport, bounded_percent
 from fairlane.task.failure_kinds import classify
 from fairlane.task.parameters import Results
+from fairlane.task.stage_operations import StageOperations
 from fairlane.task.worker_link import WorkerLink
-
-if TYPE_CHECKING:
-    from fairlane.task.context import Body, Services
-
 
 LONGEST_NAME: Final = 200
 
 
 class Give:
-    """A fallback that skips the stage and takes this value instead."""
+    """A fallback that skips the stage and uses this value as its result."""
 
     def __init__(self, value: Any = None) -> None:
         self.value = value
@@ -38,40 +36,37 @@ class Give:
 Fallback = Callable[..., Any] | Give | Sequence[Callable[..., Any] | Give] | None
 
 
-class _StageBase:
+class StageRunner:
+    """One stage of one attempt: reports it, runs its function and stores the result."""
+
     def __init__(
         self,
         name: str,
-        body: "Body",
-        kept: dict[str, str],
+        report: AttemptReport,
+        stored_values: dict[str, str],
         begun: set[str],
-        services: "Services",
+        operations: StageOperations,
         link: WorkerLink,
     ) -> None:
-        given: object = name
-        if not isinstance(given, str) or not 0 < len(given) <= LONGEST_NAME:
+        unchecked: object = name
+        if not isinstance(unchecked, str) or not 0 < len(unchecked) <= LONGEST_NAME:
             raise UsageError(
                 f"the name of a stage must be a text of up to {LONGEST_NAME} characters, "
                 f"got {str(name)[:50]!r}"
             )
         self.name = storable_name(name)
-        self._body = body
-        self._kept = kept
+        self._report = report
+        self._stored_values = stored_values
         self._begun = begun
-        self._services = services
+        self._operations = operations
         self._link = link
 
-    def progress(self, percent: float, message: str = "") -> None:
-        """Say how far this stage is, from 0 to 100."""
-        percent = round(min(100.0, max(0.0, float(percent))), 2)
-        self._body.stage(self.name, percent=percent, message=storable(str(message)[:500]))
+    def set_progress(self, percent: float, message: str) -> None:
+        message = storable(str(message)[:LONGEST_MESSAGE])
+        self._report.change_stage(self.name, percent=bounded_percent(percent), message=message)
 
-    def skip(self, message: str = "") -> None:
-        """Show that this stage is not needed."""
-        self._ended("skipped", message)
-
-    def _started(self) -> None:
-        self._body.stage(
+    def start(self) -> None:
+        self._report.change_stage(
             self.name,
             status="running",
             percent=0.0,
@@ -80,19 +75,24 @@ class _StageBase:
             finished_at=None,
         )
 
-    def _ended(self, status: str, message: str | None = None) -> None:
-        more = {} if message is None else {"message": storable(message[:500])}
+    def end(self, status: str, message: str | None = None) -> None:
+        changes: dict[str, Any] = {}
+        if message is not None:
+            changes["message"] = storable(message[:LONGEST_MESSAGE])
         if status == "done":
-            more["percent"] = 100.0  # type: ignore[assignment]
-        self._body.stage(self.name, status=status, finished_at=datetime.now(UTC), **more)
+            changes["percent"] = 100.0
+        self._report.change_stage(
+            self.name, status=status, finished_at=datetime.now(UTC), **changes
+        )
 
-    def _leave(self, error: BaseException | None) -> None:
+    def leave_block(self, error: BaseException | None) -> None:
+        """End the stage of a `with` block, unless the block has skipped it."""
         if error is not None:
-            self._ended("error", str(error) or type(error).__name__)
-        elif self._body.stages[self.name].status == "running":
-            self._ended("done")
+            self.end("error", str(error) or type(error).__name__)
+        elif self._report.stages[self.name].status == "running":
+            self.end("done")
 
-    async def _run(
+    async def run(
         self,
         function: Callable[..., Any],
         args: tuple[Any, ...],
@@ -106,15 +106,15 @@ class _StageBase:
     ) -> Any:
         if self.name in self._begun:
             raise UsageError(
-                f'stage "{self.name}" was already run by this attempt; a result is kept by the '
-                'name of its stage, so give each its own, e.g. ctx.stage(f"page-{number}")'
+                f'stage "{self.name}" was already run by this attempt; results are stored by the '
+                'names of stages, so give each stage another, e.g. ctx.stage(f"page-{number}")'
             )
         self._begun.add(self.name)
         results = Results.of(function)
         key = f"stage:{self.name}"
-        if key in self._kept:
-            return results.decode_or_plain(self._kept[key])
-        self._started()
+        if key in self._stored_values:
+            return results.decode_or_plain(self._stored_values[key])
+        self.start()
         needs = tuple(sorted((uses or {}).items()))
         for resource, amount in needs:
             if type(amount) is not int or amount < 1:
@@ -124,22 +124,22 @@ class _StageBase:
         for key in limits:
             check_text("limit", key)
         try:
-            value = await self._attempts(
+            value = await self._run_with_retries(
                 function, args, named, retry, needs, tuple(limits), timeout_seconds
             )
             status, message = "done", None
         except Exception as error:  # noqa: BLE001 - user code
             value, status, message = await self._fall_back(error, fallback, args, named)
         except BaseException:
-            self._ended("error", "stopped")
+            self.end("error", "stopped")
             raise
         text = results.encode(value)
-        await self._services.keep(key, text)
-        self._kept[key] = text
-        self._ended(status, message)
+        await self._operations.store_value(key, text)
+        self._stored_values[key] = text
+        self.end(status, message)
         return results.decode_or_plain(text)
 
-    async def _attempts(
+    async def _run_with_retries(
         self,
         function: Callable[..., Any],
         args: tuple[Any, ...],
@@ -152,7 +152,7 @@ class _StageBase:
         failures = 0
         while True:
             try:
-                return await self._once(function, args, named, uses, limits, timeout_seconds)
+                return await self._run_once(function, args, named, uses, limits, timeout_seconds)
             except Exception as error:
                 failures += 1
                 failure = classify(error)
@@ -162,11 +162,13 @@ class _StageBase:
                 if retry is None or not covered or failures > retry.times:
                     raise
                 wait = max(retry.backoff_seconds(failures), failure.after_seconds or 0.0)
-                message = f"try {failures + 1} in {wait:g} s after: {failure.message}"[:500]
-                self._body.stage(self.name, message=message)
-                await self._services.sleep(wait)
+                message = f"try {failures + 1} in {wait:g} s after: {failure.message}"[
+                    :LONGEST_MESSAGE
+                ]
+                self._report.change_stage(self.name, message=message)
+                await self._operations.sleep(wait)
 
-    async def _once(
+    async def _run_once(
         self,
         function: Callable[..., Any],
         args: tuple[Any, ...],
@@ -175,16 +177,16 @@ class _StageBase:
         limits: tuple[str, ...],
         timeout_seconds: float | None,
     ) -> Any:
-        token = await self._services.enter(limits, uses) if uses or limits else None
+        token = await self._operations.enter(limits, uses) if uses or limits else None
         try:
             if timeout_seconds is None:
-                return await self._services.call(function, *args, **named)
+                return await self._operations.call(function, *args, **named)
             try:
                 async with asyncio.timeout(timeout_seconds) as limit:
-                    return await self._services.call(function, *args, **named)
+                    return await self._operations.call(function, *args, **named)
             except TimeoutError:
                 if not limit.expired():
-                    raise  # the function's own
+                    raise  # a TimeoutError of the function itself
                 raise TimedOut(
                     f'stage "{self.name}" took longer than {timeout_seconds:g} s',
                     code="stage_timeout",
@@ -196,7 +198,7 @@ class _StageBase:
     async def _fall_back(
         self, error: Exception, fallback: Fallback, args: tuple[Any, ...], named: dict[str, Any]
     ) -> tuple[Any, str, str]:
-        """Try what the task has instead, one after the other; the last error is the stage's."""
+        """Try the fallbacks in order; if all fail, raise the error of the last one."""
         choices: Sequence[Callable[..., Any] | Give | None] = (
             fallback if isinstance(fallback, Sequence) else [fallback]
         )
@@ -206,17 +208,29 @@ class _StageBase:
             if choice is None:
                 break
             try:
-                value = await self._services.call(choice, *args, **named)
+                value = await self._operations.call(choice, *args, **named)
             except Exception as another:  # noqa: BLE001 - user code
                 error = another
             else:
                 return value, "done", f"fallback after: {error}"
-        self._ended("error", str(error) or type(error).__name__)
+        self.end("error", str(error) or type(error).__name__)
         raise error
 
 
-class Stage(_StageBase):
+class Stage:
     """A stage of an async task."""
+
+    def __init__(self, runner: StageRunner) -> None:
+        self.name = runner.name
+        self._runner = runner
+
+    def progress(self, percent: float, message: str = "") -> None:
+        """Set the progress of this stage, from 0 to 100."""
+        self._runner.set_progress(percent, message)
+
+    def skip(self, message: str = "") -> None:
+        """Show that this stage is not needed."""
+        self._runner.end("skipped", message)
 
     async def run(
         self,
@@ -229,27 +243,39 @@ class Stage(_StageBase):
         timeout_seconds: float | None = None,
         **named: Any,
     ) -> Any:
-        """Run a function as this stage and keep its result; a plain function runs in a thread.
+        """Run a function as this stage and store its result; a plain function runs in a thread.
 
-        `retry` tries again on its own; `fallback` is what to call instead (or several, or
-        `Give(value)`); `uses` and `limits` are held and taken for each try, and not for the
-        fallback: one that needs them runs a stage of its own.
+        `retry` repeats this stage alone; `fallback` is a function to call after the last failure
+        (or several, or `Give(value)`). `uses` is held and `limits` is counted for each try, not
+        for a fallback: a fallback that needs them runs a separate stage.
         """
-        return await self._run(
+        return await self._runner.run(
             function, args, named, retry=retry, fallback=fallback, uses=uses, limits=limits,
             timeout_seconds=timeout_seconds,
         )  # fmt: skip
 
     async def __aenter__(self) -> Self:
-        self._started()
+        self._runner.start()
         return self
 
     async def __aexit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        self._leave(error)
+        self._runner.leave_block(error)
 
 
-class SyncStage(_StageBase):
-    """A stage of a plain task: the same without awaiting."""
+class SyncStage:
+    """A stage of a plain task: the same methods as `Stage`, without awaiting."""
+
+    def __init__(self, runner: StageRunner) -> None:
+        self.name = runner.name
+        self._runner = runner
+
+    def progress(self, percent: float, message: str = "") -> None:
+        """Set the progress of this stage, from 0 to 100."""
+        self._runner.set_progress(percent, message)
+
+    def skip(self, message: str = "") -> None:
+        """Show that this stage is not needed."""
+        self._runner.end("skipped", message)
 
     def run(
         self,
@@ -261,23 +287,23 @@ class SyncStage(_StageBase):
         limits: Sequence[str] = (),
         **named: Any,
     ) -> Any:
-        """Run a function as this stage, in this thread, and keep its result.
+        """Run a function as this stage, in this thread, and store its result.
 
-        It takes no `timeout_seconds`: nothing can interrupt a plain function in its own thread.
+        It has no `timeout_seconds`: a plain function cannot be interrupted in its own thread.
         """
         return _drive(
-            self._run(
+            self._runner.run(
                 function, args, named, retry=retry, fallback=fallback, uses=uses, limits=limits,
                 timeout_seconds=None,
             )
         )  # fmt: skip
 
     def __enter__(self) -> Self:
-        self._started()
+        self._runner.start()
         return self
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        self._leave(error)
+        self._runner.leave_block(error)
 
 
 def _drive(coroutine: Coroutine[Any, Any, Any]) -> Any:
@@ -287,4 +313,4 @@ def _drive(coroutine: Coroutine[Any, Any, Any]) -> Any:
     except StopIteration as done:
         return done.value
     coroutine.close()
-    raise RuntimeError("a stage of a plain function must not await")
+    raise RuntimeError("a stage of a plain function cannot await")

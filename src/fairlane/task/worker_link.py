@@ -1,7 +1,7 @@
 """The seam between a running task and its worker.
 
-In the worker's own process it is a few method calls; in a child process the same calls are messages
-through a pipe. `Context` knows only this.
+In the process of the worker its methods are plain calls; in a child process the same calls are
+messages through a socket. `Context` depends on this protocol only.
 """
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from fairlane.store.views import ReportBody
 
 class WorkerLink(Protocol):
     def report(self, snapshot: Callable[[], ReportBody], stage: str | None) -> None:
-        """Show progress: whoever listens takes a snapshot when it suits, within a second."""
+        """Announce a changed report; the worker takes a snapshot within a second."""
 
     def log(self, level: str, message: str) -> None: ...
 
@@ -22,11 +22,11 @@ class WorkerLink(Protocol):
 
     def leave_stage(self, token: str) -> None: ...
 
-    async def keep(self, name: str, body: str | None) -> None:
-        """Return once this is durable; None forgets it."""
+    async def store_value(self, name: str, body: str | None) -> None:
+        """Store a value of the job and return once it is durable; None deletes the value."""
 
     def store_value_soon(self, name: str, body: str) -> None:
-        """Have this kept, at the latest with how the attempt ends; nobody waits for it.
+        """Store a value without waiting; it is durable when the outcome of the attempt is.
 
         Called on the loop of the context.
         """

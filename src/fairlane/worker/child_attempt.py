@@ -1,12 +1,12 @@
-"""Running a job in a child process: the worker's side.
+"""Running an attempt in a child process: the side of the worker.
 
-The child runs the same function with the same kind of context; its link is a pipe. What it asks for
-goes to the attempt, as if the function ran here.
+The child runs the same function with the same kind of context; its link is a socket. Reports and
+requests from the child go to the link of the attempt, as if the function ran in this process.
 """
 
 import asyncio
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -16,6 +16,20 @@ from fairlane.logs import chosen
 from fairlane.process.child_pool import Child, ChildPool
 from fairlane.process.process_group import ProcessDeadline
 from fairlane.store.views import ReportBody
+from fairlane.worker.child_messages import (
+    EnterStageMessage,
+    FailureMessage,
+    FromChild,
+    LeaveStageMessage,
+    LogMessage,
+    ReplyMessage,
+    ReportMessage,
+    ResultMessage,
+    RunMessage,
+    StopMessage,
+    StoreValueMessage,
+    StoreValueSoonMessage,
+)
 
 if TYPE_CHECKING:
     from fairlane.worker.attempt import Attempt
@@ -24,93 +38,101 @@ _ARGV = [sys.executable, "-m", "fairlane.worker.child_main"]
 
 
 class ChildFailed(TaskError):
-    """What was raised in the child, as it told us."""
+    """An exception of the task in a child process, already classified there."""
 
     def __init__(self, failure: Failure) -> None:
         super().__init__(failure.message)
         self.failure = failure
 
 
-class ChildWork:
+class ChildExecutor:
+    """Runs attempts in child processes of one pool."""
+
     def __init__(self, process_deadline: ProcessDeadline) -> None:
-        self._pool = ChildPool(_ARGV, process_deadline=process_deadline)
+        self._pool = ChildPool(_ARGV, process_deadline=process_deadline, messages=FromChild)
 
     async def close(self) -> None:
         await self._pool.close()
 
     async def run(self, attempt: "Attempt", declared: list[str]) -> str:
-        """Run the job in a child and return its result as JSON."""
+        """Run the attempt in a child and return its result as JSON."""
         failure = Failure(
-            "process_died", "the process that ran it ended before it was done", retryable=True
+            "process_died", "the child process ended before the job was done", retryable=True
         )
         async with self._pool.lend() as child:
             if attempt.stop_reason is not None:
                 raise asyncio.CancelledError  # it was stopped while the child started
-            attempt.can_be_stopped_by(kill=child.kill, ask=lambda: child.send({"type": "stop"}))
-            child.send(
-                {
-                    "type": "run",
-                    "location": attempt.definition.location,
-                    "path": sys.path,
-                    "facts": attempt.facts(),
-                    "payload": attempt.payload,
-                    "kept": attempt.kept,
-                    "declared": declared,
-                    "trace": None if attempt.span is None else attempt.span.carrier,
-                    "logs": chosen(),
-                }
+            attempt.can_be_stopped_by(
+                kill=child.kill, request_stop=lambda: child.send(StopMessage())
             )
-            asking: set[asyncio.Task[None]] = set()
+            child.send(_run_message(attempt, declared))
+            requests: set[asyncio.Task[None]] = set()
             try:
                 async for message in child.messages():
-                    if message["type"] == "done":
-                        return str(message["value"])
-                    if message["type"] == "failed":
-                        failure = msgspec.convert(message["failure"], Failure)
-                        break  # the task failed, the child did not: it is kept for the next
-                    self._serve(attempt, child, message, asking)
+                    if isinstance(message, ResultMessage):
+                        return message.value
+                    if isinstance(message, FailureMessage):
+                        failure = message.failure
+                        break  # the task failed, not the child: it goes back into the pool
+                    self._serve(attempt, child, message, requests)
             finally:
-                for task in asking:
+                for task in requests:
                     task.cancel()
-                await asyncio.gather(*asking, return_exceptions=True)
+                await asyncio.gather(*requests, return_exceptions=True)
         raise ChildFailed(failure)
 
     def _serve(
         self,
         attempt: "Attempt",
         child: Child,
-        message: dict[str, Any],
-        asking: set[asyncio.Task[None]],
+        message: FromChild,
+        requests: set[asyncio.Task[None]],
     ) -> None:
-        match message["type"]:
-            case "report":
-                attempt.report_sent = message["body"]
-                body = msgspec.json.decode(message["body"], type=ReportBody)
-                attempt.report(lambda: body, message["stage"])
-            case "log":
-                attempt.log(message["level"], message["message"])
-            case "leave":
-                attempt.leave_stage(message["token"])
-            case "enter":
-                asking.add(asyncio.create_task(self._enter(attempt, child, message)))
-            case "keep":
-                asking.add(asyncio.create_task(self._keep(attempt, child, message)))
-            case "keep_soon":
-                attempt.kept[message["name"]] = message["body"]
-                attempt.store_value_soon(message["name"], message["body"])
+        link = attempt.link
+        match message:
+            case ReportMessage():
+                link.child_report = message.body
+                body = msgspec.json.decode(message.body, type=ReportBody)
+                link.report(lambda: body, message.stage)
+            case LogMessage():
+                link.log(message.level, message.message)
+            case LeaveStageMessage():
+                link.leave_stage(message.token)
+            case EnterStageMessage():
+                requests.add(asyncio.create_task(self._enter_stage(attempt, child, message)))
+            case StoreValueMessage():
+                requests.add(asyncio.create_task(self._store_value(attempt, child, message)))
+            case StoreValueSoonMessage():
+                attempt.stored_values[message.name] = message.body
+                link.store_value_soon(message.name, message.body)
 
-    async def _enter(self, attempt: "Attempt", child: Child, message: dict[str, Any]) -> None:
-        uses = tuple((name, amount) for name, amount in message["uses"])
-        answer = {"type": "answer", "number": message["number"]}
+    async def _enter_stage(
+        self, attempt: "Attempt", child: Child, message: EnterStageMessage
+    ) -> None:
         try:
-            token = await attempt.enter_stage(tuple(message["limits"]), uses)
+            token = await attempt.link.enter_stage(message.limits, message.uses)
         except FairlaneError as error:
-            child.send({**answer, "problem": error.as_problem()})
+            child.send(ReplyMessage(message.number, problem=error.as_problem()))
         else:
-            child.send({**answer, "token": token})
+            child.send(ReplyMessage(message.number, token))
 
-    async def _keep(self, attempt: "Attempt", child: Child, message: dict[str, Any]) -> None:
-        await attempt.keep(message["name"], message["body"])
-        if message["body"] is not None:
-            attempt.kept[message["name"]] = message["body"]
-        child.send({"type": "answer", "number": message["number"], "token": ""})
+    async def _store_value(
+        self, attempt: "Attempt", child: Child, message: StoreValueMessage
+    ) -> None:
+        await attempt.link.store_value(message.name, message.body)
+        if message.body is not None:
+            attempt.stored_values[message.name] = message.body
+        child.send(ReplyMessage(message.number))
+
+
+def _run_message(attempt: "Attempt", declared: list[str]) -> RunMessage:
+    return RunMessage(
+        location=attempt.definition.location,
+        path=sys.path,
+        facts=attempt.facts(),
+        payload=attempt.payload,
+        stored_values=attempt.stored_values,
+        declared=declared,
+        trace=None if attempt.span is None else attempt.span.carrier,
+        logs=chosen(),
+    )

@@ -1,7 +1,7 @@
-"""The child process of `isolation="process"`: runs one job at a time for its worker.
+"""The child process of `isolation="process"`: runs one attempt at a time for its worker.
 
-Started by the worker as `python -m fairlane.worker.child_main`. It imports the user's module as a
-module and never as a program, so importing it starts no engine.
+The worker starts it as `python -m fairlane.worker.child_main`. The child imports the user's module
+as a module and never as a program, so the import starts no engine.
 """
 
 import asyncio
@@ -19,105 +19,129 @@ from typing import Any, Final
 import msgspec
 
 from fairlane.errors import FairlaneError
-from fairlane.logs import Chosen, Subject, chosen, configure, speak_of
+from fairlane.logs import Subject, chosen, configure, speak_of
 from fairlane.process.child_pool import IN_CHILD, MessagePipe, connect
 from fairlane.redaction import Mask, mask_of
 from fairlane.runtime.threads import in_thread
-from fairlane.store.views import Payload, ReportBody
+from fairlane.store.views import ReportBody
 from fairlane.task.context import Context, JobFacts, SyncContext
 from fairlane.task.definition import Definition
 from fairlane.task.failure_kinds import classify
 from fairlane.task.output_files import OutputRegistry
 from fairlane.tracing import go_on
-from fairlane.worker.attempt import build_context
+from fairlane.worker.attempt_context import build_context
+from fairlane.worker.child_messages import (
+    EnterStageMessage,
+    FailureMessage,
+    FromChild,
+    LeaveStageMessage,
+    LogMessage,
+    ReplyMessage,
+    ReportMessage,
+    ResultMessage,
+    RunMessage,
+    StopMessage,
+    StoreValueMessage,
+    StoreValueSoonMessage,
+    ToChild,
+)
 
 _REPORT_SECONDS: Final = 0.2
 
 
-class PipeLink:
-    """The link of a context whose worker is another process."""
+class ChildLink:
+    """The `WorkerLink` of a context in a child process: every call is a message to the worker."""
 
     def __init__(self, connection: MessagePipe, loop: asyncio.AbstractEventLoop) -> None:
         self._connection = connection
         self._loop = loop
-        self._answers: dict[int, asyncio.Future[str]] = {}
+        self._replies: dict[int, asyncio.Future[str]] = {}
         self._number = 0
         self._pending: tuple[Callable[[], ReportBody], str | None] | None = None
-
-    def _post(self, message: dict[str, Any]) -> None:
-        self._loop.call_soon_threadsafe(self._connection.post, message)
 
     def report(self, snapshot: Callable[[], ReportBody], stage: str | None) -> None:
         first = self._pending is None
         self._pending = (snapshot, stage)
         if first:
-            self._loop.call_soon_threadsafe(self._loop.call_later, _REPORT_SECONDS, self.flush)
+            self._loop.call_soon_threadsafe(
+                self._loop.call_later, _REPORT_SECONDS, self.send_report
+            )
 
-    def flush(self) -> None:
+    def send_report(self) -> None:
+        """Send the pending report, if there is one."""
         pending, self._pending = self._pending, None
         if pending is not None:
-            body = msgspec.json.encode(pending[0]()).decode()
-            self._connection.post({"type": "report", "body": body, "stage": pending[1]})
+            snapshot, stage = pending
+            body = msgspec.json.encode(snapshot()).decode()
+            self._connection.post(ReportMessage(body, stage))
 
     def log(self, level: str, message: str) -> None:
-        self._post({"type": "log", "level": level, "message": message})
+        self._post(LogMessage(level, message))
 
     async def enter_stage(self, limits: tuple[str, ...], uses: tuple[tuple[str, int], ...]) -> str:
-        return await self._ask({"type": "enter", "limits": limits, "uses": uses})
+        number = self._next_number()
+        return await self._request(number, EnterStageMessage(number, limits, uses))
 
     def leave_stage(self, token: str) -> None:
-        self._post({"type": "leave", "token": token})
+        self._post(LeaveStageMessage(token))
 
-    async def keep(self, name: str, body: str | None) -> None:
-        await self._ask({"type": "keep", "name": name, "body": body})
+    async def store_value(self, name: str, body: str | None) -> None:
+        number = self._next_number()
+        await self._request(number, StoreValueMessage(number, name, body))
 
     def store_value_soon(self, name: str, body: str) -> None:
-        self._connection.post({"type": "keep_soon", "name": name, "body": body})
+        self._connection.post(StoreValueSoonMessage(name, body))
 
-    async def _ask(self, message: dict[str, Any]) -> str:
-        self._number += 1
-        answer: asyncio.Future[str] = self._loop.create_future()
-        self._answers[self._number] = answer
-        self._connection.post({**message, "number": self._number})
-        return await answer
-
-    def answered(self, message: dict[str, Any]) -> None:
-        answer = self._answers.pop(message["number"], None)
-        if answer is None or answer.done():
+    def reply_received(self, reply: ReplyMessage) -> None:
+        waiting = self._replies.pop(reply.number, None)
+        if waiting is None or waiting.done():
             return
-        if "problem" in message:
-            answer.set_exception(FairlaneError.from_problem(message["problem"]))
+        if reply.problem is not None:
+            waiting.set_exception(FairlaneError.from_problem(reply.problem))
         else:
-            answer.set_result(message["token"])
+            waiting.set_result(reply.token)
+
+    def _post(self, message: FromChild) -> None:
+        self._loop.call_soon_threadsafe(self._connection.post, message)
+
+    def _next_number(self) -> int:
+        self._number += 1
+        return self._number
+
+    async def _request(self, number: int, message: FromChild) -> str:
+        reply: asyncio.Future[str] = self._loop.create_future()
+        self._replies[number] = reply
+        self._connection.post(message)
+        return await reply
 
 
-def find_definition(place: str, name: str) -> Definition:
-    """Import a module, or a script by its path, and find the task in it."""
-    if place.endswith(".py"):
-        namespace: Any = _scripts.get(place)
+def find_definition(module: str, name: str) -> Definition:
+    """Import a module, or a script by its path, and return the task with this name in it."""
+    if module.endswith(".py"):
+        namespace: Any = _scripts.get(module)
         if namespace is None:
-            sys.path.insert(0, str(Path(place).parent))
-            namespace = _scripts[place] = runpy.run_path(place, run_name="__fairlane_child__")
-        found: Any = namespace[name.split(".")[0]]
+            sys.path.insert(0, str(Path(module).parent))
+            namespace = _scripts[module] = runpy.run_path(module, run_name="__fairlane_child__")
+        function: Any = namespace[name.split(".")[0]]
         rest = name.split(".")[1:]
     else:
-        found, rest = importlib.import_module(place), name.split(".")
+        function, rest = importlib.import_module(module), name.split(".")
     for part in rest:
-        found = getattr(found, part)
-    definition = getattr(found, "definition", None)
-    return definition if isinstance(definition, Definition) else Definition(found)
+        function = getattr(function, part)
+    definition = getattr(function, "definition", None)
+    return definition if isinstance(definition, Definition) else Definition(function)
 
 
 _scripts: dict[str, Any] = {}
 
 
-class Runner:
-    """Runs what the worker sends, one job at a time."""
+class ChildRunner:
+    """Runs the attempts that the worker sends, one at a time."""
 
     def __init__(self, connection: MessagePipe) -> None:
         self._connection = connection
         self._loop = asyncio.get_running_loop()
-        self._link = PipeLink(connection, self._loop)
+        self._link = ChildLink(connection, self._loop)
         self._outputs = OutputRegistry()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="fairlane-task")
         self._task: asyncio.Task[None] | None = None
@@ -126,15 +150,16 @@ class Runner:
         self._stopping = False
 
     async def serve(self) -> None:
+        message: ToChild
         async for message in self._connection.messages():
-            match message["type"]:
-                case "run":
+            match message:
+                case RunMessage():
                     self._stopping = False
                     self._task = asyncio.create_task(self._run(message))
-                case "stop":
+                case StopMessage():
                     self._stop()
-                case "answer":
-                    self._link.answered(message)
+                case ReplyMessage():
+                    self._link.reply_received(message)
 
     def _stop(self) -> None:
         self._stopping = True
@@ -143,37 +168,38 @@ class Runner:
         if self._task is not None and self._is_async:
             self._task.cancel()
 
-    async def _run(self, message: dict[str, Any]) -> None:
+    async def _run(self, message: RunMessage) -> None:
+        answer: ResultMessage | FailureMessage
         try:
-            answer = {"type": "done", "value": await self._call(message)}
-        except BaseException as error:  # noqa: BLE001 - user code; the worker hears of it
-            answer = {"type": "failed", "failure": msgspec.to_builtins(classify(error))}
+            answer = ResultMessage(await self._call(message))
+        except BaseException as error:  # noqa: BLE001 - user code; it is sent to the worker
+            answer = FailureMessage(classify(error))
         self._context = None
         try:
-            self._link.flush()
+            self._link.send_report()
         except (TypeError, ValueError, RecursionError) as error:
-            answer = {"type": "failed", "failure": msgspec.to_builtins(classify(error))}
+            answer = FailureMessage(classify(error))
         self._connection.post(answer)
 
-    async def _call(self, message: dict[str, Any]) -> str:
-        sys.path[:] = message["path"]
-        wanted = msgspec.convert(message["logs"], Chosen | None)
-        if wanted is not None and wanted != chosen():
-            configure(json=wanted.json, level=wanted.level)
+    async def _call(self, message: RunMessage) -> str:
+        sys.path[:] = message.path
+        logs = message.logs
+        if logs is not None and logs != chosen():
+            configure(json=logs.json, level=logs.level)
         # In a thread without a loop, so that a program without a main guard gets a clear error.
-        definition = await in_thread(find_definition, *message["location"])
+        definition = await in_thread(find_definition, *message.location)
         self._is_async = definition.is_async
-        payload = msgspec.convert(message["payload"], Payload)
-        facts = msgspec.convert(message["facts"], JobFacts)
-        _introduce(facts, mask_of(definition.parameters.secrets, payload.params))
-        go_on(message["trace"])
+        payload, facts = message.payload, message.facts
+        _set_log_subject(facts, mask_of(definition.parameters.secrets, payload.params))
+        go_on(message.trace)
         values = definition.parameters.decode(payload.params)
         context, _ = build_context(
-            definition, values, facts, payload, message["kept"], self._link, outputs=self._outputs,
-            declared=[Path(path) for path in message["declared"]], loop=self._loop,
+            definition, values, facts, payload, message.stored_values, self._link,
+            outputs=self._outputs, declared=[Path(path) for path in message.declared],
+            loop=self._loop,
         )  # fmt: skip
         if self._stopping:
-            raise asyncio.CancelledError  # it was to stop before it had begun
+            raise asyncio.CancelledError  # the stop came before the function began
         self._context = context
         try:
             if definition.is_async:
@@ -186,18 +212,18 @@ class Runner:
         return definition.results.encode(value)
 
 
-def _introduce(job: JobFacts, mask: Mask | None) -> None:
-    """Let whatever is logged in this context be about the attempt."""
+def _set_log_subject(job: JobFacts, mask: Mask | None) -> None:
+    """Make the attempt the subject of all log lines in this context."""
     speak_of(Subject(job.id, job.task, job.queue, job.lane, job.attempt, mask))
 
 
 async def main() -> None:
-    connection = await connect()
-    await Runner(connection).serve()
+    connection = await connect(messages=ToChild)
+    await ChildRunner(connection).serve()
 
 
 if __name__ == "__main__":
     os.environ[IN_CHILD] = "1"
     asyncio.run(main())
     sys.stdout.flush()
-    os._exit(0)  # a thread that still runs user code must not keep the process
+    os._exit(0)  # do not wait for threads that still run user code

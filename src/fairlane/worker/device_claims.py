@@ -1,8 +1,8 @@
-"""The devices that this process carries: those that are stored, have a driver here and are free.
+"""The claims of this process on devices: stored, with a driver in this process, and unclaimed.
 
-A device is claimed before it is touched: the claim says that a worker of its name joined, and the
-leader lets in only one of a name. So of all processes that could drive a device exactly one does,
-and when that one dies, another claims it.
+A process claims a device before it connects to it. The claim is a `WorkerJoined` with the name of
+the device, and the leader admits only one worker of a name. So exactly one of the processes that
+could drive a device does so, and when that process dies, another claims the device.
 """
 
 import asyncio
@@ -15,38 +15,39 @@ import msgspec
 from fairlane.core.inputs import WorkerGone, WorkerJoined
 from fairlane.core.live_job import WorkerId, carrier_of, device_id, device_of
 from fairlane.runtime.service import Service
-from fairlane.worker.device import Device, DeviceActor, DeviceRecord
+from fairlane.worker.device import Device, DeviceRecord
+from fairlane.worker.device_actor import DeviceActor
 
 if TYPE_CHECKING:
     from fairlane.engine.engine import Engine
 
 log = logging.getLogger("fairlane.device")
 
-_LOOK_SECONDS: Final = 1.0
-_FAREWELL_SECONDS: Final = 5.0  # for drivers to let go of their devices
-_SOON_SECONDS: Final = 0.1  # until a claim is looked at again
+_POLL_SECONDS: Final = 1.0
+_CLOSE_SECONDS: Final = 5.0  # for drivers to close their devices
+_CLAIM_POLL_SECONDS: Final = 0.1  # after a claim, until its result is read
 
 
 class DeviceClaims:
     def __init__(self, engine: "Engine", drivers: Mapping[str, type[Device]]) -> None:
         self._engine = engine
         self._drivers = drivers
-        self._lives: dict[str, asyncio.Task[None]] = {}
-        self._leaving: set[WorkerId] = set()  # the leader may not have heard of that yet
-        self._is_over = False
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._leaving: set[WorkerId] = set()  # until the leader has processed their WorkerGone
+        self._closed = False
         self.service = Service("devices", self.run_once)
 
     @property
     def may_carry(self) -> bool:
-        """Tell whether this process could carry a device."""
-        return bool(self._drivers) and self._engine.works and not self._is_over
+        """Whether this process could carry a device."""
+        return bool(self._drivers) and self._engine.works and not self._closed
 
     @property
     def _actors(self) -> dict[str, DeviceActor]:
         return self._engine.worker.devices
 
     def introductions(self, *, accepting: bool) -> list[WorkerJoined]:
-        """Say of every device here how it is; from any thread."""
+        """Return the current state of every device in this process; from any thread."""
         actors = list(self._actors.values())
         return [self._introduction(actor, accepting=accepting) for actor in actors]
 
@@ -57,17 +58,17 @@ class DeviceClaims:
             labels=actor.record.labels, note=actor.note, seen_at=actor.seen_at,
         )  # fmt: skip
 
-    def _tell(self, actor: DeviceActor) -> None:
+    def _report(self, actor: DeviceActor) -> None:
         self._engine.say(self._introduction(actor, accepting=self._engine.worker.accepting))
 
     async def run_once(self) -> float | None:
-        """Carry what is to be carried, and let go of the rest."""
+        """Claim free devices, drive the claimed ones, and retire deleted or moved ones."""
         if not self.may_carry:
             return None
         if self._engine.membership is None and not self._engine.calls.leading:
-            return _LOOK_SECONDS  # only the process that leads works on a file
+            return _POLL_SECONDS  # on an SQLite file only the leading process works
         store, carrier = self._engine.store, self._engine.worker.id
-        stored = self._wanted(await store.records("device"))
+        stored = self._drivable(await store.records("device"))
         workers = await store.records("worker")
         held = {device_of(WorkerId(id)): WorkerId(id) for id in workers}
         self._leaving &= set(held.values())
@@ -75,63 +76,63 @@ class DeviceClaims:
             if name not in stored or carrier_of(actor.id) != carrier:
                 actor.retire()
             elif stored[name].queue != actor.record.queue:
-                actor.retire()  # whoever drives the devices of that queue claims it
+                actor.retire()  # a process with a driver for the new queue claims it
             elif stored[name] != actor.record:
-                actor.change(stored[name])
-        pause = _LOOK_SECONDS
+                actor.change_record(stored[name])
+        pause = _POLL_SECONDS
         if carrier not in workers:
-            return pause  # without a lease of its own, what it claims counts as dead at once
+            return pause  # without a lease, its claims would count as dead at once
         for name, record in stored.items():
             holder, ours = held.get(name), device_id(carrier, name)
             if name in self._actors or ours in self._leaving:
                 continue
             if holder is None:
-                self._tell(self._actor(name, record))  # a claim, which may come too late
-                pause = _SOON_SECONDS
+                self._report(self._actor(name, record))  # a claim; another process may be faster
+                pause = _CLAIM_POLL_SECONDS
             elif holder == ours:
                 self._carry(name, record)
         return pause
 
-    def _wanted(self, records: Mapping[str, str]) -> dict[str, DeviceRecord]:
-        known = {
+    def _drivable(self, records: Mapping[str, str]) -> dict[str, DeviceRecord]:
+        decoded = {
             name: msgspec.json.decode(body, type=DeviceRecord) for name, body in records.items()
         }
         queues = self._engine.queues
         return {
             name: record
-            for name, record in known.items()
+            for name, record in decoded.items()
             if record.queue in self._drivers and (queues is None or record.queue in queues)
         }
 
     def _actor(self, name: str, record: DeviceRecord) -> DeviceActor:
         return DeviceActor(
             self._engine.worker, name, record, self._drivers[record.queue],
-            tell=self._tell, now=self._engine.clock.now,
+            report=self._report, now=self._engine.clock.now,
         )  # fmt: skip
 
     def _carry(self, name: str, record: DeviceRecord) -> None:
         actor = self._actors[name] = self._actor(name, record)
-        self._lives[name] = asyncio.create_task(self._live(actor))
+        self._tasks[name] = asyncio.create_task(self._run_actor(actor))
 
-    async def _live(self, actor: DeviceActor) -> None:
+    async def _run_actor(self, actor: DeviceActor) -> None:
         try:
             await actor.run()
         finally:
             self._actors.pop(actor.name, None)
-            self._lives.pop(actor.name, None)
-            if not self._is_over:
+            self._tasks.pop(actor.name, None)
+            if not self._closed:
                 self._leaving.add(actor.id)
                 self._engine.say(WorkerGone(actor.id, resigned=True))
                 self.service.wake()
 
     async def close(self) -> None:
-        """Let go of every device; nothing runs on them any more."""
-        self._is_over = True
+        """Close every device, once the worker has no running attempts."""
+        self._closed = True
         for actor in list(self._actors.values()):
             actor.retire()
-        lives = list(self._lives.values())
-        if lives:
-            _, late = await asyncio.wait(lives, timeout=_FAREWELL_SECONDS)
-            for life in late:
-                life.cancel()  # its driver does not answer
+        tasks = list(self._tasks.values())
+        if tasks:
+            _, late = await asyncio.wait(tasks, timeout=_CLOSE_SECONDS)
+            for task in late:
+                task.cancel()  # its driver does not answer
             await asyncio.gather(*late, return_exceptions=True)

@@ -1,4 +1,4 @@
-"""What must hold before a job may start on this machine: its preconditions and its output paths."""
+"""The checks before a job may start on this machine: its preconditions and its output paths."""
 
 import os
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from fairlane.task.output_publisher import published_paths
 
 
 class Obstacle(Struct, frozen=True):
-    """Why a job cannot start now; a final one means that it is skipped."""
+    """The reason why a job cannot start now; a final one means that it is skipped."""
 
     code: str
     message: str
@@ -29,21 +29,21 @@ def planned_outputs(options: str) -> list[str]:
     return list(msgspec.json.decode(options).get("outputs", []))
 
 
-async def check(
+async def check_preconditions(
     job: str,
     payload: Payload,
     definition: Definition,
     values: Mapping[str, Any],
     registry: OutputRegistry,
 ) -> list[Path] | Obstacle:
-    """Take all declared outputs together, or say what is in the way."""
+    """Reserve all declared outputs together, or return the obstacle."""
     return await in_thread(_check, job, payload, definition, values, registry)
 
 
-def check_now(
+def check_preconditions_blocking(
     job: str, payload: Payload, definition: Definition, registry: OutputRegistry
 ) -> list[Path] | Obstacle:
-    """Do the same in this thread, for as long as disks and preconditions take."""
+    """Do the same in the calling thread; disks and preconditions may be slow."""
     values = definition.parameters.decode(payload.params)
     return _check(job, payload, definition, values, registry)
 
@@ -62,19 +62,21 @@ def _check(
     chosen = definition.policy(values) if definition.outputs else OutputPolicy.RENAME
     planned = [resolve(path) for path in planned_outputs(payload.options)]
     own = published_paths(payload.kept)
-    taken: list[Path] = []
+    reserved: list[Path] = []
     for path in planned:
-        # What an earlier attempt of this very job has made is no obstacle to it.
+        # A file that an earlier attempt of this same job published is no obstacle.
         policy = OutputPolicy.OVERWRITE if path in own else chosen
-        found = _take(job, path, policy, registry)
-        if isinstance(found, Obstacle):
+        result = _reserve(job, path, policy, registry)
+        if isinstance(result, Obstacle):
             registry.release(job)
-            return found
-        taken.append(found)
-    return taken
+            return result
+        reserved.append(result)
+    return reserved
 
 
-def _take(job: str, path: Path, policy: OutputPolicy, registry: OutputRegistry) -> Path | Obstacle:
+def _reserve(
+    job: str, path: Path, policy: OutputPolicy, registry: OutputRegistry
+) -> Path | Obstacle:
     holder = registry.holder(path)
     if policy is OutputPolicy.RENAME:
         if holder == job and not os.path.lexists(path):
@@ -86,10 +88,10 @@ def _take(job: str, path: Path, policy: OutputPolicy, registry: OutputRegistry) 
         if policy is OutputPolicy.SKIP:
             return Obstacle("output_exists", f"{path} exists already", is_final=True)
         if policy is OutputPolicy.WAIT:
-            return Obstacle("output_exists", f"{path} exists; waiting for it to be taken away")
+            return Obstacle("output_exists", f"{path} exists; waiting until it is moved or deleted")
         if is_locked_by_others(path):
             return Obstacle("output_busy", f"another program holds {path} open")
     try:
-        return registry.take(job, [path])[0]
+        return registry.reserve(job, [path])[0]
     except OutputBusy as busy:
         return Obstacle("output_busy", busy.message)

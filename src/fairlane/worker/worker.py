@@ -1,8 +1,8 @@
-"""The worker of this process: runs what it is assigned and says how it went.
+"""The worker of this process: runs the attempts that the leader assigns and reports outcomes.
 
-It lives on the user's event loop. What it tells the leader and needs an answer to (outcomes, stage
-results, stage limits) it keeps until the commit that holds it is acknowledged, and sends again to
-whoever leads next. Progress is gathered and told four times a second for all jobs together.
+It runs on the event loop of the program. Messages that need an answer (outcomes, stage results,
+requests for stage limits) stay in `_unacknowledged` until the leader has committed them, and are
+sent again to the next leader. Reports of all jobs are collected and sent four times a second.
 """
 
 import asyncio
@@ -28,18 +28,22 @@ from fairlane.runtime.threads import start_in_thread
 from fairlane.store.views import Payload, ReportBody
 from fairlane.task.definition import Definition
 from fairlane.task.output_files import OutputRegistry
-from fairlane.task.output_publisher import remove
-from fairlane.worker.attempt import Attempt, Checking, token_of
-from fairlane.worker.child_attempt import ChildWork
-from fairlane.worker.device import DeviceActor
-from fairlane.worker.preconditions import Obstacle, check, check_now
+from fairlane.task.output_publisher import remove_all_outputs
+from fairlane.worker.attempt import Attempt, EarlyCheck, token_of
+from fairlane.worker.child_attempt import ChildExecutor
+from fairlane.worker.device_actor import DeviceActor
+from fairlane.worker.preconditions import (
+    Obstacle,
+    check_preconditions,
+    check_preconditions_blocking,
+)
 
 log = logging.getLogger("fairlane.worker")
 
 REPORT_SECONDS: Final = 0.25
 RECHECK_SECONDS: Final = 1.0
-SOON_SECONDS: Final = 0.01  # what is said just before the end of an attempt is one commit with it
-_MOST_LINES: Final = 1_000  # of one job between two reports; more is noise
+SOON_SECONDS: Final = 0.01  # a message just before the outcome is committed together with it
+_MOST_LINES: Final = 1_000  # of one job between two reports; further lines are dropped
 
 
 class Worker:
@@ -57,7 +61,7 @@ class Worker:
         self.id = WorkerId(new_id())
         self.outputs = OutputRegistry()
         self.process_deadline = ProcessDeadline()
-        self.devices: dict[str, DeviceActor] = {}  # that this process carries
+        self.devices: dict[str, DeviceActor] = {}  # carried by this process, by name
         self.slots = slots
         self.accepting = True
         self.has_valid_lease: Callable[[], bool] = lambda: True
@@ -67,17 +71,17 @@ class Worker:
         self._clock = clock
         self._recheck_seconds = recheck_seconds
         self._threads: ThreadPoolExecutor | None = None
-        self._children = ChildWork(self.process_deadline)
+        self._children = ChildExecutor(self.process_deadline)
         self._attempts: dict[JobId, Attempt] = {}
         self._unacknowledged: dict[str, FromWorker] = {}
         self._answers: dict[str, asyncio.Future[None]] = {}
-        self._dirty: dict[Attempt, tuple[Callable[[], ReportBody], str | None]] = {}
-        self._lines: dict[Attempt, list[tuple[float, str, str]]] = {}
+        self._reports: dict[Attempt, tuple[Callable[[], ReportBody], str | None]] = {}
+        self._log_lines: dict[Attempt, list[tuple[float, str, str]]] = {}
         self._soon: dict[Attempt, list[FromWorker]] = {}
-        self._ahead: dict[JobId, tuple[int, Checking]] = {}
-        self._watched: dict[JobId, tuple[Attempt, Obstacle]] = {}
+        self._early_checks: dict[JobId, tuple[int, EarlyCheck]] = {}  # with the fence of each
+        self._blocked: dict[JobId, tuple[Attempt, Obstacle]] = {}
         self._tokens = 0
-        self.grace_skipped = asyncio.Event()  # whoever closes it does not want to wait any longer
+        self.grace_skipped = asyncio.Event()  # set to end the grace period of `close` early
         self.idle = asyncio.Event()
         self.idle.set()
 
@@ -91,56 +95,57 @@ class Worker:
     def running(self) -> int:
         return len(self._attempts)
 
-    # from the leader
+    # messages from the leader
 
     def execute_orders(self, orders: Orders, payloads: Mapping[JobId, Payload]) -> None:
         if orders.durable:
-            self.settled(orders.durable)
+            self.acknowledge(orders.durable)
         if orders.granted:
-            self.settled(orders.granted)
+            self.acknowledge(orders.granted)
         if orders.denied:
-            self.denied(orders.denied)
+            self.deny(orders.denied)
         if orders.stop_watching:
-            self.unwatch(orders.stop_watching)
+            self.stop_rechecking(orders.stop_watching)
         if orders.starts:
             self.accept(orders.starts, payloads)
         for stop in orders.stops:
             self.stop(stop)
-        for kept in orders.removals:
-            start_in_thread(remove, kept)
+        for stored_values in orders.removals:
+            start_in_thread(remove_all_outputs, stored_values)
 
     def check_preconditions_early(self, starts: list[tuple[Start, Payload]]) -> None:
-        """Check what is about to be assigned; on the leader's thread, while that is written."""
+        """Check jobs while their assignment is committed; called on the thread of the leader."""
         for start, payload in starts:
             facts = (start.job, payload, self._definitions[start.task], self.outputs)
-            with suppress(RuntimeError):  # a program that is ending has no threads to spare
-                self._ahead[start.job] = (start.fence, start_in_thread(check_now, *facts))
+            with suppress(RuntimeError):  # a program that is ending starts no threads
+                check = start_in_thread(check_preconditions_blocking, *facts)
+                self._early_checks[start.job] = (start.fence, check)
 
     def accept(self, starts: list[Start], payloads: Mapping[JobId, Payload]) -> None:
         for start in starts:
             if start.job in self._attempts or token_of(start) in self._unacknowledged:
-                continue  # told twice: it runs, or has ended and that is not recorded yet
+                continue  # a repeated order: it runs, or its outcome is not committed yet
             if start.job not in payloads:
-                problem = "what job %s needs cannot be found; it goes back"
+                problem = "the payload of job %s is missing; the job goes back to the leader"
                 log.error(problem, start.job, extra=about(start))
                 self.send_until_acknowledged(token_of(start), refusal(start))
                 continue
             definition = self._definitions.get(start.task)
             attempt = Attempt(self, start, payloads[start.job], definition)  # type: ignore[arg-type]
-            fence, checking = self._ahead.pop(start.job, (None, None))
-            attempt.checking = checking if fence == start.fence else None
-            self._watched.pop(start.job, None)
-            if definition is None or not self._takes(start):
-                if attempt.checking is not None:
-                    self._give_back(start.job, attempt.checking)
-                self.finished(attempt, refusal(start))
+            fence, early_check = self._early_checks.pop(start.job, (None, None))
+            attempt.early_check = early_check if fence == start.fence else None
+            self._blocked.pop(start.job, None)
+            if definition is None or not self._accepts(start):
+                if attempt.early_check is not None:
+                    self._release_after(attempt.early_check, start.job)
+                self.attempt_ended(attempt, refusal(start))
                 continue
             self._attempts[start.job] = attempt
             attempt.begin(self.devices.get(device_of(start.worker) or ""))
         if self._attempts:
             self.idle.clear()
 
-    def _takes(self, start: Start) -> bool:
+    def _accepts(self, start: Start) -> bool:
         device = device_of(start.worker)
         actor = None if device is None else self.devices.get(device)
         is_there = device is None or (actor is not None and actor.id == start.worker)
@@ -152,184 +157,188 @@ class Worker:
         if attempt is not None and attempt.start.fence == stop.fence:
             attempt.stop("cancel", delete_outputs=stop.outputs == "delete", force=stop.force)
 
-    def settled(self, tokens: list[str]) -> None:
-        """Forget what is durable or granted now, and let those go on who waited for it."""
+    def acknowledge(self, tokens: list[str]) -> None:
+        """Drop messages that are durable or granted, and resume the attempts that wait for it."""
         for token in tokens:
             self._unacknowledged.pop(token, None)
             answer = self._answers.pop(token, None)
             if answer is not None and not answer.done():
                 answer.set_result(None)
 
-    def denied(self, refusals: list[tuple[str, dict[str, Any]]]) -> None:
-        """Let a stage fail that asked for something nobody has declared."""
+    def deny(self, refusals: list[tuple[str, dict[str, Any]]]) -> None:
+        """Fail the stages that requested a limit or resource that is not declared."""
         for token, problem in refusals:
             self._unacknowledged.pop(token, None)
             answer = self._answers.pop(token, None)
             if answer is not None and not answer.done():
                 answer.set_exception(FairlaneError.from_problem(problem))
 
-    def unwatch(self, jobs: list[JobId]) -> None:
+    def stop_rechecking(self, jobs: list[JobId]) -> None:
         for job in jobs:
-            self._watched.pop(job, None)
+            self._blocked.pop(job, None)
 
-    def forget(self, ended: Iterable[JobId]) -> None:
-        """Give back the output names of jobs that ended, also of those that never began."""
+    def release_outputs(self, ended: Iterable[JobId]) -> None:
+        """Release the output paths of jobs that ended, also of jobs that never started."""
         for job in ended:
             self.outputs.release(job)
-            if job in self._ahead:
-                self._give_back(job, self._ahead.pop(job)[1])
+            if job in self._early_checks:
+                self._release_after(self._early_checks.pop(job)[1], job)
 
-    def _give_back(self, job: JobId, checking: Checking) -> None:
-        """Give back the names that a look takes, when it has ended: nothing comes of it."""
-        checking.add_done_callback(lambda _: self.outputs.release(job))
+    def _release_after(self, check: EarlyCheck, job: JobId) -> None:
+        """Release the output paths that a check reserves, once the check has ended."""
+        check.add_done_callback(lambda _: self.outputs.release(job))
 
     def unacknowledged_inputs(self) -> list[Input]:
-        """Everything a new leader has to hear again."""
+        """Return the messages to send to a new leader."""
         return list(self._unacknowledged.values())
 
     def unacknowledged(self) -> dict[str, FromWorker]:
         return dict(self._unacknowledged)
 
-    # from attempts
+    # messages from attempts to the leader
 
-    def tell(self, said: FromWorker) -> None:
-        self._put(said)
+    def send(self, message: FromWorker) -> None:
+        self._put(message)
 
-    def send_until_acknowledged(self, token: str, said: FromWorker) -> None:
-        """Tell the leader, and whoever leads after it, until it is acknowledged."""
-        self._unacknowledged[token] = said
-        self._put(said)
+    def send_until_acknowledged(self, token: str, message: FromWorker) -> None:
+        """Send a message to the leader, and again to each new leader until it is acknowledged."""
+        self._unacknowledged[token] = message
+        self._put(message)
 
-    def send_soon(self, attempt: Attempt, token: str, said: FromWorker) -> None:
-        """Tell it as surely, but leave the attempt a moment to end: that is one commit then."""
-        self._unacknowledged[token] = said
-        self._soon.setdefault(attempt, []).append(said)
-        asyncio.get_running_loop().call_later(SOON_SECONDS, self._tell_said, attempt)
+    def send_soon(self, attempt: Attempt, token: str, message: FromWorker) -> None:
+        """Do the same after a short delay: if the attempt ends meanwhile, both are one commit."""
+        self._unacknowledged[token] = message
+        self._soon.setdefault(attempt, []).append(message)
+        asyncio.get_running_loop().call_later(SOON_SECONDS, self._send_delayed, attempt)
 
-    def _tell_said(self, attempt: Attempt) -> None:
-        for said in self._soon.pop(attempt, ()):
-            self._put(said)
+    def _send_delayed(self, attempt: Attempt) -> None:
+        for message in self._soon.pop(attempt, ()):
+            self._put(message)
 
     def new_token(self) -> str:
         self._tokens += 1
         return f"{self.id}/{self._tokens}"
 
-    async def ask(self, token: str, said: FromWorker) -> None:
-        """Tell the leader and wait until it is durable or granted."""
+    async def request(self, token: str, message: FromWorker) -> None:
+        """Send a message to the leader and wait until it is durable or granted."""
         answer = self._answers[token] = asyncio.get_running_loop().create_future()
-        self.send_until_acknowledged(token, said)
+        self.send_until_acknowledged(token, message)
         try:
             await answer
         finally:
             self._unacknowledged.pop(token, None)
             self._answers.pop(token, None)
 
-    def finished(self, attempt: Attempt, outcome: Outcome) -> None:
+    def attempt_ended(self, attempt: Attempt, outcome: Outcome) -> None:
         self._attempts.pop(attempt.start.job, None)
-        # Otherwise it was begun by whom others count dead.
+        # Otherwise this process lost its lease and has a new worker id: the outcome is stale.
         if carrier_of(outcome.worker) == self.id:
-            self._flush(attempt)  # so that who follows the events sees the last numbers before it
+            self._send_report(attempt)  # so that followers see the last report before the outcome
             self.send_until_acknowledged(attempt.token, outcome)
         if not self._attempts:
             self.idle.set()
 
-    def reported(
+    def queue_report(
         self, attempt: Attempt, snapshot: Callable[[], ReportBody], stage: str | None
     ) -> None:
-        self._dirty[attempt] = (snapshot, stage)
+        self._reports[attempt] = (snapshot, stage)
 
-    def logged(self, attempt: Attempt, level: str, message: str) -> None:
-        lines = self._lines.setdefault(attempt, [])
+    def queue_log_line(self, attempt: Attempt, level: str, message: str) -> None:
+        lines = self._log_lines.setdefault(attempt, [])
         if len(lines) < _MOST_LINES:
             lines.append((self._clock.now(), storable_name(level), storable(message)))
         elif len(lines) == _MOST_LINES:
             lines.append(
-                (self._clock.now(), "warning", "… more lines than can be kept were dropped")
+                (self._clock.now(), "warning", "… further lines were dropped: too many at once")
             )
 
-    def watch(self, attempt: Attempt, obstacle: Obstacle) -> None:
-        self._watched[attempt.start.job] = (attempt, obstacle)
+    def recheck_later(self, attempt: Attempt, obstacle: Obstacle) -> None:
+        self._blocked[attempt.start.job] = (attempt, obstacle)
 
-    async def run_child(self, attempt: Attempt, declared: list[str]) -> str:
+    async def run_in_child(self, attempt: Attempt, declared: list[str]) -> str:
         return await self._children.run(attempt, declared)
 
-    # services: each runs once, and says when next
+    # services: each runs once and returns the seconds until its next run
 
     async def send_reports(self) -> float:
-        for attempt in [*{**self._dirty, **self._lines}]:
-            self._flush(attempt)
+        for attempt in [*{**self._reports, **self._log_lines}]:
+            self._send_report(attempt)
         return REPORT_SECONDS
 
-    def _flush(self, attempt: Attempt) -> None:
-        self._tell_said(attempt)
+    def _send_report(self, attempt: Attempt) -> None:
+        self._send_delayed(attempt)
         start = attempt.start
-        lines = self._lines.pop(attempt, None)
+        lines = self._log_lines.pop(attempt, None)
         if lines:
             self._put(LogLines(start.job, start.worker, start.fence, lines))
-        dirty = self._dirty.pop(attempt, None)
-        if dirty is not None:
-            snapshot, stage = dirty
+        report = self._reports.pop(attempt, None)
+        if report is not None:
+            snapshot, stage = report
             try:
                 body = msgspec.json.encode(snapshot()).decode()
             except (TypeError, ValueError, RecursionError):
-                problem = "what job %s reports cannot be written as JSON"
+                problem = "the report of job %s cannot be written as JSON"
                 log.warning(problem, start.job, extra=about(start))
             else:
                 self._put(Report(start.job, start.worker, start.fence, body, stage))
 
     async def recheck_preconditions(self) -> float:
-        """Look again at preconditions that did not hold."""
-        for job, (attempt, obstacle) in list(self._watched.items()):
+        """Check the preconditions of blocked jobs again."""
+        for job, (attempt, obstacle) in list(self._blocked.items()):
             definition = attempt.definition
             try:
                 values = definition.parameters.decode(attempt.payload.params)
-                found = await check(job, attempt.payload, definition, values, self.outputs)
+                found = await check_preconditions(
+                    job, attempt.payload, definition, values, self.outputs
+                )
             except Exception:
-                problem = "a precondition of job %s could not be checked; it may start"
+                problem = "the preconditions of job %s cannot be checked; it starts without them"
                 log.exception(problem, job, extra=about(attempt.start))
                 found = []
             self.outputs.release(job)
             if not isinstance(found, Obstacle) or found.is_final:
-                if job in self._watched:
-                    # Until it is told to cease: the database may lose what is said to it.
+                if job in self._blocked:
+                    # Sent again until the leader answers: the database may lose a message.
                     self._put(Unblocked(job, attempt.start.fence, self.id))
-            elif found != obstacle and job in self._watched:
-                self._watched[job] = (attempt, found)
+            elif found != obstacle and job in self._blocked:
+                self._blocked[job] = (attempt, found)
         return self._recheck_seconds
 
-    # its lease
+    # its lease and its end
 
     def has_attempts_of(self, worker: WorkerId) -> bool:
-        """Tell whether anything still runs that it began as this worker; from any thread."""
+        """Whether an attempt runs that was assigned to this worker id; from any thread."""
         attempts = list(self._attempts.values())
         return any(carrier_of(attempt.start.worker) == worker for attempt in attempts)
 
     def resume(self) -> None:
-        """Take work again after it was handed back, unless this is the end."""
+        """Accept jobs again after `return_jobs`, unless the worker is closing."""
         self.accepting = not self._closing
 
     def return_jobs(self) -> None:
-        """Stop everything; whoever is free takes it over. Nothing new begins meanwhile."""
+        """Stop all attempts, so that other workers run the jobs; accept no jobs meanwhile."""
         self.accepting = False
         for attempt in list(self._attempts.values()):
             attempt.stop("return")
 
     def restart_with_new_id(self) -> None:
-        """Be another worker from now on: what this one ran, others may run already."""
+        """Give up the old worker id, whose jobs other workers may run already."""
         self.return_jobs()
         self.id = WorkerId(new_id())
-        self._watched.clear()
+        self._blocked.clear()
         self._unacknowledged.clear()
         for answer in self._answers.values():
             if not answer.done():
-                answer.set_exception(Conflict("this worker counts as dead; others go on with it"))
+                answer.set_exception(
+                    Conflict("this worker lost its lease; another worker runs the job")
+                )
         self._answers.clear()
 
     async def close(self, grace_seconds: float) -> None:
-        """Take nothing new; give what runs its grace, hand it back, wait for what cannot stop."""
+        """Accept no jobs; stop running attempts after the grace, and wait until all have ended."""
         self._closing = True
         self.accepting = False
-        self._watched.clear()
+        self._blocked.clear()
         if grace_seconds > 0:
             waits = [
                 asyncio.ensure_future(event.wait()) for event in (self.idle, self.grace_skipped)
@@ -341,7 +350,7 @@ class Worker:
             attempt.stop("return")
         grace = self._longest_grace()
         while not await _within(self.idle.wait(), grace):
-            # Who went on now would let another process run what still runs here.
+            # Returning now would let another process run jobs that still run in this one.
             names = ", ".join(attempt.start.task for attempt in self._attempts.values())
             log.warning("waiting for jobs that do not stop: %s", names)
             grace = 5.0

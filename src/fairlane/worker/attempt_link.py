@@ -1,0 +1,93 @@
+"""The link between an attempt and its worker: reports, log lines, stage limits, stored values."""
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from fairlane.core.inputs import EnterStage, LeaveStage, StoreValue
+from fairlane.redaction import Mask
+from fairlane.store.views import ReportBody
+from fairlane.task.attempt_report import AttemptReport
+
+if TYPE_CHECKING:
+    from fairlane.worker.attempt import Attempt
+    from fairlane.worker.worker import Worker
+
+
+class AttemptLink:
+    """The `WorkerLink` of an attempt that runs in this process.
+
+    An attempt in a child process has another link there; `child_attempt` passes its messages on to
+    this one.
+    """
+
+    def __init__(self, worker: "Worker", attempt: "Attempt") -> None:
+        self._worker = worker
+        self._attempt = attempt
+        self._start = attempt.start
+        self._time = asyncio.get_running_loop().time
+        self.mask: Mask | None = None
+        self.active_at = self._time()  # when the task last reported or logged
+        self.live_report: AttemptReport | None = None
+        self.child_report: str | None = None  # the last one from a child process, as JSON
+
+    def report(self, snapshot: Callable[[], ReportBody], stage: str | None) -> None:
+        self.active_at = self._time()
+        self._worker.queue_report(self._attempt, lambda: self._masked(snapshot()), stage)
+
+    def log(self, level: str, message: str) -> None:
+        self.active_at = self._time()
+        message = self.mask.hide(message) if self.mask else message
+        self._worker.queue_log_line(self._attempt, level, message)
+
+    async def enter_stage(self, limits: tuple[str, ...], uses: tuple[tuple[str, int], ...]) -> str:
+        start = self._start
+        token = self._worker.new_token()
+        entry = EnterStage(start.job, start.worker, start.fence, token, limits, uses)
+        try:
+            await self._worker.request(token, entry)
+        except BaseException:
+            self.leave_stage(token)
+            raise
+        return token
+
+    def leave_stage(self, token: str) -> None:
+        start = self._start
+        self._worker.send(LeaveStage(start.job, start.worker, start.fence, token))
+
+    async def store_value(self, name: str, body: str | None) -> None:
+        token = self._worker.new_token()
+        await self._worker.request(token, self._value(token, name, body))
+
+    def store_value_soon(self, name: str, body: str) -> None:
+        token = self._worker.new_token()
+        self._worker.send_soon(self._attempt, token, self._value(token, name, body))
+
+    def _value(self, token: str, name: str, body: str | None) -> StoreValue:
+        start = self._start
+        return StoreValue(start.job, start.worker, start.fence, token, name, body)
+
+    def final_report(self) -> str | None:
+        """Return the report that is stored with the outcome, as JSON."""
+        if self.live_report is None:
+            return self.child_report
+        if self.live_report.is_empty:
+            return None
+        return msgspec.json.encode(self._masked(self.live_report.snapshot())).decode()
+
+    def drop_report(self) -> None:
+        self.live_report = self.child_report = None
+
+    def _masked(self, report: ReportBody) -> ReportBody:
+        """Mask secrets in a report, but not in the checkpoint, which the job itself reads."""
+        if self.mask is not None:
+            hide = self.mask.hide
+            report.progress.message = hide(report.progress.message)
+            for stage in report.stages:
+                stage.message = hide(stage.message)
+            for name, value in report.statistics.items():
+                if isinstance(value, str):
+                    report.statistics[name] = hide(value)
+        return report

@@ -1,0 +1,88 @@
+"""The messages between a worker and the child process that runs an attempt for it.
+
+The worker sends one `RunMessage` per attempt; the child answers it with one `ResultMessage` or
+`FailureMessage`. In between the child sends reports and requests. `EnterStageMessage` and
+`StoreValueMessage` carry a number, and the worker answers with a `ReplyMessage` of that number.
+"""
+
+from typing import Any
+
+from msgspec import Struct
+
+from fairlane.core.inputs import Failure
+from fairlane.logs import Chosen
+from fairlane.store.views import Payload
+from fairlane.task.context import JobFacts
+
+
+class RunMessage(Struct, tag="run", kw_only=True):
+    location: tuple[str, str]  # a module or the path of a script, and the function in it
+    path: list[str]  # sys.path of the worker
+    facts: JobFacts
+    payload: Payload
+    stored_values: dict[str, str]
+    declared: list[str]
+    trace: dict[str, str] | None
+    logs: Chosen | None
+
+
+class StopMessage(Struct, tag="stop"):
+    """The attempt is to end, as `ctx.stopping` or by a cancellation."""
+
+
+class ReplyMessage(Struct, tag="reply", omit_defaults=True):
+    number: int
+    token: str = ""
+    problem: dict[str, Any] | None = None
+
+
+class ResultMessage(Struct, tag="result"):
+    value: str
+
+
+class FailureMessage(Struct, tag="failure"):
+    failure: Failure
+
+
+class ReportMessage(Struct, tag="report"):
+    body: str
+    stage: str | None
+
+
+class LogMessage(Struct, tag="log"):
+    level: str
+    message: str
+
+
+class EnterStageMessage(Struct, tag="enter_stage"):
+    number: int
+    limits: tuple[str, ...]
+    uses: tuple[tuple[str, int], ...]
+
+
+class LeaveStageMessage(Struct, tag="leave_stage"):
+    token: str
+
+
+class StoreValueMessage(Struct, tag="store_value"):
+    number: int
+    name: str
+    body: str | None
+
+
+class StoreValueSoonMessage(Struct, tag="store_value_soon"):
+    name: str
+    body: str
+
+
+ToChild = RunMessage | StopMessage | ReplyMessage
+FromChild = (
+    ResultMessage
+    | FailureMessage
+    | ReportMessage
+    | LogMessage
+    | EnterStageMessage
+    | LeaveStageMessage
+    | StoreValueMessage
+    | StoreValueSoonMessage
+)
