@@ -92,7 +92,7 @@ ADMISSION: Final = (
         name="firings decided once",
         guards="A time that has fired does not fire again.",
         file=_ADMISSION,
-        find='if board.fired.get(name, float("-inf")) >= fire_at:',
+        find='if board.fired_at.get(name, float("-inf")) >= fire_at:',
         replace="if False:",
         noticed_by=(suite("tests/core/test_schedule_firing.py"),),
     ),

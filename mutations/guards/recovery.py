@@ -37,8 +37,8 @@ RECOVERY: Final = (
         name="place of what was interrupted",
         guards="What ran when its worker died goes first again.",
         file=_OUTCOMES,
-        find="head = board.queues[job.queue].head()",
-        replace="head = board.queues[job.queue].tail()",
+        find="head = board.queues[job.queue].new_head()",
+        replace="head = board.queues[job.queue].new_tail()",
         noticed_by=(suite("tests/core/test_recovery.py"),),
     ),
     Mutation(

@@ -46,12 +46,14 @@ def _picture(scheduler: Scheduler, now: float) -> dict[str, Any]:
             for name, queue in board.queues.items()
         },
         "starts that count": {
-            key: sorted(rate.taken) for key, rate in board.rates.items() if rate.has_taken(now)
+            key: sorted(rate.recent_starts)
+            for key, rate in board.rates.items()
+            if rate.has_recent_starts(now)
         },
         "amounts in use": {name: dict(resource.held) for name, resource in board.resources.items()},
         "stages": {job: sorted(tokens) for job, tokens in board.grants.items() if tokens},
         "turns": {name: dict(queue.turns) for name, queue in board.queues.items()},
-        "firings": dict(board.fired),
+        "firings": dict(board.fired_at),
         "seq": board.seq,
     }
 

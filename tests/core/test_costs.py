@@ -115,7 +115,7 @@ def test_a_strict_queue_looks_at_its_head_only() -> None:
 def test_many_waits_for_one_window_set_one_alarm() -> None:
     plain = Plain()
     plain.submit([job(f"j{n}", task=f"t{n}", limits=["api"]) for n in range(1000)])
-    assert len(plain.scheduler.board.alarms) == 1
+    assert len(plain.scheduler.board.rate_alarms) == 1
 
 
 def test_nothing_is_left_behind_when_everything_has_ended() -> None:

@@ -114,5 +114,5 @@ def test_a_stage_that_waits_and_asks_again_waits_once_and_keeps_its_place(world:
     world.enter("c", "t3", gpu=1)
     world.enter("b", "t2", gpu=1)
     [share] = world.scheduler.board.resource("gpu").shares.values()
-    assert [ask.token for ask in share.asks] == ["t2", "t3"]
+    assert [ask.token for ask in share.waiting_stages] == ["t2", "t3"]
     assert orders(world.leave("a", "t1")).granted == ["t2"]

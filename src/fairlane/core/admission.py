@@ -77,9 +77,9 @@ def _fire(
         fire_at = _instant_by_hand(board, name)
     else:
         fire_at = submission.fire_at or board.now
-        if board.fired.get(name, float("-inf")) >= fire_at:
+        if board.fired_at.get(name, float("-inf")) >= fire_at:
             return []
-        board.fired[name] = fire_at
+        board.fired_at[name] = fire_at
         board.changes.records["fired", name] = repr(fire_at)
     if submission.dedupe is None and submission.lane is None:
         submission.dedupe = f"schedule:{name}"  # the same scheduled job never runs twice at once
@@ -103,9 +103,9 @@ def _fire(
 
 def _instant_by_hand(board: Board, name: str) -> float:
     """Return an instant of its own, as a firing is known by it; no trigger gives such a one."""
-    last = max(table.get(name, board.now) for table in (board.fired, board.fired_by_hand))
+    last = max(table.get(name, board.now) for table in (board.fired_at, board.fired_by_hand_at))
     fire_at = max(board.now, last) + TICK_SECONDS
-    board.fired_by_hand[name] = fire_at
+    board.fired_by_hand_at[name] = fire_at
     board.changes.records["fired_by_hand", name] = repr(fire_at)
     return fire_at
 
@@ -241,7 +241,7 @@ def admit(
         lane=submission.lane,
         kind=submission.kind,
         priority=submission.priority,
-        position="" if waits else queue.tail(),
+        position="" if waits else queue.new_tail(),
         state=State.CREATED,
         terms=submission.terms,
         dedupe=submission.dedupe,

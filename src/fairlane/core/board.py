@@ -47,19 +47,19 @@ class Board:
         self._most_rates = MOST_IDLE_RATES
         self.resources: dict[str, Resource] = {}
         self.declared: dict[tuple[str, str], dict[str, dict[str, Any]]] = {}
-        self.hands: dict[tuple[str, str, tuple[str, ...]], WorkerSlots] = {}
+        self.worker_slots: dict[tuple[str, str, tuple[str, ...]], WorkerSlots] = {}
         self.workers = KnownWorkers()
         self.waits_on: dict[JobId, set[JobId]] = {}
         self.dependents: dict[JobId, list[JobId]] = {}
-        self.sleepers: list[tuple[float, JobId]] = []
-        self.alarms: list[tuple[float, str]] = []  # when a rate has room again
+        self.due_jobs: list[tuple[float, JobId]] = []
+        self.rate_alarms: list[tuple[float, str]] = []  # when a rate has room again
         self.grants: dict[JobId, dict[str, EnterStage]] = {}
         self.waiting_stages: dict[str, EnterStage] = {}
-        self.fired: dict[str, float] = {}
-        self.fired_by_hand: dict[str, float] = {}
+        self.fired_at: dict[str, float] = {}
+        self.fired_by_hand_at: dict[str, float] = {}
         self.documents: dict[tuple[str, str], str | None] = {}  # their stored bodies
-        self.dirty: dict[str, None] = {}  # queues where a job may be able to start
-        self.starts = 0  # a counter, so that queues take turns
+        self.queues_to_check: dict[str, None] = {}  # queues where a job may be able to start
+        self.start_count = 0  # a counter, so that queues take turns
 
     def begin_batch(self, now: float, ended: dict[JobId, LiveJob]) -> None:
         """Start a new batch: decisions are collected in a fresh `out`.
@@ -67,8 +67,8 @@ class Board:
         `ended` holds the final jobs that inputs may name; jobs that end in this batch are added.
         """
         self.now = now
-        self.out = Decisions()
-        self.changes: Changes = self.out.changes
+        self.decisions = Decisions()
+        self.changes: Changes = self.decisions.changes
         self.ended = ended
 
     def queue(self, name: str) -> Queue:
@@ -93,7 +93,7 @@ class Board:
     def _forget_rates(self) -> None:
         """Drop windows without recent starts and without waiters: `host:…` has endless keys."""
         for key, rate in list(self.rates.items()):
-            used = rate.has_taken(self.now) or rate.alarm_at is not None or not rate.is_idle
+            used = rate.has_recent_starts(self.now) or rate.alarm_at is not None or not rate.is_idle
             if not used and ("rate", key) not in self.declared:
                 del self.rates[key]
         self._most_rates = max(MOST_IDLE_RATES, 2 * len(self.rates))
@@ -129,4 +129,4 @@ class Board:
 
     def apply_queue_settings(self, queue: Queue) -> None:
         queue.settings = settings_from(queue.name, {**queue.code, **queue.operator})
-        self.dirty[queue.name] = None
+        self.queues_to_check[queue.name] = None

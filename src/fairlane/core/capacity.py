@@ -42,7 +42,7 @@ def find_shortage(
         if not share.has_room(board.now):
             return share, None
     device = queue.settings.devices
-    worker = board.workers.free(queue.name, task, requires, device=device)
+    worker = board.workers.find_free(queue.name, task, requires, device=device)
     if worker is None:
         return worker_slots_for(board, queue.name, task, requires), None
     return None, worker
@@ -50,18 +50,18 @@ def find_shortage(
 
 def worker_slots_for(board: Board, queue: str, task: str, requires: tuple[str, ...]) -> WorkerSlots:
     key = (queue, task, requires)
-    if key not in board.hands:
+    if key not in board.worker_slots:
         workers, queues = board.workers, board.queues
-        board.hands[key] = WorkerSlots(
-            lambda: workers.shortage(*key, device=queues[queue].settings.devices),
-            lambda: workers.free(*key, device=queues[queue].settings.devices),
+        board.worker_slots[key] = WorkerSlots(
+            lambda: workers.explain_shortage(*key, device=queues[queue].settings.devices),
+            lambda: workers.find_free(*key, device=queues[queue].settings.devices),
         )
-    return board.hands[key]
+    return board.worker_slots[key]
 
 
 def reserve_rate_starts(board: Board, job: LiveJob, limits: tuple[str, ...]) -> None:
     for key in dict.fromkeys(limits):
-        board.rate(key).take(board.now)
+        board.rate(key).add_start(board.now)
         board.changes.rate_starts.append((key, board.now, job.id))
 
 
@@ -70,7 +70,7 @@ def return_rate_starts(board: Board, job: LiveJob, limits: tuple[str, ...]) -> N
     at = job.started_at or 0.0
     for key in dict.fromkeys(limits):
         rate = board.rate(key)
-        rate.give_back(at)
+        rate.remove_start(at)
         board.changes.returned_rate_starts.append((key, at, job.id))
         wake_waiters(board, rate)
 
@@ -78,10 +78,10 @@ def return_rate_starts(board: Board, job: LiveJob, limits: tuple[str, ...]) -> N
 def set_rate_alarm(board: Board, thing: Capacity) -> None:
     """Set the alarm at which the waiters of a rate are woken; no other capacity needs one."""
     if isinstance(thing, Rate):
-        free_at = thing.free_at(board.now)
+        free_at = thing.next_start_at(board.now)
         if free_at is not None and (thing.alarm_at is None or free_at < thing.alarm_at):
             thing.alarm_at = free_at
-            heappush(board.alarms, (free_at, thing.key))
+            heappush(board.rate_alarms, (free_at, thing.key))
 
 
 def release_resource(board: Board, name: str, job: JobId, token: str) -> None:
@@ -91,33 +91,33 @@ def release_resource(board: Board, name: str, job: JobId, token: str) -> None:
 
 
 def wake_for_resource(board: Board, resource: Resource) -> None:
-    for share in resource.waited_for():
+    for share in resource.shares_to_wake():
         wake_waiters(board, share)
 
 
 def wake_for_worker(board: Board, worker: KnownWorker) -> None:
     if not worker.is_free:
         return
-    for key, hands in list(board.hands.items()):
+    for key, hands in list(board.worker_slots.items()):
         queue, task, requires = key
         device = board.queues[queue].settings.devices
         if hands.is_idle:
-            del board.hands[key]
+            del board.worker_slots[key]
         elif worker.may_run(queue, task, requires, device=device):
             wake_waiters(board, hands)
 
 
 def wake_for_any_worker(board: Board, queue: str) -> None:
     """Wake all jobs of a queue that wait for a worker: other workers may serve it now."""
-    for key, hands in list(board.hands.items()):
+    for key, hands in list(board.worker_slots.items()):
         if key[0] == queue:
             wake_waiters(board, hands)
 
 
 def wake_waiters(board: Board, thing: Capacity) -> None:
     """Wake waiters of a capacity that has room: stages, then the best demand of each priority."""
-    while thing.asks and thing.has_room(board.now):
-        ask = thing.asks.popleft()
+    while thing.waiting_stages and thing.has_room(board.now):
+        ask = thing.waiting_stages.popleft()
         if board.waiting_stages.pop(ask.token, None) is not None:
             grant_stage(board, ask)
     if thing.has_room(board.now):
@@ -136,14 +136,14 @@ def wake_next_demand(board: Board, thing: Capacity, queue: str, priority: Priori
         turn, position, demand = best
         head = best_head(board, demand)
         if head is None:
-            board.queues[queue].forget(demand)
+            board.queues[queue].drop_demand(demand)
         elif (turn, position) < (head[0], head[1]):
             thing.park(demand, head[0], head[1])  # its first job has left
         else:
             demand.woken_by = thing
             demand.listed = None
             board.queues[queue].priorities[priority].list(demand, head[0], head[1])
-            board.dirty[queue] = None
+            board.queues_to_check[queue] = None
             return
     if not thing.is_idle:
         set_rate_alarm(board, thing)
@@ -155,19 +155,19 @@ def grant_stage(board: Board, ask: EnterStage) -> None:
     if job is None or job.state is not State.RUNNING or job.fence != ask.fence:
         return
     if ask.token in board.grants.get(ask.job, {}):
-        board.out.orders_for(ask.worker).granted.append(ask.token)
+        board.decisions.orders_for(ask.worker).granted.append(ask.token)
         return
     if ask.token in board.waiting_stages:
         return  # sent again: it is waiting already
     try:
         things = _stage_capacities(board, ask)
     except UnknownName as error:
-        board.out.orders_for(ask.worker).denied.append((ask.token, error.as_problem()))
+        board.decisions.orders_for(ask.worker).denied.append((ask.token, error.as_problem()))
         return
     for thing in things:
         if not thing.has_room(board.now):
             board.waiting_stages[ask.token] = ask
-            thing.asks.append(ask)
+            thing.waiting_stages.append(ask)
             set_rate_alarm(board, thing)
             return
     reserve_rate_starts(board, job, ask.limits)
@@ -175,7 +175,7 @@ def grant_stage(board: Board, ask: EnterStage) -> None:
         board.resource(name).hold(ask.job, ask.token, amount)
     board.grants.setdefault(ask.job, {})[ask.token] = ask
     board.changes.grants.append((ask.job, ask.token, msgspec.json.encode(ask.uses).decode()))
-    board.out.orders_for(ask.worker).granted.append(ask.token)
+    board.decisions.orders_for(ask.worker).granted.append(ask.token)
 
 
 def _stage_capacities(board: Board, ask: EnterStage) -> list[Capacity]:

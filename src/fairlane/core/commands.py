@@ -76,7 +76,7 @@ def cancel(board: Board, command: Cancel, ended: dict[JobId, LiveJob]) -> dict[s
     )
     assert job.worker is not None
     stop = Stop(job.id, job.worker, job.fence, command.outputs, command.force)
-    board.out.orders_for(job.worker).stops.append(stop)
+    board.decisions.orders_for(job.worker).stops.append(stop)
     return {"state": State.RUNNING.value, "stopping": True}
 
 
@@ -103,7 +103,7 @@ def retry(board: Board, command: RetryJob, ended: dict[JobId, LiveJob]) -> dict[
         raise LaneBusy(queue.name, job.lane or "", twin, board.jobs[twin].state.value)
     check_dedupe(board, job.dedupe)
     check_terms(board, job.terms)
-    job.position = queue.head() if command.place == "head" else queue.tail()
+    job.position = queue.new_head() if command.place == "head" else queue.new_tail()
     job.exclusive = is_exclusive(queue, job.lane)
     job.bucket = job.bucket if job.bucket is not None else job.lane
     job.failures = job.crashes = 0
@@ -142,7 +142,7 @@ def move(board: Board, command: Move, ended: dict[JobId, LiveJob]) -> dict[str, 
     queue = board.queue(job.queue)
     priority, position = job.priority, job.position
     if command.to is not None:
-        position = queue.head() if command.to == "head" else queue.tail()
+        position = queue.new_head() if command.to == "head" else queue.new_tail()
     else:
         target = live(board, command.before or command.after or job.id, ended, State.QUEUED)
         if target.queue != job.queue or target.state not in _UNSTARTED or not target.position:
@@ -166,9 +166,9 @@ def _beside(board: Board, queue: Queue, job: LiveJob, target: LiveJob, *, before
     places = [other.position for other in others if other.position]
     if before:
         lower = max((place for place in places if place < target.position), default=None)
-        return queue.head() if lower is None else between(lower, target.position)
+        return queue.new_head() if lower is None else between(lower, target.position)
     upper = min((place for place in places if place > target.position), default=None)
-    return queue.tail() if upper is None else between(target.position, upper)
+    return queue.new_tail() if upper is None else between(target.position, upper)
 
 
 def prioritize(board: Board, command: Prioritize, ended: dict[JobId, LiveJob]) -> dict[str, Any]:
@@ -208,8 +208,8 @@ def resume(board: Board, command: Resume) -> dict[str, Any]:
 
 
 def _changed(board: Board, queue: Queue) -> dict[str, Any]:
-    board.dirty[queue.name] = None
-    board.changes.records["queue", queue.name] = queue.record()
+    board.queues_to_check[queue.name] = None
+    board.changes.records["queue", queue.name] = queue.encode()
     data = _shown(queue)
     board.add_event("queue_changed", None, queue.name, data)
     return data
@@ -309,9 +309,9 @@ def record(board: Board, command: SaveRecord) -> dict[str, Any]:
     if command.kind in DOCUMENTS:
         board.documents[key] = command.body
         board.add_event(f"{command.kind}_changed", None, None, {"name": command.name})
-    device = board.workers.carrying(command.name) if command.kind == "device" else None
+    device = board.workers.find_device(command.name) if command.kind == "device" else None
     if device is not None:
-        device.stored(command.body)
+        device.apply_record(command.body)
         wake_for_worker(board, device)
     return {}
 
@@ -337,8 +337,8 @@ def ask(board: Board, command: QueryState) -> bool:
 
 
 def skip_firing(board: Board, command: SkipFiring) -> dict[str, Any]:
-    if board.fired.get(command.schedule, float("-inf")) < command.fire_at:
-        board.fired[command.schedule] = command.fire_at
+    if board.fired_at.get(command.schedule, float("-inf")) < command.fire_at:
+        board.fired_at[command.schedule] = command.fire_at
         board.changes.records["fired", command.schedule] = repr(command.fire_at)
         board.changes.firings.append(
             Firing(command.schedule, command.fire_at, None, command.count, command.reason)

@@ -21,7 +21,7 @@ class Turn(Struct, array_like=True):
     since: float
 
 
-class Stored(Struct, omit_defaults=True):
+class StoredFairness(Struct, omit_defaults=True):
     passed: dict[Priority, int] = field(default_factory=dict)
     since: dict[Priority, float] = field(default_factory=dict)
     turns: dict[Priority, Turn] = field(default_factory=dict)
@@ -46,7 +46,7 @@ class Fairness:
             starving, key=lambda priority: (self.passed.get(priority, 0), priority), default=able[0]
         )
 
-    def picked(self, job: JobId, priority: Priority, able: list[Priority], now: float) -> bool:
+    def count_pick(self, job: JobId, priority: Priority, able: list[Priority], now: float) -> bool:
         """Count a pick; return whether anything changed that must be stored."""
         passed = self.passed.pop(priority, None)
         changed = passed is not None
@@ -59,7 +59,7 @@ class Fairness:
                 changed = True
         return changed
 
-    def refused(self, job: JobId, priority: Priority) -> bool:
+    def return_turn(self, job: JobId, priority: Priority) -> bool:
         """Give a band back what it was owed, if this job had its turn; return whether it had."""
         turn = self.turns.get(priority)
         if turn is None or turn.job != job:
@@ -74,16 +74,16 @@ class Fairness:
         self.since.pop(priority, None)
         return self.passed.pop(priority, None) is not None
 
-    def shift(self, seconds: float) -> None:
+    def shift_back(self, seconds: float) -> None:
         self.since = {priority: at - seconds for priority, at in self.since.items()}
 
     def clip(self, now: float) -> None:
         """Nobody has waited since a time that is still to come: the clock was set back."""
         self.since = {priority: min(at, now) for priority, at in self.since.items()}
 
-    def record(self) -> str:
-        return msgspec.json.encode(Stored(self.passed, self.since, self.turns)).decode()
+    def encode(self) -> str:
+        return msgspec.json.encode(StoredFairness(self.passed, self.since, self.turns)).decode()
 
     def restore(self, text: str) -> None:
-        stored = msgspec.json.decode(text, type=Stored)
+        stored = msgspec.json.decode(text, type=StoredFairness)
         self.passed, self.since, self.turns = stored.passed, stored.since, stored.turns

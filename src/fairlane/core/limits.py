@@ -25,7 +25,7 @@ class Capacity(ABC):
     """What can run short, and who waits for it."""
 
     def __init__(self) -> None:
-        self.asks: deque[EnterStage] = deque()
+        self.waiting_stages: deque[EnterStage] = deque()
         self.parked: dict[tuple[str, Priority], list[tuple[int, str, int, Demand]]] = {}
         self._serial = 0
 
@@ -55,7 +55,7 @@ class Capacity(ABC):
 
     @property
     def is_idle(self) -> bool:
-        return not self.asks and not self.parked
+        return not self.waiting_stages and not self.parked
 
 
 class Rate(Capacity):
@@ -66,48 +66,48 @@ class Rate(Capacity):
         self.key = key
         self.starts = starts
         self.per_seconds = per_seconds
-        self.taken: deque[float] = deque()
+        self.recent_starts: deque[float] = deque()
         self.alarm_at: float | None = None  # when it will be looked at again, if that is set
 
-    def _forget(self, now: float) -> None:
-        # The same sum as in `free_at`: a difference could round the other way, and an alarm at that
-        # very time would find no room.
-        while self.taken and self.taken[0] + self.per_seconds <= now:
-            self.taken.popleft()
+    def _drop_old_starts(self, now: float) -> None:
+        # The same sum as in `next_start_at`: a difference could round the other way, and an alarm
+        # at that instant would find no room.
+        while self.recent_starts and self.recent_starts[0] + self.per_seconds <= now:
+            self.recent_starts.popleft()
 
     def has_room(self, now: float) -> bool:
-        self._forget(now)
-        return len(self.taken) < self.starts
+        self._drop_old_starts(now)
+        return len(self.recent_starts) < self.starts
 
-    def has_taken(self, now: float) -> bool:
+    def has_recent_starts(self, now: float) -> bool:
         """Tell whether any start still counts in the present window."""
-        self._forget(now)
-        return bool(self.taken)
+        self._drop_old_starts(now)
+        return bool(self.recent_starts)
 
-    def free_at(self, now: float) -> float | None:
+    def next_start_at(self, now: float) -> float | None:
         """Return when the next start may be; None if the limit is zero."""
-        self._forget(now)
-        if len(self.taken) < self.starts:
+        self._drop_old_starts(now)
+        if len(self.recent_starts) < self.starts:
             return now
         if self.starts <= 0:
             return None
-        return self.taken[len(self.taken) - self.starts] + self.per_seconds
+        return self.recent_starts[len(self.recent_starts) - self.starts] + self.per_seconds
 
-    def take(self, at: float) -> None:
-        if self.taken and at < self.taken[-1]:
-            insort(self.taken, at)  # the clock went back; out of order, a window would never end
+    def add_start(self, at: float) -> None:
+        if self.recent_starts and at < self.recent_starts[-1]:
+            insort(self.recent_starts, at)  # the clock was set back; starts must stay sorted
         else:
-            self.taken.append(at)
+            self.recent_starts.append(at)
 
-    def give_back(self, at: float) -> None:
-        if at in self.taken:
-            self.taken.remove(at)
+    def remove_start(self, at: float) -> None:
+        if at in self.recent_starts:
+            self.recent_starts.remove(at)
 
-    def shift(self, seconds: float) -> None:
-        self.taken = deque(at - seconds for at in self.taken)
+    def shift_back(self, seconds: float) -> None:
+        self.recent_starts = deque(at - seconds for at in self.recent_starts)
 
     def reason(self, now: float) -> Reason:
-        free_at = self.free_at(now)
+        free_at = self.next_start_at(now)
         wait = f"next start in {free_at - now:.0f} s" if free_at is not None else "no start allowed"
         return Reason(
             "rate_limit",
@@ -141,7 +141,7 @@ class Resource:
             self.shares[amount] = ResourceShare(self, amount)
         return self.shares[amount]
 
-    def waited_for(self) -> "list[ResourceShare]":
+    def shares_to_wake(self) -> "list[ResourceShare]":
         """Return the shares that fit now and that somebody waits for; forget those nobody does."""
         free = self.total - self.used
         fitting = [share for amount, share in self.shares.items() if amount <= free]

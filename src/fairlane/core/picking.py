@@ -32,10 +32,10 @@ _PRIORITIES: Final = tuple(
 def start_ready(board: Board) -> None:
     for queue in board.queues.values():
         if queue.is_strict:
-            board.dirty[queue.name] = None
-    while board.dirty:
-        names = list(board.dirty)
-        board.dirty.clear()
+            board.queues_to_check[queue.name] = None
+    while board.queues_to_check:
+        names = list(board.queues_to_check)
+        board.queues_to_check.clear()
         able = [board.queues[name] for name in names if name in board.queues]
         able.sort(key=lambda queue: queue.last_start)
         while able:
@@ -93,8 +93,8 @@ def _start_best(board: Board, queue: Queue) -> bool:
         priority = fairness.choose(
             able, board.now, picks=settings.starvation_picks, seconds=settings.starvation_seconds
         )
-        if fairness.picked(tops[priority][1].id, priority, able, board.now):
-            board.changes.records["fairness", queue.name] = fairness.record()
+        if fairness.count_pick(tops[priority][1].id, priority, able, board.now):
+            board.changes.records["fairness", queue.name] = fairness.encode()
     demand, job, worker = tops[priority]
     start(board, job, worker)
     if queue.is_round_robin:
@@ -118,7 +118,7 @@ def _top(
             heappop(heap)
             demand.listed = None
             _pass_on(board, demand)
-            queue.forget(demand)
+            queue.drop_demand(demand)
             continue
         if (head[0], head[1]) != demand.listed:
             heappop(heap)
@@ -157,7 +157,7 @@ def _relist(board: Board, queue: Queue, demand: Demand) -> None:
     if head is not None:
         queue.priorities[demand.priority].list(demand, head[0], head[1])
     elif demand.parked_on is None:
-        queue.forget(demand)
+        queue.drop_demand(demand)
 
 
 def start(board: Board, job: LiveJob, worker: KnownWorker) -> None:
@@ -173,18 +173,18 @@ def start(board: Board, job: LiveJob, worker: KnownWorker) -> None:
         job.holds_lane = True
         lane.holder = job
     worker.running[job.id] = None
-    board.workers.served(worker)
+    board.workers.move_to_back(worker)
     terms = job.terms
     if terms.limits:
         reserve_rate_starts(board, job, terms.limits)
     for name, amount in terms.uses:
         board.resource(name).hold(job.id, "", amount)
-    board.starts += 1
-    board.queues[job.queue].last_start = board.starts
-    transition(board, job, State.RUNNING, attempt=job.attempt, **board.workers.told_of(worker))
+    board.start_count += 1
+    board.queues[job.queue].last_start = board.start_count
+    transition(board, job, State.RUNNING, attempt=job.attempt, **board.workers.event_data(worker))
     if lane is not None:
         update_lane_heads(board, lane)  # nobody else is one while it runs
-    board.out.orders_for(worker.id).starts.append(
+    board.decisions.orders_for(worker.id).starts.append(
         Start(
             job.id,
             job.task,

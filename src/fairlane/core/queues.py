@@ -7,7 +7,7 @@ jobs that wait for the same rate limit cost one look.
 
 `round_robin` puts the turn of a head's bucket before its position, and a demand shows only the best
 head of each bucket: a bucket that was served is put right in one step, whatever stands in it. Turns
-only grow, so what is shown with an old turn is at worst too early and is put right at the front.
+only grow, so what is offered with an old turn is at worst too early and is put right at the front.
 """
 
 from collections.abc import Mapping
@@ -86,8 +86,21 @@ def settings_from(queue: str, values: Mapping[str, Any]) -> QueueSettings:
 class Demand:
     """Heads of one band that need the same things."""
 
-    __slots__ = ("buckets", "heads", "limits", "line", "listed", "parked_on", "priority", "queue",
-                 "requires", "shown", "task", "uses", "woken_by")  # fmt: skip
+    __slots__ = (
+        "buckets",
+        "heads",
+        "limits",
+        "line",
+        "listed",
+        "offered",
+        "parked_on",
+        "priority",
+        "queue",
+        "requires",
+        "task",
+        "uses",
+        "woken_by",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -107,27 +120,27 @@ class Demand:
         self.line = Line()  # every head, where buckets take no turns
         self.buckets: dict[str, Line] = {}
         self.heads: list[tuple[int, str, str]] = []  # where they do, the best of each bucket
-        self.shown: dict[str, tuple[int, str]] = {}
+        self.offered: dict[str, tuple[int, str]] = {}
         self.listed: tuple[int, str] | None = None
         self.parked_on: Capacity | None = None
         self.woken_by: Capacity | None = None
 
-    def line_of(self, bucket: str) -> Line:
+    def bucket_line(self, bucket: str) -> Line:
         if bucket not in self.buckets:
             self.buckets[bucket] = Line()
         return self.buckets[bucket]
 
-    def leave(self, bucket: str, job: LiveJob) -> None:
+    def remove(self, bucket: str, job: LiveJob) -> None:
         line = self.buckets[bucket]
         line.remove(job)
         if not line:
             del self.buckets[bucket]
 
-    def show(self, bucket: str, turn: int, position: str) -> None:
+    def offer(self, bucket: str, turn: int, position: str) -> None:
         """Name the place of a bucket's best head, unless a better one is named."""
-        shown = self.shown.get(bucket)
-        if shown is None or (turn, position) < shown:
-            self.shown[bucket] = (turn, position)
+        offered = self.offered.get(bucket)
+        if offered is None or (turn, position) < offered:
+            self.offered[bucket] = (turn, position)
             heappush(self.heads, (turn, position, bucket))
 
 
@@ -180,15 +193,15 @@ class Queue:
         most = self.settings.max_concurrent
         return most is not None and len(self.running) >= most
 
-    def tail(self) -> str:
+    def new_tail(self) -> str:
         self.last_tail += 1
         return numbered(self.last_tail)
 
-    def head(self) -> str:
+    def new_head(self) -> str:
         self.last_head -= 1
         return numbered(self.last_head)
 
-    def saw(self, position: str) -> None:
+    def note_position(self, position: str) -> None:
         """Count a position that came from the store."""
         if position:
             place = number(position)
@@ -204,13 +217,13 @@ class Queue:
             demand = self.demands[key] = Demand(self.name, *key)
         return demand
 
-    def forget(self, demand: Demand) -> None:
+    def drop_demand(self, demand: Demand) -> None:
         """Drop a demand without heads; templates can make endless variants."""
         key = (demand.priority, demand.task, demand.limits, demand.uses, demand.requires)
         if self.demands.get(key) is demand:
             del self.demands[key]
 
-    def record(self) -> str:
+    def encode(self) -> str:
         return msgspec.json.encode(
             {"code": self.code, "operator": self.operator, "paused": self.paused}
         ).decode()

@@ -145,13 +145,13 @@ class Scheduler:
             queue.fairness.clip(now)
         for key, at, _ in rate_starts:
             try:
-                board.rate(key).take(min(at, now))
+                board.rate(key).add_start(min(at, now))
             except FairlaneError:
                 continue  # a limit that nobody declares any more
         for job in jobs:
             if job.queue not in board.queues:
                 board.queues[job.queue] = Queue(job.queue)
-            board.queues[job.queue].saw(job.position)
+            board.queues[job.queue].note_position(job.position)
             if job.started_at is not None and job.started_at > now:
                 _set_back(job, job.started_at - now, now)
             add_job(board, job)
@@ -200,9 +200,9 @@ class Scheduler:
             case _ if kind in DOCUMENTS:
                 board.documents[kind, name] = body
             case "fired":
-                board.fired[name] = float(body)
+                board.fired_at[name] = float(body)
             case "fired_by_hand":
-                board.fired_by_hand[name] = float(body)
+                board.fired_by_hand_at[name] = float(body)
             case _:
                 pass  # schedules and the like: the core does not decide by them
 
@@ -224,8 +224,8 @@ class Scheduler:
         start_ready(board)
         for question in questions:
             self._answer(explain, question, board.ended)
-        board.out.wake_at = self._next_wake()
-        return board.out
+        board.decisions.wake_at = self._next_wake()
+        return board.decisions
 
     def _handle(self, kind: type, inputs: Iterable[Input]) -> None:
         board = self.board
@@ -249,12 +249,12 @@ class Scheduler:
         except FairlaneError as error:
             answer = error
         if command.key:
-            self.board.out.answers.append((command.key, answer))
+            self.board.decisions.answers.append((command.key, answer))
 
     def _wake(self) -> None:
         board = self.board
-        while board.sleepers and board.sleepers[0][0] <= board.now:
-            due_at, id = heappop(board.sleepers)
+        while board.due_jobs and board.due_jobs[0][0] <= board.now:
+            due_at, id = heappop(board.due_jobs)
             job = board.jobs.get(id)
             if job is None or job.due_at != due_at:
                 continue
@@ -262,8 +262,8 @@ class Scheduler:
                 job.due_at = None
                 job.reason = None
                 transition(board, job, State.QUEUED)
-        while board.alarms and board.alarms[0][0] <= board.now:
-            at, key = heappop(board.alarms)
+        while board.rate_alarms and board.rate_alarms[0][0] <= board.now:
+            at, key = heappop(board.rate_alarms)
             rate = board.rates.get(key)
             if rate is None:
                 continue  # forgotten since: nobody waited for it
@@ -273,23 +273,23 @@ class Scheduler:
 
     def _next_wake(self) -> float | None:
         board = self.board
-        times = [heap[0][0] for heap in (board.sleepers, board.alarms) if heap]
+        times = [heap[0][0] for heap in (board.due_jobs, board.rate_alarms) if heap]
         return min(times, default=None)
 
     def _jump(self, seconds: float) -> None:
         """The wall clock went back: what counts seconds moves with it, nominal times stay."""
         board = self.board
         for rate in board.rates.values():
-            rate.shift(seconds)
+            rate.shift_back(seconds)
             set_rate_alarm(board, rate)
         for queue in board.queues.values():
-            queue.fairness.shift(seconds)
+            queue.fairness.shift_back(seconds)
         for job in board.jobs.values():
             if job.state in (State.RUNNING, State.RETRYING):
                 _set_back(job, seconds, board.now)
                 board.mark_changed(job)
                 if job.due_at is not None:
-                    heappush(board.sleepers, (job.due_at, job.id))
+                    heappush(board.due_jobs, (job.due_at, job.id))
 
 
 _NOBODY = WorkerId("")

@@ -91,13 +91,13 @@ def transition(
         if not is_final:
             _keep_or_free_lane(board, job)
             place_job(board, job)
-        board.dirty[job.queue] = None
+        board.queues_to_check[job.queue] = None
 
 
 def _leave_priority(board: Board, queue: Queue, priority: Priority) -> None:
     queue.waiting_in[priority] -= 1
     if not queue.waiting_in[priority] and queue.fairness.forget(priority):
-        board.changes.records["fairness", queue.name] = queue.fairness.record()
+        board.changes.records["fairness", queue.name] = queue.fairness.encode()
 
 
 def change_priority(board: Board, job: LiveJob, priority: Priority) -> None:
@@ -111,7 +111,7 @@ def _stop_watching(board: Board, job: LiveJob) -> None:
     worker = board.workers.all.get(job.worker) if job.worker else None
     if worker is not None:
         worker.watching.discard(job.id)
-        board.out.orders_for(worker.id).stop_watching.append(job.id)
+        board.decisions.orders_for(worker.id).stop_watching.append(job.id)
     job.worker = None
 
 
@@ -165,7 +165,7 @@ def _end_one(
 ) -> None:
     forget = job.cancel_outputs == "delete" and state is State.CANCELLED
     if forget and job.attempt and job.state is not State.RUNNING:
-        board.out.discards.append(last_start(job))  # no worker deletes its outputs
+        board.decisions.discards.append(last_start(job))  # no worker deletes its outputs
     data: dict[str, Any] = {}
     if reason is not None:
         data["reason"] = reason.message
@@ -240,7 +240,7 @@ def admit_dependent(board: Board, job: LiveJob) -> None:
     """Queue a job whose dependencies have all ended, at the tail of its queue."""
     board.waits_on.pop(job.id, None)
     board.changes.settled.append(job.id)
-    tail = board.queues[job.queue].tail()
+    tail = board.queues[job.queue].new_tail()
     job.reason = None
     if job.due_at is not None and job.due_at > board.now:
         transition(board, job, State.SCHEDULED, position=tail, due_at=job.due_at)

@@ -25,7 +25,7 @@ def place_job(board: Board, job: LiveJob) -> None:
     if job.state is State.CREATED:
         return
     if job.state is State.SCHEDULED or job.state is State.RETRYING:
-        heappush(board.sleepers, (job.due_at or 0.0, job.id))
+        heappush(board.due_jobs, (job.due_at or 0.0, job.id))
     join_line(board, job)
 
 
@@ -47,7 +47,7 @@ def join_line(board: Board, job: LiveJob) -> None:
                 update_lane_heads(board, lane)
         elif state is State.QUEUED:
             add_to_demand(board, job)
-    board.dirty[job.queue] = None
+    board.queues_to_check[job.queue] = None
 
 
 def leave_line(board: Board, job: LiveJob, was: State) -> None:
@@ -93,8 +93,8 @@ def add_to_demand(board: Board, job: LiveJob) -> None:
     turn = 0
     if queue.is_round_robin:
         turn = turn_of_bucket(board, queue, job)
-        demand.line_of(job.bucket or "").add(job)
-        demand.show(job.bucket or "", turn, job.position)
+        demand.bucket_line(job.bucket or "").add(job)
+        demand.offer(job.bucket or "", turn, job.position)
     else:
         demand.line.add(job)
     thing = demand.parked_on
@@ -108,14 +108,14 @@ def add_to_demand(board: Board, job: LiveJob) -> None:
         thing.park(demand, turn, job.position)
     else:
         queue.priorities[job.priority].list(demand, turn, job.position)
-    board.dirty[job.queue] = None
+    board.queues_to_check[job.queue] = None
 
 
 def remove_from_demand(board: Board, job: LiveJob) -> None:
     queue = board.queues[job.queue]
     demand = queue.demand(job.priority, job.task, job.terms)
     if queue.is_round_robin:
-        demand.leave(job.bucket or "", job)
+        demand.remove(job.bucket or "", job)
     else:
         demand.line.remove(job)
 
@@ -164,7 +164,7 @@ def _best_head_in_turn(
     heads = demand.heads
     while heads:
         turn, position, bucket = heads[0]
-        if demand.shown.get(bucket) != (turn, position):
+        if demand.offered.get(bucket) != (turn, position):
             heappop(heads)
             continue
         line = demand.buckets.get(bucket)
@@ -175,9 +175,9 @@ def _best_head_in_turn(
         ):
             return turn, position, job
         heappop(heads)
-        del demand.shown[bucket]
+        del demand.offered[bucket]
         if job is not None:
-            demand.show(bucket, turn_of_bucket(board, queue, job), job.position)
+            demand.offer(bucket, turn_of_bucket(board, queue, job), job.position)
     return None
 
 

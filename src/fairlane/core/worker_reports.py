@@ -41,7 +41,7 @@ def present(board: Board, job: JobId, worker: WorkerId, fence: int) -> LiveJob |
 
 def outcome(board: Board, said: Outcome) -> None:
     job = present(board, said.job, said.worker, said.fence)
-    board.out.orders_for(said.worker).durable.append(f"{said.job}:{said.fence}")
+    board.decisions.orders_for(said.worker).durable.append(f"{said.job}:{said.fence}")
     if job is None:
         return
     if said.report is not None:
@@ -105,8 +105,8 @@ def _refused(board: Board, job: LiveJob, said: Outcome) -> None:
     if job.attempt == 0:
         job.started_at = None
     queue = board.queues[job.queue]
-    if queue.fairness.refused(job.id, job.priority):
-        board.changes.records["fairness", queue.name] = queue.fairness.record()
+    if queue.fairness.return_turn(job.id, job.priority):
+        board.changes.records["fairness", queue.name] = queue.fairness.encode()
     worker = board.workers.all.get(said.worker)
     if said.blocked is None:
         if worker is not None:
@@ -135,13 +135,13 @@ def _cancelled(
 ) -> None:
     """End a job whose worker had not heard, when it ended, that its outputs are to be deleted."""
     if job.cancel_outputs == "delete" and job.attempt:
-        board.out.discards.append(last_start(job))
+        board.decisions.discards.append(last_start(job))
     end_job(board, job, State.CANCELLED, error=error, report=report)
 
 
 def unblocked(board: Board, said: Unblocked) -> None:
     if said.worker in board.workers.all:
-        board.out.orders_for(said.worker).stop_watching.append(said.job)
+        board.decisions.orders_for(said.worker).stop_watching.append(said.job)
     job = board.jobs.get(said.job)
     if job is None or job.id in board.waits_on:
         return
@@ -153,7 +153,7 @@ def unblocked(board: Board, said: Unblocked) -> None:
 def worker_joined(board: Board, joined: WorkerJoined) -> None:
     """Let a worker in; a device belongs to whoever was first to carry it, while that lives."""
     if joined.device:
-        carried = board.workers.carrying(joined.name)
+        carried = board.workers.find_device(joined.name)
         if carried is not None and carried.id != joined.id:
             return
     before = board.workers.all.get(joined.id)
@@ -163,7 +163,7 @@ def worker_joined(board: Board, joined: WorkerJoined) -> None:
     )
     worker = board.workers.join(joined)
     if joined.device:
-        worker.stored(board.documents.get(("device", joined.name), "{}"))
+        worker.apply_record(board.documents.get(("device", joined.name), "{}"))
     board.changes.records["worker", joined.id] = msgspec.json.encode(joined).decode()
     if is_news or not joined.device:
         board.add_event("worker_changed", None, None, {
@@ -213,7 +213,7 @@ def _interrupted(board: Board, job: LiveJob) -> None:
         job.cancel_outputs = stopping
         end_job(board, job, State.CANCELLED)
     elif job.crashes <= job.terms.recover:
-        head = board.queues[job.queue].head()
+        head = board.queues[job.queue].new_head()
         transition(board, job, State.QUEUED, position=head, recovered=True)
     else:
         end_job(board, job, State.FAILED, error={
@@ -254,7 +254,7 @@ def enter_stage(board: Board, said: EnterStage) -> None:
 def _deny_stale(board: Board, said: EnterStage | StoreValue) -> None:
     """Somebody waits for this: a context that outlived its attempt."""
     problem = Conflict(f"this attempt of job {said.job} is over: its context can do no more")
-    board.out.orders_for(said.worker).denied.append((said.token, problem.as_problem()))
+    board.decisions.orders_for(said.worker).denied.append((said.token, problem.as_problem()))
 
 
 def leave_stage(board: Board, said: LeaveStage) -> None:
@@ -265,7 +265,7 @@ def leave_stage(board: Board, said: LeaveStage) -> None:
 def keep(board: Board, said: StoreValue) -> None:
     if present(board, said.job, said.worker, said.fence) is not None:
         board.changes.stored_values.append((said.job, said.name, said.body))
-        board.out.orders_for(said.worker).durable.append(said.token)
+        board.decisions.orders_for(said.worker).durable.append(said.token)
     else:
         _deny_stale(board, said)
 

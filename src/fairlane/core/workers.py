@@ -7,7 +7,7 @@ from fairlane.core.inputs import WorkerJoined
 from fairlane.core.live_job import JobId, Reason, WorkerId, carrier_of
 
 
-class _Stored(Struct):
+class _DeviceRecord(Struct):
     """What the scheduler goes by of what is stored of a device."""
 
     paused: bool = False
@@ -31,15 +31,15 @@ class KnownWorker:
 
     @property
     def is_free(self) -> bool:
-        return self.takes_work and len(self.running) < self.joined.slots
+        return self.is_available and len(self.running) < self.joined.slots
 
     @property
-    def takes_work(self) -> bool:
+    def is_available(self) -> bool:
         return self.accepting and not self.withheld
 
-    def stored(self, body: str | None) -> None:
+    def apply_record(self, body: str | None) -> None:
         """Go by what is stored of a device from now on; None if that is nothing any more."""
-        self.withheld = body is None or msgspec.json.decode(body, type=_Stored).paused
+        self.withheld = body is None or msgspec.json.decode(body, type=_DeviceRecord).paused
 
     def may_run(self, queue: str, task: str, requires: tuple[str, ...], *, device: bool) -> bool:
         joined = self.joined
@@ -55,12 +55,12 @@ class KnownWorkers:
     def __init__(self) -> None:
         self.all: dict[WorkerId, KnownWorker] = {}
 
-    def carrying(self, device: str) -> KnownWorker | None:
+    def find_device(self, device: str) -> KnownWorker | None:
         """Return the device of this name, whoever carries it."""
         found = (w for w in self.all.values() if w.joined.device and w.joined.name == device)
         return next(found, None)
 
-    def told_of(self, worker: KnownWorker) -> dict[str, str]:
+    def event_data(self, worker: KnownWorker) -> dict[str, str]:
         """Say where a job runs, in an event."""
         if not worker.joined.device:
             return {"worker": worker.joined.name}
@@ -76,12 +76,12 @@ class KnownWorkers:
             worker.update(joined)
         return worker
 
-    def served(self, worker: KnownWorker) -> None:
+    def move_to_back(self, worker: KnownWorker) -> None:
         """Let the others come first next time."""
         if len(self.all) > 1:
             self.all[worker.id] = self.all.pop(worker.id)
 
-    def free(
+    def find_free(
         self, queue: str, task: str, requires: tuple[str, ...], *, device: bool
     ) -> KnownWorker | None:
         for worker in self.all.values():
@@ -89,7 +89,9 @@ class KnownWorkers:
                 return worker
         return None
 
-    def shortage(self, queue: str, task: str, requires: tuple[str, ...], *, device: bool) -> Reason:
+    def explain_shortage(
+        self, queue: str, task: str, requires: tuple[str, ...], *, device: bool
+    ) -> Reason:
         """Say why nobody is free for such a job."""
         place = "device" if device else "worker"
         able = [w for w in self.all.values() if w.may_run(queue, task, requires, device=device)]
@@ -98,9 +100,9 @@ class KnownWorkers:
             return Reason(
                 place, f'no {place}{labels} that knows task "{task}" serves queue "{queue}" now'
             )
-        if not any(w.takes_work for w in able):
+        if not any(w.is_available for w in able):
             how = "down, paused or stopping" if device else "down or stopping"
             return Reason(place, f"every {place} that could run it is {how}")
         busy = sum(len(w.running) for w in able)
-        slots = sum(w.joined.slots for w in able if w.takes_work)
+        slots = sum(w.joined.slots for w in able if w.is_available)
         return Reason(place, f"every suitable {place} is busy: {busy} of {slots} slots in use")

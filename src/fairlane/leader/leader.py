@@ -283,7 +283,7 @@ class Leader:
             log.warning("stored settings that cannot be read are left out: %s", left_out)
         board = self._scheduler.board
         self._records = image.records
-        self._schedules.load(image.records, board.fired, now)
+        self._schedules.load(image.records, board.fired_at, now)
         dead = self._fleet.dead(self._others(), image.records)
         if dead:
             await self._clean_up(set(dead))
