@@ -91,7 +91,7 @@ class Operator:
         while True:
             most = self._chance.randrange(1, 7)
             await self._run.command(
-                "set_queue", "lanes", "max_concurrent", most, max_concurrent=most
+                "queues.set", "lanes", "max_concurrent", most, max_concurrent=most
             )
             self._run.result.count("limits changed")
             await asyncio.sleep(self._chance.uniform(2, 8))
@@ -99,9 +99,9 @@ class Operator:
     async def _pause(self, queue: str, *, longest: float) -> None:
         while True:
             await asyncio.sleep(self._chance.uniform(0.5, 6))
-            await self._run.command("pause", queue, "pause", 1)
+            await self._run.command("queues.pause", queue, "pause", 1)
             await asyncio.sleep(self._chance.uniform(0.2, longest))
-            await self._run.command("resume", queue, "pause", 0)
+            await self._run.command("queues.resume", queue, "pause", 0)
             self._run.result.count("pauses")
 
     async def _sort_desks(self) -> None:
@@ -113,7 +113,7 @@ class Operator:
     async def _sort_desk(self, desk: str) -> None:
         """Put letters on a paused desk, move them about, and see in which order they go out."""
         run, chance = self._run, self._chance
-        await run.command("pause", "desk", "pause", 1)
+        await run.command("queues.pause", "desk", "pause", 1)
         order: list[str] = []
         for number in range(6):
             letter = f"{desk}-{number}"
@@ -129,7 +129,7 @@ class Operator:
         run.journal.note("cancelled", job=cancelled, key="cancelled")
         order.remove(cancelled)
         await asyncio.sleep(chance.uniform(0, 1.5))  # for a kill or two
-        await run.command("resume", "desk", "pause", 0)
+        await run.command("queues.resume", "desk", "pause", 0)
         await within(BEGIN_SECONDS, lambda: len(self._begun(desk)) == len(order), f"all of {desk}")
         found = self._begun(desk)
         problems = [] if found == order else [f"moved into the order {order}, begun as {found}"]

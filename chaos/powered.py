@@ -134,7 +134,7 @@ class World:
     async def _live(self, cut: Callable[[str], None]) -> None:
         async with self._app:
             if self._plan.cut_at is None:
-                await self._app.resume("held")
+                await self._app.queues.resume("held")
                 await self._app.drain()
                 return
             async with asyncio.TaskGroup() as group:
@@ -163,7 +163,7 @@ class World:
                 self._note("acked", job=id)
             draw = self._chance.random()
             if draw < 0.3:
-                view = await self._app.wait_for(jobs[0].id)
+                view = await self._app.jobs.wait(jobs[0].id)
                 self._note("seen ended", job=jobs[0].id, key=view.state)
             elif draw < 0.5:
                 await self._cancel(jobs[-1].id)
@@ -172,7 +172,7 @@ class World:
     async def _cancel(self, job: str) -> None:
         self._note("cancelling", job=job)
         try:
-            answer = await self._app.job(job).cancel()
+            answer = await self._app.jobs.handle(job).cancel()
         except FairlaneError:
             return
         if answer["state"] == "cancelled":
@@ -183,11 +183,11 @@ class World:
         while True:
             paused = self._chance.random() < 0.5
             self._note("commanding", key="paused", value=int(paused))
-            await (self._app.pause("held") if paused else self._app.resume("held"))
+            await (self._app.queues.pause("held") if paused else self._app.queues.resume("held"))
             self._note("commanded", key="paused", value=int(paused))
             most = self._chance.randrange(1, 9)
             self._note("commanding", key="max_concurrent", value=most)
-            await self._app.set_queue("held", max_concurrent=most)
+            await self._app.queues.set("held", max_concurrent=most)
             self._note("commanded", key="max_concurrent", value=most)
             await asyncio.sleep(self._chance.uniform(0, 0.01))
 

@@ -186,11 +186,11 @@ class Run:
 
     async def _drained(self, program: Program) -> None:
         """Drain until nothing is live: jobs that are due later are not waited for by one drain."""
-        await program.ask("pause_schedule", "tick")
+        await program.ask("schedules.pause", "tick")
         while True:
             for queue in ("lanes", "turns", "desk"):
                 # Again and again: a pause that nobody acknowledged may still be carried out.
-                await self.command("resume", queue, "pause", 0)
+                await self.command("queues.resume", queue, "pause", 0)
             await program.ask("drain", "")
             if not self._states()[1]:
                 return

@@ -12,6 +12,7 @@ import os
 import random
 import sys
 from datetime import UTC, datetime, timedelta
+from operator import attrgetter
 from typing import Any
 
 from chaos import program, slow
@@ -132,7 +133,7 @@ class Load:
     async def _cancel(self, job: str) -> None:
         journal.note("cancelling", job=job)
         try:
-            answer = await app.job(job).cancel()
+            answer = await app.jobs.handle(job).cancel()
         except FairlaneError as error:
             journal.note("not cancelled", job=job, key=error.code, text=error.message)
         else:
@@ -141,7 +142,7 @@ class Load:
     async def _wait(self, job: str) -> None:
         try:
             async with asyncio.timeout(0.5):
-                view = await app.wait_for(job)
+                view = await app.jobs.wait(job)
         except (FairlaneError, TimeoutError):
             return
         journal.note("seen ended", job=job, key=view.state)
@@ -155,11 +156,11 @@ async def carry_out(command: dict[str, Any]) -> dict[str, Any]:
             case "submit":
                 await program.letter.options(id=name).submit()
             case "cancel" | "move":
-                await getattr(app.job(name), verb)(**named)
+                await getattr(app.jobs.handle(name), verb)(**named)
             case "drain":
                 await app.drain()
             case _:
-                await getattr(app, verb)(name, **named)
+                await attrgetter(verb)(app)(name, **named)  # such as "queues.pause"
     except FairlaneError as error:
         return {"problem": error.code, "message": error.message}
     return {}

@@ -253,7 +253,7 @@ async def supply(queue: str) -> None:
     match queue:
         case "archive":
             account = random.choice(ACCOUNTS)
-            run = random.choice([app.start_lane, app.continue_lane])
+            run = random.choice([app.lanes.start, app.lanes.continue_])
             with contextlib.suppress(Conflict):  # its lane is busy
                 await run("archive", account)
         case "downloads":
@@ -281,7 +281,7 @@ MOST_WAITING = {
 
 async def keep_busy() -> None:
     while True:
-        counts = await app.counts()
+        counts = await app.queues.counts()
         for queue, most in MOST_WAITING.items():
             states = counts.get(queue, {})
             missing = most - sum(states.values()) + states.get("running", 0)
@@ -294,9 +294,9 @@ async def set_the_stage() -> None:
     """Leave parameters with every lane, and something that waits for more than its turn."""
     for account in ACCOUNTS + IDLE_ACCOUNTS:
         posts = random.randrange(20, 80, 5)
-        await app.save_lane("archive", account, archive.call(account, posts=posts))
+        await app.lanes.save("archive", account, archive.call(account, posts=posts))
     for screen, labels in SCREENS.items():
-        await app.save_device(screen, queue="screens", labels=labels)
+        await app.devices.save(screen, queue="screens", labels=labels)
     tomorrow = datetime.now(UTC) + timedelta(days=1)
     await report.options(run_at=tomorrow).submit("tomorrow's plan")
     await backup.submit(gigabytes=400)

@@ -39,10 +39,12 @@ def submit() -> ResponseReturnValue:
 
 @web.get("/downloads/<id>")
 def show(id: str) -> ResponseReturnValue:
-    view = app.sync.show(id)
+    view = app.sync.jobs.show(id)
     return jsonify(state=view.state, percent=view.progress.percent, result=view.result)
 
 
 @web.get("/")
 def home() -> ResponseReturnValue:
-    return jsonify(process=os.getpid(), leader=app.sync.leader(), counts=app.sync.snapshot().counts)
+    return jsonify(
+        process=os.getpid(), leader=app.sync.workers.leader(), counts=app.sync.snapshot().counts
+    )

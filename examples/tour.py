@@ -105,8 +105,8 @@ async def submit_everything() -> None:
 
 async def clear_what_the_tour_set() -> None:
     """Let the code's settings count again: what an operator sets outlives the program."""
-    await app.resume("archive")
-    await app.set_queue("archive", max_concurrent=None)
+    await app.queues.resume("archive")
+    await app.queues.set("archive", max_concurrent=None)
 
 
 class Story:
@@ -123,19 +123,19 @@ class Story:
     async def tell(self) -> None:
         await asyncio.sleep(6)
         self.say("The archive is paused: what runs goes on, nothing new starts.")
-        await app.pause("archive")
+        await app.queues.pause("archive")
         await asyncio.sleep(5)
         self.say("The archive is resumed: it goes on where it stopped.")
-        await app.resume("archive")
+        await app.queues.resume("archive")
         await asyncio.sleep(4)
         self.say("The archive may run 5 at a time instead of 3: free slots fill at once.")
-        await app.set_queue("archive", max_concurrent=5)
+        await app.queues.set("archive", max_concurrent=5)
         await asyncio.sleep(5)
         self.say("A page of loc comes with high priority: it passes all that wait.")
         await fetch.options(priority=Priority.HIGH).submit(account="loc", page=9)
         await asyncio.sleep(5)
         self.say("The limit is cleared: 3 at a time again, as the code says.")
-        await app.set_queue("archive", max_concurrent=None)
+        await app.queues.set("archive", max_concurrent=None)
 
 
 def bar(job: JobView) -> ProgressBar | str:
@@ -154,12 +154,12 @@ STYLES = {"completed": "green", "failed": "red", "skipped": "yellow", "cancelled
 
 
 async def reasons(snapshot: Snapshot, most: int) -> list[tuple[JobView, str]]:
-    """Ask why, for the first few of each queue: the same answer that `app.explain` gives anyone."""
+    """Explain the first few jobs of each queue, by `app.jobs.explain`."""
     found = []
     for jobs in snapshot.waiting.values():
         for job in jobs[:most]:
             with contextlib.suppress(FairlaneError):
-                why = await app.explain(job.id)
+                why = await app.jobs.explain(job.id)
                 if why["state"] not in ("running", "completed"):
                     found.append((job, why["reasons"][0]["message"]))
     return found
@@ -225,10 +225,10 @@ async def show_live(console: Console, story: Story) -> None:
 async def show_lines(console: Console, after: int) -> None:
     """Without a terminal: one line per thing that happens."""
     jobs: dict[str, JobView] = {}
-    async for event in app.events(after=after):
+    async for event in app.events.follow(after=after):
         if event.type == "job_state_changed" and event.job:
             if event.job not in jobs:
-                jobs[event.job] = await app.show(event.job)
+                jobs[event.job] = await app.jobs.show(event.job)
             job = jobs[event.job]
             state = event.data["state"]
             console.print(f"{event.seq:>5}  {job.task:<8} {job.lane or '':<6} {state}")
@@ -260,7 +260,7 @@ async def main(*, plain: bool) -> None:
     began_at = datetime.now(UTC)
     async with app:
         await run(console, plain=plain or not console.is_terminal)
-        ended = (await app.history(since=began_at, limit=1000)).items
+        ended = (await app.jobs.history(since=began_at, limit=1000)).items
     failed = [job for job in ended if job.state == "failed"]
     completed = sum(job.state == "completed" for job in ended)
     console.print(f"\nDone: {completed} completed, {len(failed)} failed in this run.")

@@ -116,7 +116,8 @@ def _program() -> Fairlane:
 
 def declare(app: Fairlane) -> None:
     """Give an app everything the program declares."""
-    app.tasks, app._definitions = PROGRAM.tasks, PROGRAM._definitions
+    app.tasks.update(PROGRAM.tasks)
+    app._definitions = PROGRAM._definitions
     app._settings, app._schedules = PROGRAM._settings, PROGRAM._schedules
 
 

@@ -121,17 +121,19 @@ class RecordingClient:
     async def cancel(self, submission: Submission) -> Command:
         submission.removed = submission.removed or self._journal.now()
         return await self._send_command(
-            "cancel", submission.id, self._app.job(submission.id).cancel()
+            "cancel", submission.id, self._app.jobs.handle(submission.id).cancel()
         )
 
     async def skip(self, submission: Submission) -> Command:
         submission.removed = submission.removed or self._journal.now()
-        return await self._send_command("skip", submission.id, self._app.job(submission.id).skip())
+        return await self._send_command(
+            "skip", submission.id, self._app.jobs.handle(submission.id).skip()
+        )
 
     async def move(self, submission: Submission, **place: Any) -> Command:
         submission.touched = self._journal.now()
         return await self._send_command(
-            "move", submission.id, self._app.job(submission.id).move(**place), **place
+            "move", submission.id, self._app.jobs.handle(submission.id).move(**place), **place
         )
 
     async def prioritize(self, submission: Submission, priority: Priority) -> Command:
@@ -139,18 +141,20 @@ class RecordingClient:
         return await self._send_command(
             "priority",
             submission.id,
-            self._app.job(submission.id).set_priority(priority),
+            self._app.jobs.handle(submission.id).set_priority(priority),
             to=priority.name,
         )
 
     async def retry(self, submission: Submission) -> Command:
         submission.retried = True
         return await self._send_command(
-            "retry", submission.id, self._app.job(submission.id).retry()
+            "retry", submission.id, self._app.jobs.handle(submission.id).retry()
         )
 
     async def rerun(self, submission: Submission) -> Command:
-        command = await self._send_command("rerun", submission.id, self._app.rerun(submission.id))
+        command = await self._send_command(
+            "rerun", submission.id, self._app.jobs.rerun(submission.id)
+        )
         if command.problem is None and not command.answer.merged:
             id = command.answer.id
             self._journal.submissions[id] = Submission(
@@ -176,42 +180,46 @@ class RecordingClient:
     async def pause(self, queue: str, *, after_current: bool = False) -> Command:
         line = self._journal.paused[queue]
         if after_current:
-            call = self._app.stop_after_current(queue)
+            call = self._app.queues.stop_after_current(queue)
             return await self._change_setting(
                 "stop after current", queue, line, "after_current", call
             )
-        return await self._change_setting("pause", queue, line, "paused", self._app.pause(queue))
+        return await self._change_setting(
+            "pause", queue, line, "paused", self._app.queues.pause(queue)
+        )
 
     async def resume(self, queue: str) -> Command:
         line = self._journal.paused[queue]
-        return await self._change_setting("resume", queue, line, None, self._app.resume(queue))
+        return await self._change_setting(
+            "resume", queue, line, None, self._app.queues.resume(queue)
+        )
 
     async def set_max_concurrent(self, queue: str, most: int) -> Command:
-        call = self._app.set_queue(queue, max_concurrent=most)
+        call = self._app.queues.set(queue, max_concurrent=most)
         return await self._change_setting(
             "max_concurrent", queue, self._journal.max_concurrent[queue], most, call
         )
 
     async def set_rate(self, key: str, starts: int) -> Command:
-        call = self._app.set_limit(key, starts=starts)
+        call = self._app.limits.set(key, starts=starts)
         return await self._change_setting("rate", key, self._journal.rates[key], starts, call)
 
     async def set_amount(self, name: str, amount: int) -> Command:
-        call = self._app.set_resource(name, amount)
+        call = self._app.limits.set_resource(name, amount)
         return await self._change_setting(
             "resource", name, self._journal.amounts[name], amount, call
         )
 
     async def pause_schedule(self) -> Command:
-        line, call = self._journal.schedule_paused, self._app.pause_schedule(SCHEDULE)
+        line, call = self._journal.schedule_paused, self._app.schedules.pause(SCHEDULE)
         return await self._change_setting("pause schedule", SCHEDULE, line, True, call)
 
     async def resume_schedule(self) -> Command:
-        line, call = self._journal.schedule_paused, self._app.resume_schedule(SCHEDULE)
+        line, call = self._journal.schedule_paused, self._app.schedules.resume(SCHEDULE)
         return await self._change_setting("resume schedule", SCHEDULE, line, False, call)
 
     async def fire(self) -> Command:
-        return await self._send_command("fire", SCHEDULE, self._app.fire(SCHEDULE))
+        return await self._send_command("fire", SCHEDULE, self._app.schedules.fire(SCHEDULE))
 
     def jump(self, seconds: float) -> None:
         """Set the clock of the whole world."""
@@ -227,7 +235,7 @@ class RecordingClient:
             return
         before = (journal.next_number() + 1, journal.now(), len(journal.faults))
         try:
-            said = await self._app.explain(submission.id)
+            said = await self._app.jobs.explain(submission.id)
         except (FairlaneError, TimeoutError):
             return
         if (journal.next_number(), journal.now(), len(journal.faults)) == before:
@@ -236,7 +244,7 @@ class RecordingClient:
     async def wait(self, submission: Submission) -> bool:
         """Wait for a job to end; return whether that was heard."""
         try:
-            view = await self._app.wait_for(submission.id)
+            view = await self._app.jobs.wait(submission.id)
         except (FairlaneError, TimeoutError):
             return False
         self._journal.checked("waiting")

@@ -96,7 +96,7 @@ class World:
         follower = self.followers[host.name]
         while True:
             try:
-                async for event in host.app.events(after=follower.seq):  # type: ignore[union-attr]
+                async for event in host.app.events.follow(after=follower.seq):  # type: ignore[union-attr]
                     if event.type == "resync":
                         self.journal.violate("events", f"{event.seq}: resync in a short world")
                         return
@@ -123,7 +123,7 @@ class World:
         journal = self.journal
         await asyncio.sleep(_LOOK_SECONDS)  # what the dead have sent is decided first
         paused = journal.schedule_paused.record_sent(True, journal.now())
-        await self._send_until_answered(lambda app: app.pause_schedule(SCHEDULE))
+        await self._send_until_answered(lambda app: app.schedules.pause(SCHEDULE))
         paused.acknowledged_at = journal.now()
         for queue in QUEUES:
             change = journal.paused[queue].record_sent(None, journal.now())
@@ -237,7 +237,7 @@ class World:
 
 
 def _resume(queue: str, app: Any) -> Any:
-    return app.resume(queue)
+    return app.queues.resume(queue)
 
 
 async def random_story(world: World) -> None:

@@ -14,6 +14,7 @@ from benchmarks.callers import CALLERS
 from benchmarks.entry import Figures, Request, Scenario, Settings, answer
 from benchmarks.memory import peak_megabytes
 from fairlane import Fairlane
+from fairlane.client.drain import is_drained
 from fairlane.store.sqlite.connection import connect
 
 SLOTS = 256
@@ -62,7 +63,7 @@ class Bench:
 
     async def end(self) -> None:
         """Return when the end of each job is durable; `drain` would look only every 50 ms."""
-        while not await self.app._is_drained("bench"):  # noqa: ASYNC110
+        while not await is_drained(self.app._commands, "bench"):  # noqa: ASYNC110
             await asyncio.sleep(0.002)
 
     async def waiting(self) -> int:
@@ -96,10 +97,10 @@ def drain(lane: Lane | None = None, **queue: Any) -> Scenario:
     async def measure(request: Request) -> Figures:
         bench = Bench(request.folder, lane, **queue)
         async with bench.app as app:
-            await app.pause("bench")
+            await app.queues.pause("bench")
             await bench.submit(request.jobs)
             commits, began = bench.commits, time.perf_counter()
-            await app.resume("bench")
+            await app.queues.resume("bench")
             await bench.begin(request.jobs)
             await bench.end()
             seconds = time.perf_counter() - began
@@ -128,7 +129,7 @@ async def submit_from(callers: int, request: Request) -> Figures:
             await bench.noop.submit(number)
 
     async with bench.app as app:
-        await app.pause("bench")
+        await app.queues.pause("bench")
         commits, began = bench.commits, time.perf_counter()
         await asyncio.gather(*(caller(request.jobs // callers) for _ in range(callers)))
         seconds = time.perf_counter() - began
@@ -140,7 +141,7 @@ async def submit_from(callers: int, request: Request) -> Figures:
 async def submit_in_bulk(request: Request) -> Figures:
     bench = Bench(request.folder)
     async with bench.app as app:
-        await app.pause("bench")
+        await app.queues.pause("bench")
         seconds = await bench.submit(request.jobs)
     return {"per_second": request.jobs / seconds}
 
@@ -164,7 +165,7 @@ async def fill(request: Request) -> Figures:
     """Make the database that the scenarios with a backlog share."""
     bench = Bench(request.folder, one_of(BACKLOG_LANES))
     async with bench.app as app:
-        await app.pause("bench")
+        await app.queues.pause("bench")
         seconds = await bench.submit(request.queued)
     return {"per_second": request.queued / seconds}
 
@@ -185,9 +186,9 @@ async def backlog(request: Request) -> Figures:
             "start_megabytes": peak_megabytes(),
         }
         await bench.submit(request.queued + jobs - await bench.waiting())
-        await app.resume("bench")
+        await app.queues.resume("bench")
         await bench.begin(jobs)
-        await app.pause("bench")
+        await app.queues.pause("bench")
         await bench.end()
     seconds = bench.began[jobs - 1] - bench.began[warm_up - 1]
     return {**figures, "per_second": request.jobs / seconds}

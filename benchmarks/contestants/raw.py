@@ -84,7 +84,7 @@ async def submitted(folder: Path, jobs: int) -> dict[str, list[tuple[Any, ...]]]
     async def noop(number: int) -> None: ...
 
     async with app:
-        await app.pause("default")
+        await app.queues.pause("default")
         await app.submit_many([noop.call(number) for number in range(jobs)])
     connection = apsw.Connection(str(folder / "fairlane.db"))
     names = [

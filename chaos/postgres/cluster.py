@@ -183,7 +183,7 @@ class Cluster:
         for seat in self.seats:
             if seat.kind == "engine":
                 await seat.ask("quiet")
-        await self.ask("pause_schedule", TICK)
+        await self.ask("schedules.pause", TICK)
         try:
             async with asyncio.timeout(DRAIN_SECONDS):
                 await self.ask("drain")

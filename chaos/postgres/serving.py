@@ -11,6 +11,7 @@ import logging
 import os
 import random
 import sys
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -110,7 +111,7 @@ class Load:
     async def _cancel(self, job: str) -> None:
         journal.note("cancelling", job=job)
         try:
-            answer = await app.job(job).cancel()
+            answer = await app.jobs.handle(job).cancel()
         except FairlaneError as error:
             journal.note("not cancelled", job=job, key=error.code, text=error.message)
         else:
@@ -139,10 +140,10 @@ class Served:
                 case "report":
                     await self._report(Path(name))
                 case "started_at":
-                    found = (await app.show(name)).started_at
+                    found = (await app.jobs.show(name)).started_at
                     return {"value": None if found is None else found.timestamp()}
                 case _:
-                    await getattr(app, verb)(name, **named)
+                    await attrgetter(verb)(app)(name, **named)  # such as "queues.pause"
         except FairlaneError as error:
             return {"problem": error.code, "message": error.message}
         return {}
@@ -162,7 +163,7 @@ class Served:
         lines: list[bytes] = []
         cursor: str | None = None
         while True:
-            page = await app.history(limit=1000, cursor=cursor)
+            page = await app.jobs.history(limit=1000, cursor=cursor)
             lines += [msgspec.json.encode(Ended.of(view)) + b"\n" for view in page.items]
             cursor = page.next
             if cursor is None:

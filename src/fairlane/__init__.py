@@ -9,6 +9,7 @@ except ImportError:
     raise ImportError("Fairlane needs Linux or macOS; on Windows use WSL") from None
 
 from fairlane.app import Fairlane
+from fairlane.client.job import Job
 from fairlane.core.forecast import Forecast
 from fairlane.core.lifecycle import Priority, State
 from fairlane.core.retry import Retry
@@ -42,7 +43,6 @@ from fairlane.errors import (
     UnknownName,
     UsageError,
 )
-from fairlane.job import Job
 from fairlane.leader.end_hooks import webhook
 from fairlane.snapshot import DeviceView, Snapshot
 from fairlane.store.views import EventView, JobView, LaneView

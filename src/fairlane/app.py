@@ -1,10 +1,11 @@
-"""`Fairlane`: declare queues, limits, tasks and schedules; run an engine; then steer it
-(`client`)."""
+"""`Fairlane`: declare queues, limits, tasks and schedules; run an engine; submit jobs.
+
+Calls about jobs, queues, lanes and the other nouns are in `fairlane.client`, one class for each.
+"""
 
 import inspect
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from pathlib import Path
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -19,7 +20,18 @@ from typing import (
 
 import msgspec
 
-from fairlane.client import Client
+from fairlane.client.commands import Commands
+from fairlane.client.devices import Devices
+from fairlane.client.drain import drain
+from fairlane.client.events import Events
+from fairlane.client.job import Job
+from fairlane.client.jobs import Jobs
+from fairlane.client.lanes import Lanes
+from fairlane.client.limits import Limits
+from fairlane.client.queues import Queues
+from fairlane.client.schedules import Schedules
+from fairlane.client.submissions import Submissions
+from fairlane.client.workers import Workers
 from fairlane.core.inputs import ChangeSetting, Input, SaveRecord
 from fairlane.core.queues import QueueOptions, settings_from
 from fairlane.core.retry import Retry
@@ -27,11 +39,11 @@ from fairlane.core.validation import check_amounts, check_name, check_path_name
 from fairlane.engine.engine import Engine
 from fairlane.engine.lifetime import Lifetime
 from fairlane.errors import BadSetting, UnknownName, UsageError
-from fairlane.job import Job
 from fairlane.leader.end_hooks import Hook
 from fairlane.leader.history_retention import Kept, check_kept
 from fairlane.leader.schedule import Rules, Schedule, ruled, schedule_from
 from fairlane.runtime.clock import Clock, SystemClock
+from fairlane.snapshot import Snapshot, snapshot_from
 from fairlane.store.open_store import store_at
 from fairlane.store.protocol import Store
 from fairlane.sync import Sync
@@ -60,16 +72,16 @@ _TASK_OPTIONS: Final = [
 ]
 
 
-class Fairlane(Client):
+class Fairlane:
     """A durable task queue and scheduler inside this program.
 
-    `database` is `sqlite:///work.db` or `memory://`; without it FAIRLANE_DATABASE counts, else
-    `fairlane.db` in the working folder. `slots` is how many jobs this process runs at a time,
-    `queues` narrows whose jobs those are, and `labels` say what this place has for tasks that
-    `require` it; a process with `work=False` only submits and steers. `keep_history` says how much
-    is kept of what has ended: a timedelta such as timedelta(days=30), or a number of jobs.
-    `uploads` is the folder to which clients of `asgi()` may send files, each of `largest_upload`
-    bytes at most.
+    `database` is `sqlite:///work.db`, `postgresql://user@host/name` or `memory://`; without it
+    FAIRLANE_DATABASE counts, else `fairlane.db` in the working folder. `slots` is how many jobs
+    this process runs at a time, `queues` narrows the queues that it serves, and `labels` name what
+    this machine has for tasks that `require` it; a process with `work=False` runs no jobs.
+    `keep_history` limits the history of ended jobs: a timedelta such as timedelta(days=30), or a
+    number of jobs. `uploads` is the folder to which clients of `asgi()` may send files, each of
+    `largest_upload` bytes at most.
     """
 
     def __init__(
@@ -92,11 +104,9 @@ class Fairlane(Client):
             raise BadSetting(f"slots is {slots}; a process needs at least 1 to run anything")
         self.database = database or os.environ.get("FAIRLANE_DATABASE") or DEFAULT_DATABASE
         self.tasks: dict[str, Task[Any, Any]] = {}
-        self.clock = clock or SystemClock()
-        self.sync = Sync(self, self._run_sync)
         self._slots = slots
         self._work = work
-        self._queues = None if queues is None else tuple(queues)
+        self._only_queues = None if queues is None else tuple(queues)
         self._keep_history = keep_history
         self._uploads = None if uploads is None else Uploads(uploads, largest=largest_upload)
         self._labels = tuple(labels)
@@ -112,6 +122,17 @@ class Fairlane(Client):
         self._hooks: list[Hook] = []
         self._drivers: dict[str, type[Device]] = {}  # by the queue whose devices they drive
         self._lifetime = Lifetime(self._open, self._close)
+        self._commands = Commands(self._lifetime, clock or SystemClock())
+        self._submissions = Submissions(self._commands, self.tasks, self._new_store)
+        self.jobs = Jobs(self._commands, self._submissions)
+        self.queues = Queues(self._commands)
+        self.lanes = Lanes(self._commands, self._submissions)
+        self.schedules = Schedules(self._commands)
+        self.devices = Devices(self._commands, self.queues)
+        self.limits = Limits(self._commands)
+        self.events = Events(self._commands)
+        self.workers = Workers(self._commands)
+        self.sync = Sync(self, self._lifetime.run_sync)
         self._shown_database = store_at(self.database).address  # a wrong one is told here
         self.queue("default")
 
@@ -229,7 +250,7 @@ class Fairlane(Client):
         self._declare("task", definition.name)
         if definition.name in self.tasks:
             raise BadSetting(f'there is already a task "{definition.name}"; give this one a name=…')
-        task: Task[Any, Any] = Task(self, definition, policies)
+        task: Task[Any, Any] = Task(self._submissions, definition, policies)
         self.tasks[definition.name] = task
         self._definitions[definition.name] = definition
         return task
@@ -239,7 +260,7 @@ class Fairlane(Client):
 
         A firing that is late by no more than `grace_seconds` happens; with `coalesce` once for all
         that piled up. `overlap` says what happens while the previous firing's job is still alive.
-        What somebody changes while it runs (`change_schedule`) stays in force over this.
+        What somebody changes while it runs (`app.schedules.change`) stays in force over this.
         """
         check_path_name("schedule", name)
         submission = as_call(call).submission()
@@ -313,7 +334,7 @@ class Fairlane(Client):
             raise UnknownName("queue", unknown[0], known)
         self._work = True
         self._slots = self._slots if slots is None else slots
-        self._queues = self._queues if not queues else tuple(queues)
+        self._only_queues = self._only_queues if not queues else tuple(queues)
         self._labels = self._labels if not labels else tuple(labels)
         if stop_grace_seconds is not None:
             self._stop_grace_seconds = stop_grace_seconds
@@ -326,12 +347,12 @@ class Fairlane(Client):
             store,
             self._definitions,
             self._declarations,
-            clock=self.clock,
+            clock=self._commands.clock,
             slots=self._slots,
             recheck_seconds=self._recheck_seconds,
             hooks=self._hooks,
             work=self._work,
-            queues=self._queues,
+            queues=self._only_queues,
             labels=self._labels,
             drivers=self._drivers,
             keep_history=self._keep_history,
@@ -349,7 +370,7 @@ class Fairlane(Client):
     def _check_names(self) -> None:
         """Tell about a task that names what nobody declared, before anything runs."""
         queues = [name for kind, name in self._settings if kind == "queue"]
-        for name in self._queues or ():
+        for name in self._only_queues or ():
             if name not in queues:
                 raise UnknownName("queue", name, queues)
         for task in self.tasks.values():
@@ -403,30 +424,37 @@ class Fairlane(Client):
 
         return commands(self)
 
+    # submitting, and the whole at a glance
+
+    async def submit(self, call: Call[R]) -> Job[R]:
+        """Submit a call; once this returns the job is on disk."""
+        return await self._submissions.submit(call)
+
     async def submit_many(self, calls: Sequence[Call[Any]]) -> list[Job[Any]]:
         """Submit calls in this order, all or none: one conflict refuses all and names it."""
-        if isinstance(calls, Call):
-            raise UsageError(f"submit_many takes a list of calls, got {calls!r}; use submit")
-        return await super().submit_many([as_call(call) for call in calls])
+        return await self._submissions.submit_many(calls)
 
-    # what the client builds on
+    async def drain(self, queue: str | None = None) -> None:
+        """Return when no job runs or will run: all have ended, or their queue is paused."""
+        await drain(self._commands, queue)
+
+    async def snapshot(self, *, waiting: int = 200, ended: int = 50, lanes: int = 200) -> Snapshot:
+        """Return the present, true at its `seq`; `app.events.follow(after=seq)` continues it.
+
+        It has the first waiting jobs of each queue, the newest ended jobs of all queues, and so
+        many lanes, the active ones first.
+        """
+        reading = self._store.picture(waiting=waiting, ended=ended, lanes=lanes)
+        picture = await self._commands.on_loop(reading)
+        return snapshot_from(picture, self._commands.clock.now())
 
     @property
     def _engine(self) -> Engine:
-        return self._lifetime.engine
+        return self._commands.engine
 
     @property
     def _store(self) -> Store:
-        return self._engine.store
-
-    async def _on_loop(self, coroutine: Any) -> Any:
-        return await self._lifetime.run(coroutine)
-
-    def _run_sync(self, coroutine: Any) -> Any:
-        return self._lifetime.run_sync(coroutine)
-
-    def _reserve(self, job: str, path: Path) -> Path:
-        return self._engine.worker.outputs.reserve_unused_path(job, path)
+        return self._commands.store
 
 
 class Decorator:

@@ -107,15 +107,6 @@ def lane_without_secrets(lane: LaneView) -> LaneView:
     return msgspec.structs.replace(lane, params={"task": saved["task"], "params": shown})
 
 
-def schedule_without_secrets(schedule: Schedule) -> Schedule:
-    submission = schedule.submission
-    shown = without_secrets(msgspec.json.decode(submission.params), submission.options)
-    params = msgspec.json.encode(shown).decode()
-    return msgspec.structs.replace(
-        schedule, submission=msgspec.structs.replace(submission, params=params)
-    )
-
-
 def schedule_view(schedule: Schedule, now: float) -> ScheduleView:
     """Show a schedule without its secrets, and when it fires next."""
     submission, trigger = schedule.submission, schedule.trigger

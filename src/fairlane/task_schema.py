@@ -26,7 +26,7 @@ from fairlane.task.definition import Definition
 from fairlane.tasks import Policies, Task
 
 if TYPE_CHECKING:
-    from fairlane.app import Fairlane
+    from fairlane.client.submissions import Submissions
 
 _TEMPLATES: Final = ("lane", "bucket", "dedupe", "limits", "requires")
 _UNKNOWN: Final = inspect.Parameter.empty
@@ -79,7 +79,7 @@ def description_from(text: str) -> Description | None:
         return None
 
 
-def task_from(name: str, description: Description, app: "Fairlane") -> Task[Any, Any]:
+def task_from(name: str, description: Description, submissions: "Submissions") -> Task[Any, Any]:
     """Make a task that can be submitted here; it cannot be run."""
     if description.here_only:
         what = ", ".join(description.here_only)
@@ -94,7 +94,7 @@ def task_from(name: str, description: Description, app: "Fairlane") -> Task[Any,
     elsewhere.__signature__ = _signature(description)  # type: ignore[attr-defined]
     retry = msgspec.convert(description.policies.get("retry"), Retry | None)
     policies = Policies(**{**description.policies, "retry": retry})
-    return Task(app, Definition(elsewhere, name=name), policies)
+    return Task(submissions, Definition(elsewhere, name=name), policies)
 
 
 def _has_function(template: Any) -> bool:

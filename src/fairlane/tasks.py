@@ -35,8 +35,8 @@ from fairlane.task.output_files import OutputPolicy, resolve
 from fairlane.task.parameters import digest
 
 if TYPE_CHECKING:
-    from fairlane.app import Fairlane
-    from fairlane.job import Job
+    from fairlane.client.job import Job
+    from fairlane.client.submissions import Submissions
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -308,8 +308,10 @@ def _meta(meta: Mapping[str, Any]) -> str:
 class Task(Generic[P, R]):
     """A registered function. Calling it directly runs it here and now, without the queue."""
 
-    def __init__(self, app: "Fairlane", definition: Definition, policies: Policies) -> None:
-        self._app = app
+    def __init__(
+        self, submissions: "Submissions", definition: Definition, policies: Policies
+    ) -> None:
+        self._submissions = submissions
         self.definition = definition
         self.policies = policies
         self._last_terms: tuple[Any, Terms] | None = None
@@ -353,7 +355,7 @@ class Task(Generic[P, R]):
 
     async def submit(self, /, *args: P.args, **kwargs: P.kwargs) -> "Job[R]":
         """Submit a job; once this returns it is on disk."""
-        return await self._app.submit(self.call(*args, **kwargs))
+        return await self._submissions.submit(self.call(*args, **kwargs))
 
     def options(self, **options: Unpack[Choices]) -> "Configured[P, R]":
         """Choose priority, run_at, depends_on, kind, meta, queue, lane or dedupe for this once."""
@@ -365,14 +367,14 @@ class Task(Generic[P, R]):
             Options, values, owner=f'a submission of "{self.name}"', strict=False,
             called="options of a submission", expected=EXPECTED,
         )  # fmt: skip
-        return Configured(self._app, self, chosen)
+        return Configured(self._submissions, self, chosen)
 
 
 class Configured(Generic[P, R]):
     """A task with options for the next submission."""
 
-    def __init__(self, app: "Fairlane", task: Task[P, R], options: Options) -> None:
-        self._app = app
+    def __init__(self, submissions: "Submissions", task: Task[P, R], options: Options) -> None:
+        self._submissions = submissions
         self._task = task
         self._options = options
 
@@ -381,4 +383,4 @@ class Configured(Generic[P, R]):
         return Call(self._task, values, self._options)
 
     async def submit(self, /, *args: P.args, **kwargs: P.kwargs) -> "Job[R]":
-        return await self._app.submit(self.call(*args, **kwargs))
+        return await self._submissions.submit(self.call(*args, **kwargs))

@@ -86,16 +86,16 @@ async def running(app: Fairlane, *, database: str | None = None) -> AsyncIterato
     An app that was made with a fake clock is a test's own and keeps its database; any other is put
     back as it was afterwards. `database` names another one.
     """
-    was_clock, was_database = app.clock, app.database
+    was_clock, was_database = app._commands.clock, app.database
     if isinstance(was_clock, FakeClock):
         clock = was_clock
         app.database = database or was_database
     else:
         clock = FakeClock()
-        app.clock = clock
+        app._commands.clock = clock
         app.database = database or "memory://"
     try:
         async with app:
             yield World(app, clock)
     finally:
-        app.clock, app.database = was_clock, was_database
+        app._commands.clock, app.database = was_clock, was_database

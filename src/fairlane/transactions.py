@@ -34,7 +34,7 @@ async def execute(connection: Any, statement: str, values: tuple[Any, ...]) -> N
         await connection.execute(statement, *values)
         return
     if not _is_awaited(connection):
-        raise UsageError("this connection is not awaited; use app.sync.submit_inside")
+        raise UsageError("this connection is not awaited; use app.sync.jobs.submit_inside")
     _check_transaction(connection)
     await connection.execute(_PLACE.sub("%s", statement), values)
 
@@ -42,7 +42,7 @@ async def execute(connection: Any, statement: str, values: tuple[Any, ...]) -> N
 def execute_now(connection: Any, statement: str, values: tuple[Any, ...]) -> None:
     """Execute a statement on a connection that is not awaited."""
     if driver_of(connection) == "asyncpg" or _is_awaited(connection):
-        raise UsageError("this connection is awaited; use `await app.submit_inside`")
+        raise UsageError("this connection is awaited; use `await app.jobs.submit_inside`")
     _check_transaction(connection)
     connection.execute(_PLACE.sub("%s", statement), values)
 

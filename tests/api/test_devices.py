@@ -135,7 +135,7 @@ async def test_events_tell_that_a_device_was_changed(app: Fairlane) -> None:
         state = said(await client.get("/api/state"), 200)
         address = (await client.post("/api/devices", json=NEW)).headers["location"]
         await becomes(client, address, state="idle")
-        stored = await app.stored_events(after=state["seq"])
+        stored = await app.events.stored(after=state["seq"])
         assert stored is not None
         told = [(event.type, event.data.get("name")) for event in stored]
     assert ("device_changed", "pixel 7") in told

@@ -31,9 +31,9 @@ async def app() -> AsyncIterator[Fairlane]:
 async def happen(app: Fairlane, times: int = 1, *, queue: str = "default") -> int:
     """Let so many pairs of events happen, and return the number of the last."""
     for _ in range(times):
-        await app.pause(queue)
-        await app.resume(queue)
-    return await app.newest_event()
+        await app.queues.pause(queue)
+        await app.queues.resume(queue)
+    return await app.events.newest()
 
 
 async def heard(one: Follower, last: int) -> list[dict[str, Any]]:
@@ -61,7 +61,7 @@ async def test_followers_are_told_the_very_same_bytes(app: Fairlane) -> None:
 
 
 async def test_all_events_arrive_in_order_each_with_the_one_before(app: Fairlane) -> None:
-    source, begin = Stream(app), await app.newest_event()
+    source, begin = Stream(app), await app.events.newest()
     async with source.following(begin) as one:
         end = await happen(app, 20)
         events = await heard(one, end)
@@ -71,7 +71,7 @@ async def test_all_events_arrive_in_order_each_with_the_one_before(app: Fairlane
 
 
 async def test_who_comes_back_hears_what_it_missed(app: Fairlane) -> None:
-    source, begin = Stream(app), await app.newest_event()
+    source, begin = Stream(app), await app.events.newest()
     end = await happen(app, 10)
     async with source.following(None) as early:
         async with source.following(begin + 3) as one:
@@ -87,7 +87,7 @@ async def test_who_comes_back_hears_what_it_missed(app: Fairlane) -> None:
 
 
 async def test_a_narrowed_stream_names_the_event_before_on_this_stream(app: Fairlane) -> None:
-    source, begin = Stream(app), await app.newest_event()
+    source, begin = Stream(app), await app.events.newest()
     async with AsyncExitStack() as stack:
         of_queue = await stack.enter_async_context(source.following(begin, queue="other"))
         await happen(app, queue="other")
@@ -98,7 +98,7 @@ async def test_a_narrowed_stream_names_the_event_before_on_this_stream(app: Fair
         )
         await job.wait()
         last = await happen(app, queue="other")
-        everything = await app.stored_events(after=begin)
+        everything = await app.events.stored(after=begin)
         assert everything is not None
         streams = [await heard(of_queue, last), await heard(of_job, last_of(everything, job.id))]
         assert of_both._taken(begin) is None
@@ -118,7 +118,7 @@ def last_of(events: list[EventView], job: str) -> int:
 
 @pytest.mark.parametrize("ahead", [1, 10**12])
 async def test_who_asks_for_what_never_was_takes_the_state_again(app: Fairlane, ahead: int) -> None:
-    source, now = Stream(app), await app.newest_event()
+    source, now = Stream(app), await app.events.newest()
     async with source.following(now + ahead) as one:
         [resync] = await heard(one, now)
         later = await happen(app)
@@ -132,7 +132,7 @@ async def test_who_is_too_far_behind_takes_the_state_again(
     app: Fairlane, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(event_stream, "MOST_EVENTS", 10)
-    source, begin = Stream(app), await app.newest_event()
+    source, begin = Stream(app), await app.events.newest()
     end = await happen(app, 6)
     async with source.following(begin) as far, source.following(end - 10) as near:
         [resync] = await heard(far, end)
@@ -146,7 +146,7 @@ async def test_who_takes_nothing_falls_behind_alone_and_goes_on_from_the_present
     app: Fairlane, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(event_window, "MOST_EVENTS", 10)
-    source, begin = Stream(app), await app.newest_event()
+    source, begin = Stream(app), await app.events.newest()
     async with source.following(begin) as quick, source.following(begin) as slow:
         for _ in range(8):
             seen = await heard(quick, await happen(app, 2))
@@ -171,7 +171,7 @@ async def test_when_more_happens_than_can_be_told_everybody_is_sent_for_the_stat
         work = app.tasks["work"]
         await app.submit_many([work.call() for _ in range(200)])
         await app.drain()
-        end = await app.newest_event()
+        end = await app.events.newest()
         streams = [await heard(one, end), await heard(other, end)]
 
     for events in streams:

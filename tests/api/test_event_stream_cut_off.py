@@ -44,7 +44,7 @@ async def test_clients_cut_off_a_hundred_times_under_load_end_with_the_state_of_
             assert not any(task.done() for task in tasks), [t for t in tasks if t.done()]
             await a_moment_of_load(apps[0], dice, number)
             number += 1
-        await apps[0].resume("quick")
+        await apps[0].queues.resume("quick")
         await eventually(lambda: rests(urls[0]), what="an end of what is quick")
         fresh = await state_of(urls[-1])
         await eventually(lambda: all(one.mirror.seq >= fresh["seq"] for one in followers))

@@ -59,7 +59,7 @@ async def test_who_does_not_read_costs_nobody_anything_and_is_sent_for_the_state
         heard = asyncio.create_task(until_paused(source, url))
         await eventually(lambda: source.last_event_id)
         await have_it_talk(app)
-        await app.pause("default")  # which is the last that is told
+        await app.queues.pause("default")  # which is the last that is told
         events = await heard
         grown = resident_megabytes() - before
         types = [await asyncio.to_thread(types_in, one) for one in lazy]

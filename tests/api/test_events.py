@@ -48,10 +48,10 @@ async def until(line: Any, url: str, last: int) -> list[dict[str, Any]]:
 
 
 async def test_events_are_the_same_as_in_python(app: Fairlane, url: str) -> None:
-    begin = await app.newest_event()
+    begin = await app.events.newest()
     job = await app.tasks["work"].submit()
     await job.wait()
-    stored = await app.stored_events(after=begin)
+    stored = await app.events.stored(after=begin)
     assert stored is not None
     told = await until(EventSource(after=begin), url, stored[-1].seq)
 
@@ -70,13 +70,13 @@ async def test_a_client_is_told_at_once_where_it_stands_and_when_to_come_back(
     app: Fairlane, url: str
 ) -> None:
     source = EventSource()
-    now = await app.newest_event()
+    now = await app.events.newest()
     async with aclosing(source.told(url)) as events:
         coming = asyncio.ensure_future(anext(events))
         await eventually(lambda: source.last_event_id)
         assert source.last_event_id == str(now)
         assert source.retry_milliseconds > 0
-        await app.pause("default")
+        await app.queues.pause("default")
         event = await coming
 
     assert (event["seq"], event["prev"], event["type"]) == (now + 1, now, "queue_changed")
@@ -85,9 +85,9 @@ async def test_a_client_is_told_at_once_where_it_stands_and_when_to_come_back(
 async def test_the_last_id_of_a_browser_counts_more_than_the_address_it_was_given(
     app: Fairlane, url: str
 ) -> None:
-    begin = await app.newest_event()
-    await app.pause("default")
-    await app.resume("default")
+    begin = await app.events.newest()
+    await app.queues.pause("default")
+    await app.queues.resume("default")
     [event] = await until(EventSource(str(begin + 1), after=begin), url, begin + 2)
     assert (event["seq"], event["prev"]) == (begin + 2, begin + 1)
 
@@ -96,7 +96,7 @@ async def test_the_last_id_of_a_browser_counts_more_than_the_address_it_was_give
 async def test_an_id_that_never_was_is_answered_by_a_resync(
     app: Fairlane, url: str, last: str
 ) -> None:
-    now = await app.newest_event()
+    now = await app.events.newest()
     source = EventSource(last)
     [event] = await until(source, url, now)
     assert (event["type"], event["seq"]) == ("resync", now)
@@ -104,11 +104,11 @@ async def test_an_id_that_never_was_is_answered_by_a_resync(
 
 
 async def test_a_stream_can_be_narrowed_to_a_queue_or_a_job(app: Fairlane, url: str) -> None:
-    begin = await app.newest_event()
+    begin = await app.events.newest()
     job = await app.tasks["work"].submit()
     await job.wait()
-    await app.pause("other")
-    last = await app.newest_event()
+    await app.queues.pause("other")
+    last = await app.events.newest()
     [paused] = await until(EventSource(after=begin, queue="other"), url, last)
     of_job = await until(EventSource(after=begin, job=job.id), url, last - 1)
 
@@ -194,9 +194,9 @@ async def test_secrets_are_not_told(tmp_path: Path) -> None:
         ctx.log("logged in")
 
     async with app, served(app) as url:
-        begin = await app.newest_event()
+        begin = await app.events.newest()
         await (await log_in.submit(password=SecretStr("swordfish"))).wait()
-        last = await app.newest_event()
+        last = await app.events.newest()
         told = await until(EventSource(after=begin), url, last)
         answer = await got_all(f"{url}/api/state")
 

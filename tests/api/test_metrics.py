@@ -65,10 +65,10 @@ def doors() -> Doors:
 async def test_a_device_is_no_worker_with_slots_of_its_own(app: Fairlane) -> None:
     app.queue("phones", devices=Device)
     async with talking(app) as client:
-        await app.save_device("one", queue="phones")
+        await app.devices.save("one", queue="phones")
 
         async def is_idle() -> bool:
-            return (await app.devices())["one"].state == "idle"
+            return (await app.devices.list())["one"].state == "idle"
 
         await eventually(is_idle)
         scrape = await scraped(client)
@@ -160,18 +160,18 @@ async def test_a_wait_begins_when_a_job_may_run(world: World, client: Client) ->
     app = world.app
     send = app.tasks["send"]
     later = datetime.fromtimestamp(world.clock.now() + 1_000, UTC)
-    await app.pause("mail")
+    await app.queues.pause("mail")
     first = await send.submit(1)
     await send.options(run_at=later).submit(2)
     await send.options(depends_on=[first]).submit(3)
     await world.advance(40)
-    await app.resume("mail")
+    await app.queues.resume("mail")
     await world.idle()
     waited = await scraped(client)
-    await app.pause("mail")
+    await app.queues.pause("mail")
     await world.advance(960)  # now it is its time
     await world.advance(5)
-    await app.resume("mail")
+    await app.queues.resume("mail")
     await world.idle()
 
     assert waited("fairlane_wait_seconds_count", **SEND) == 2
@@ -203,7 +203,7 @@ async def test_retries_are_counted_and_are_no_outcome(world: World, client: Clie
 async def test_depths_are_those_of_the_database_also_where_they_are_nothing(
     world: World, client: Client
 ) -> None:
-    await world.app.pause("mail")
+    await world.app.queues.pause("mail")
     await world.app.submit_many([world.app.tasks["send"].call(number) for number in range(3)])
     scrape = await scraped(client)
 
@@ -216,7 +216,7 @@ async def test_depths_are_not_read_for_everybody_who_asks(
     world: World, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(metrics, "FRESH_SECONDS", 3_600.0)
-    await world.app.pause("mail")
+    await world.app.queues.pause("mail")
     await scraped(client)
     await world.app.tasks["send"].submit(1)
     later = await scraped(client)

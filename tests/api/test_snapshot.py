@@ -60,7 +60,7 @@ async def test_it_is_what_python_sees_with_a_number_to_follow_from(
     app: Counting, doors: Doors
 ) -> None:
     work = app.tasks["work"]
-    await app.wait_for((await work.submit("a")).id)
+    await app.jobs.wait((await work.submit("a")).id)
     held = await work.submit("held")
     await doors.reached("held")
     waiting = await work.submit("held")
@@ -68,7 +68,7 @@ async def test_it_is_what_python_sees_with_a_number_to_follow_from(
 
     assert set(state) == set(Present.model_fields)
     Present.model_validate(state)
-    assert state["seq"] == await app.newest_event()
+    assert state["seq"] == await app.events.newest()
     assert state["counts"] == {"default": {"running": 1, "queued": 1}}
     assert [job["id"] for job in state["running"]] == [held.id]
     assert [job["id"] for job in state["waiting"]["default"]] == [waiting.id]
@@ -80,14 +80,14 @@ async def test_it_is_what_python_sees_with_a_number_to_follow_from(
 
 async def test_what_was_changed_before_is_seen(app: Counting) -> None:
     for _ in range(5):
-        await app.pause("default")
+        await app.queues.pause("default")
         assert (await got(app, "/api/state"))["queues"]["default"]["paused"] == "paused"
-        await app.resume("default")
+        await app.queues.resume("default")
         assert (await got(app, "/api/state"))["queues"]["default"]["paused"] is None
 
 
 async def test_lists_are_bounded_and_counts_are_not(app: Counting) -> None:
-    await app.pause("default")
+    await app.queues.pause("default")
     work = app.tasks["work"]
     await app.submit_many([work.call(f"{number:03}") for number in range(450)])
     state = await got(app, "/api/state")
@@ -102,7 +102,7 @@ async def test_all_who_ask_while_it_is_read_share_the_next_reading(app: Counting
     app.may_look.clear()
     first = asyncio.create_task(portrait.taken())
     await eventually(lambda: app.looks)
-    await app.pause("default")
+    await app.queues.pause("default")
     others = [asyncio.create_task(portrait.taken()) for _ in range(50)]
     await asyncio.sleep(0)
     app.may_look.set()

@@ -42,11 +42,11 @@ def at(url: str) -> str:
 
 async def test_a_socket_and_an_event_source_are_told_the_same(app: Fairlane) -> None:
     async with served(app) as url:
-        begin = await app.newest_event()
+        begin = await app.events.newest()
         for _ in range(200):
             await app.tasks["work"].submit()
         await app.drain()
-        last = await app.newest_event()
+        last = await app.events.newest()
         by_socket = await until(Socket(begin), url, last)
         by_source = await until(EventSource(after=begin), url, last)
 
@@ -56,10 +56,10 @@ async def test_a_socket_and_an_event_source_are_told_the_same(app: Fairlane) -> 
 
 async def test_a_socket_can_be_about_one_job(app: Fairlane) -> None:
     async with served(app) as url:
-        begin = await app.newest_event()
+        begin = await app.events.newest()
         jobs = [await app.tasks["work"].submit() for _ in range(3)]
         await app.drain()
-        stored = await app.stored_events(after=begin)
+        stored = await app.events.stored(after=begin)
         assert stored is not None
         of_job = [event.seq for event in stored if event.job == jobs[1].id]
         told = await until(Socket(begin, job=jobs[1].id), url, of_job[-1])
@@ -73,7 +73,7 @@ async def test_a_socket_can_be_about_one_job(app: Fairlane) -> None:
 
 async def test_a_number_that_never_was_is_answered_by_a_resync(app: Fairlane) -> None:
     async with served(app) as url:
-        now = await app.newest_event()
+        now = await app.events.newest()
         [event] = await until(Socket(now + 5), url, now)
     assert (event["type"], event["seq"], event["prev"]) == ("resync", now, now + 5)
 
@@ -82,14 +82,14 @@ async def test_what_a_client_says_is_not_listened_to(app: Fairlane) -> None:
     async with served(app) as url, connect(at(url)) as socket:
         for _ in range(100):
             await socket.send("hello?")
-        await app.pause("default")
+        await app.queues.pause("default")
         assert json.loads(await socket.recv())["type"] == "queue_changed"
 
 
 async def test_a_client_hears_that_the_server_ends(app: Fairlane) -> None:
     async with served(app) as url:
         socket = await connect(at(url))
-        await app.pause("default")
+        await app.queues.pause("default")
         await socket.recv()
     with pytest.raises(ConnectionClosed) as closed:
         await socket.recv()
@@ -119,7 +119,7 @@ async def test_only_who_may_read_gets_a_socket(app: Fairlane) -> None:
         async with connect(
             at(url), additional_headers={"Authorization": f"Bearer {READ}"}
         ) as socket:
-            await app.pause("default")
+            await app.queues.pause("default")
             told = json.loads(await socket.recv())
 
     assert statuses == [401, 401, 403]

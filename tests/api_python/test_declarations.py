@@ -135,7 +135,7 @@ async def test_nothing_is_declared_while_the_engine_is_started_but_between_two_r
     for declare in declarations:
         declare()
     async with running(app):
-        assert "late" in await app.schedules()
+        assert "late" in await app.schedules.list()
 
 
 def test_a_context_in_the_wrong_place_or_of_the_wrong_kind_is_refused(app: Fairlane) -> None:

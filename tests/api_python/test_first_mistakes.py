@@ -60,7 +60,7 @@ async def test_a_history_of_what_does_not_exist_is_refused(
 ) -> None:
     async with running(app):
         with pytest.raises(UnknownName):
-            await app.history(**filters)  # type: ignore[arg-type]
+            await app.jobs.history(**filters)  # type: ignore[arg-type]
 
 
 async def test_a_failed_job_is_told_in_the_log_though_nobody_waits(
@@ -108,7 +108,7 @@ async def test_jobs_of_a_task_that_is_gone_are_mentioned_at_the_start(
     async def send() -> None: ...
 
     async with old:
-        await old.pause("default")
+        await old.queues.pause("default")
         await send.submit()
     with caplog.at_level(logging.WARNING, logger="fairlane"):
         async with Fairlane(address):
@@ -164,7 +164,7 @@ async def test_an_id_that_was_used_before_is_the_job_that_had_it(app: Fairlane) 
         again = await work.options(id="letter-1").submit()
         assert await again.wait() == "once"
         assert (await again.show()).attempt == 1
-        assert len((await app.history()).items) == 1
+        assert len((await app.jobs.history()).items) == 1
 
 
 async def test_only_an_ended_job_is_run_again(app: Fairlane) -> None:
@@ -172,7 +172,7 @@ async def test_only_an_ended_job_is_run_again(app: Fairlane) -> None:
     async def work() -> None: ...
 
     async with running(app):
-        await app.pause("default")
+        await app.queues.pause("default")
         job = await work.submit()
         with pytest.raises(Conflict, match="when it has ended"):
             await job.rerun()

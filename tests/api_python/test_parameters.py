@@ -56,7 +56,7 @@ async def test_bad_parameters_are_refused_with_a_readable_error_and_nothing_is_s
 
     async with running(app):
         with pytest.raises(BadParameters) as refused:
-            await app.submit_by_name("archive", params)
+            await app.jobs.submit_by_name("archive", params)
         now = await app.snapshot()
 
     assert str(refused.value) == f'parameters of task "archive" do not fit: {problem}'

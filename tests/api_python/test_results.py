@@ -97,10 +97,10 @@ async def test_waiting_may_be_given_up_without_harm(app: Fairlane) -> None:
         return "done"
 
     async with running(app):
-        await app.pause("default")
+        await app.queues.pause("default")
         job = await work.submit()
         with pytest.raises(TimeoutError):
             await job.wait(timeout_seconds=0.01)
-        await app.resume("default")
+        await app.queues.resume("default")
 
         assert await job.wait() == "done"

@@ -48,19 +48,19 @@ async def test_a_secret_reaches_its_task_and_no_view_event_log_or_hook(app: Fair
     async with running(app):
         await eventually(lambda: app._store.records("hook"))
         seq = (await app.snapshot()).seq
-        await app.pause("default")
+        await app.queues.pause("default")
         call = work.call("a", SecretStr(HIDDEN), key=SecretBytes(HIDDEN.encode()))
         job = await app.submit(call)
         waiting = [await job.show(), await app.snapshot(), await job.explain()]
-        await app.resume("default")
-        view = await app.wait_for(job.id)
+        await app.queues.resume("default")
+        view = await app.jobs.wait(job.id)
         await eventually(lambda: hooked)
         events = []
-        async for event in app.events(after=seq):
+        async for event in app.events.follow(after=seq):
             events.append(event)
             if event.data.get("state") == "failed":
                 break
-        seen = [*waiting, view, await app.history(), await app.snapshot(), await job.log()]
+        seen = [*waiting, view, await app.jobs.history(), await app.snapshot(), await job.log()]
 
     assert received == [HIDDEN, HIDDEN, "none"]
     # What was not given is shown as that: it is no secret, and who edits it must know.
@@ -108,17 +108,17 @@ async def test_saved_lanes_and_schedules_do_not_show_secrets_and_run_with_them(
 
     app.schedule("nightly", work.call("a", SecretStr(HIDDEN)), cron="0 3 * * *")
     async with running(app):
-        await app.save_lane("default", "x", work.call("a", SecretStr(HIDDEN)))
-        shown = [await app.lanes(), await app.schedules(), await app.snapshot()]
-        await (await app.start_lane("default", "x")).wait()
-        fired = await app.fire("nightly")
+        await app.lanes.save("default", "x", work.call("a", SecretStr(HIDDEN)))
+        shown = [await app.lanes.list(), await app.schedules.list(), await app.snapshot()]
+        await (await app.lanes.start("default", "x")).wait()
+        fired = await app.schedules.fire("nightly")
         assert fired is not None
         await fired.wait()
-        await app.pause_schedule("nightly")  # which writes the schedule anew
-        fired = await app.fire("nightly")
+        await app.schedules.pause("nightly")  # which writes the schedule anew
+        fired = await app.schedules.fire("nightly")
         assert fired is not None
         await fired.wait()
-        lane = (await app.lanes("default"))[0]
+        lane = (await app.lanes.list("default"))[0]
 
     assert HIDDEN not in text(shown)
     assert lane.params == {"task": "work", "params": {"name": "a", "token": "*" * 10}}
@@ -131,6 +131,6 @@ async def test_a_secret_that_does_not_fit_is_not_repeated_in_the_error(app: Fair
 
     async with running(app):
         with pytest.raises(BadParameters, match=r"token: .*\(got a secret\)") as refused:
-            await app.submit_by_name("work", {"token": [HIDDEN]})
+            await app.jobs.submit_by_name("work", {"token": [HIDDEN]})
 
     assert HIDDEN not in str(refused.value)

@@ -40,8 +40,8 @@ def test_a_plain_program_submits_and_waits(started: Fairlane) -> None:
 
     assert job.wait() == 42
     assert job.show().state == "completed"
-    assert started.sync.show(job.id).result == 42
-    assert [view.id for view in started.sync.history().items] == [job.id]
+    assert started.sync.jobs.show(job.id).result == 42
+    assert [view.id for view in started.sync.jobs.history().items] == [job.id]
 
 
 def test_many_jobs_are_handles_as_well(started: Fairlane) -> None:
@@ -62,7 +62,7 @@ def test_events_are_followed_in_a_plain_loop(started: Fairlane) -> None:
     seq = started.sync.snapshot().seq
     job = started.sync.submit(started.tasks["double"].call(1))
     states = []
-    for event in started.sync.events(after=seq, job=job.id):
+    for event in started.sync.events.follow(after=seq, job=job.id):
         states.append(event.data.get("state"))
         if states[-1] == "completed":
             break

@@ -64,8 +64,8 @@ TREE = {"name": "oak", "children": [{"name": "acorn"}]}
 
 async def test_it_runs_with_the_types_of_its_own_program(stranger: Fairlane) -> None:
     given = {"day": "2026-11-16", "tree": TREE, "size": "5", "token": "s3cret"}
-    job = await stranger.submit_by_name("draw", given)
-    view = await stranger.wait_for(job.id)
+    job = await stranger.jobs.submit_by_name("draw", given)
+    view = await stranger.jobs.wait(job.id)
     assert view.result == "16.11. oak 1 5 Color.RED fast s3cret"
     assert view.lane == "2026-11-16"
     assert view.queue == "drawing"
@@ -77,7 +77,7 @@ async def test_what_it_asks_of_the_scheduler_comes_along(
     stranger: Fairlane, program: Fairlane
 ) -> None:
     ours = program.tasks["draw"].options(id="a").call(date(2026, 1, 1), Tree(name="oak"))
-    found = await stranger.find_task("draw")
+    found = await stranger._submissions.find_task("draw")
     theirs = found.options(id="a").call(day="2026-01-01", tree={"name": "oak", "children": []})
     assert theirs.submission() == ours.submission()
 
@@ -99,23 +99,23 @@ async def test_what_does_not_fit_is_refused(
     stranger: Fairlane, wrong: dict[str, object], where: str
 ) -> None:
     with pytest.raises(BadParameters, match=where):
-        await stranger.submit_by_name("draw", {"day": "2026-11-16", "tree": TREE, **wrong})
+        await stranger.jobs.submit_by_name("draw", {"day": "2026-11-16", "tree": TREE, **wrong})
     assert (await stranger.snapshot()).counts == {}
 
 
 @pytest.mark.parametrize("task", ["computed", "written"])
 async def test_what_only_its_program_can_work_out_is_refused(stranger: Fairlane, task: str) -> None:
     with pytest.raises(UsageError, match="by its own program only"):
-        await stranger.submit_by_name(task, {"x": 1})
+        await stranger.jobs.submit_by_name(task, {"x": 1})
 
 
 async def test_an_unknown_task_is_told_with_those_of_all_programs(stranger: Fairlane) -> None:
     with pytest.raises(UnknownName, match='did you mean "draw"'):
-        await stranger.submit_by_name("drow", {})
+        await stranger.jobs.submit_by_name("drow", {})
 
 
 async def test_a_description_shows_defaults_and_no_secret(stranger: Fairlane) -> None:
-    found = (await stranger.descriptions())["draw"]
+    found = (await stranger._submissions.descriptions())["draw"]
     assert found.text == "Draw a tree."
     assert found.queue == "drawing"
     assert found.parameters["required"] == ["day", "tree"]

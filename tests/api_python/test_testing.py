@@ -30,7 +30,7 @@ async def test_a_program_is_put_back_as_it_was(tmp_path: Path) -> None:
     async with running(app) as world:
         assert isinstance(world.clock, FakeClock)
     assert app.database == database
-    assert isinstance(app.clock, SystemClock)
+    assert isinstance(app._commands.clock, SystemClock)
 
 
 async def test_a_database_can_be_named(tmp_path: Path) -> None:

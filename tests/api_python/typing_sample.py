@@ -67,8 +67,8 @@ async def wrong() -> None:
     await (await bare.submit("a")).cancel(outputs="forget")  # type: ignore[arg-type]
     app.queue("archive", max_concurent=3)  # type: ignore[call-arg]
     app.queue("archive", order="lifo")  # type: ignore[arg-type]
-    await app.set_queue("archive", max_concurent=3)  # type: ignore[call-arg]
-    await app.forecast("archive", max_concurrent="3")  # type: ignore[arg-type]
+    await app.queues.set("archive", max_concurent=3)  # type: ignore[call-arg]
+    await app.queues.forecast("archive", max_concurrent="3")  # type: ignore[arg-type]
     app.task(isolation="thread")  # type: ignore[call-overload]
     app.schedule("nightly", configured, cron="0 3 * * *")  # type: ignore[arg-type]
     print(number)  # noqa: T201 - so that the name is used

@@ -66,9 +66,9 @@ def test_devices_that_are_down_are_told_with_the_reason(
     app.queue("phones", devices=Loose)
     with app:
         for name in ("pixel", "galaxy"):
-            app.sync.save_device(name, queue="phones")
-        eventually_sync(lambda: app.sync.devices()["galaxy"].state == "idle")
-        eventually_sync(lambda: app.sync.devices()["pixel"].note == "no cable")
+            app.sync.devices.save(name, queue="phones")
+        eventually_sync(lambda: app.sync.devices.list()["galaxy"].state == "idle")
+        eventually_sync(lambda: app.sync.devices.list()["pixel"].note == "no cable")
         told = fairlane("doctor").out
     assert "1 of 2 down: pixel: no cable" in told
 
@@ -143,7 +143,7 @@ async def test_what_nobody_can_decide_is_told(fairlane: CommandLine, database: P
     async def send() -> None: ...
 
     async with app:
-        await app.pause("mail")
+        await app.queues.pause("mail")
         await send.submit()
     connection = apsw.Connection(str(database))
     connection.execute("INSERT INTO set_aside VALUES ('input', 'ValueError(1)', 1)")
@@ -206,7 +206,7 @@ async def test_a_program_keeps_as_much_of_the_past_as_it_says(database: Path) ->
     async with app:  # the leader prunes when it begins, and then every minute
 
         async def kept() -> bool:
-            return len((await app.history()).items) == 3
+            return len((await app.jobs.history()).items) == 3
 
         await eventually(kept, what="seven jobs are forgotten")
 
@@ -233,7 +233,7 @@ async def test_a_copy_is_made_while_jobs_run(fairlane: CommandLine, database: Pa
     copied = CommandLine(FAIRLANE_DATABASE=f"sqlite:///{copy}")
     assert await asyncio.to_thread(findings, copied)
     async with Fairlane(f"sqlite:///{copy}", work=False) as restored:
-        page = await restored.list_jobs(limit=1000)
+        page = await restored.jobs.list(limit=1000)
         assert len(page.items) <= submitted
     assert sorted(path.name for path in database.parent.glob("*unfinished*")) == []
 
@@ -243,7 +243,7 @@ def test_a_copy_begins_where_the_original_stood(fairlane: CommandLine, database:
     copy = database.with_name("copy.db")
     fairlane("backup", str(copy))
     with Fairlane(f"sqlite:///{copy}") as app:
-        assert {job.id for job in app.sync.history().items} == set(jobs)
+        assert {job.id for job in app.sync.jobs.history().items} == set(jobs)
 
 
 def test_a_copy_never_replaces_a_file(alone: CommandLine, tmp_path: Path) -> None:

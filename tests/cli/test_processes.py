@@ -94,10 +94,10 @@ async def test_what_is_done_while_nobody_leads_is_there_when_the_program_starts(
     await asyncio.to_thread(fairlane, "limit", "mail", "5")
     assert ran == []
     async with app:
-        view = await app.show(first.out.strip())
+        view = await app.jobs.show(first.out.strip())
         assert view.lane == "ann"
         await app.drain()
-        assert (await app.queues())["mail"].settings.max_concurrent == 5
+        assert (await app.queues.list())["mail"].settings.max_concurrent == 5
     assert ran == ["ben", "ann"]
 
 
@@ -119,7 +119,7 @@ async def test_somebody_who_watches_keeps_nobody_from_leading(tmp_path: Path) ->
     async with asyncio.timeout(30):
         assert (await watching.stdout.readline()).decode().startswith("queued")
         async with app:
-            assert (await app.wait_for(job)).state == "completed"
+            assert (await app.jobs.wait(job)).state == "completed"
             out, _ = await watching.communicate()
     assert watching.returncode == 0
     assert "completed" in out.decode()
@@ -366,9 +366,9 @@ async def test_on_postgres_a_visit_steers_whoever_leads(postgres_dsn: str) -> No
         waited = await asyncio.to_thread(fairlane, "submit", "work", "name=x", "--wait")
         assert "x" in waited.lines
         await asyncio.to_thread(fairlane, "pause", "default")
-        assert (await app.queues())["default"].paused == "paused"
+        assert (await app.queues.list())["default"].paused == "paused"
     # And with nobody there it is done all the same.
     left = await asyncio.to_thread(fairlane, "submit", "work", "name=y")
     await asyncio.to_thread(fairlane, "resume", "default")
     async with app:
-        assert (await app.wait_for(left.out.strip())).result == "y"
+        assert (await app.jobs.wait(left.out.strip())).result == "y"

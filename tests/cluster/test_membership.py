@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from fairlane import Context, Retry, Retryable
+from fairlane import Context, Fairlane, Retry, Retryable
 from fairlane.core.decisions import Start
 from fairlane.core.inputs import Outcome, WorkerGone
 from fairlane.core.live_job import JobId, WorkerId
 from fairlane.errors import JobCancelled
+from fairlane.leader.schedule import schedule_from
 from fairlane.store.memory.shared import SharedDatabase, SharedMemoryStore
 from fairlane.task.output_publisher import remove_published_outputs
 from fairlane.testing import FakeClock
@@ -60,7 +61,7 @@ async def test_a_lane_is_serial_across_processes(open_app: Open) -> None:
     await second.run("hold", lane="x")
     await second.run("hold", lane="x")
     await eventually(lambda: len(first.held) + len(second.held) == 1)
-    await second.explain((await second.run("quick")).id)  # the leader has decided since
+    await second.jobs.explain((await second.run("quick")).id)  # the leader has decided since
     assert len(first.held) + len(second.held) == 1
 
 
@@ -68,7 +69,7 @@ async def test_a_stage_asks_the_leader_wherever_it_runs(open_app: Open) -> None:
     leader, other = await open_app("leader", work=False), await open_app("other")
     job = await leader.run("staged")
     assert await job.wait() == "other"
-    [stage] = (await other.show(job.id)).stages
+    [stage] = (await other.jobs.show(job.id)).stages
     assert (stage.name, stage.status) == ("first", "done")
 
 
@@ -91,7 +92,7 @@ async def test_a_process_that_leaves_hands_back_what_it_runs(open_app: Open) -> 
     assert list(leader.shared_database.beats) == [leader.worker_id]
     leader.gate.set()
     assert [await job.wait() for job in jobs] == ["leader", "leader"]
-    views = [await leader.show(job.id) for job in jobs]
+    views = [await leader.jobs.show(job.id) for job in jobs]
     assert [view.crashes for view in views] == [0, 0]
 
 
@@ -108,7 +109,7 @@ async def test_when_the_leader_leaves_others_go_on_with_what_they_run(open_app: 
         await eventually(lambda: other.is_leading)
         other.gate.set()
         assert [await job.wait() for job in jobs] == ["other", "other"]
-        views = [await other.show(job.id) for job in jobs]
+        views = [await other.jobs.show(job.id) for job in jobs]
         assert sorted(view.attempt for view in views) == [1, 2]
 
 
@@ -122,7 +123,7 @@ async def test_a_leader_that_lost_its_place_still_works(open_app: Open) -> None:
     assert await again.wait() == "first"
     first.gate.set()
     assert await job.wait() == "first"
-    assert (await second.show(job.id)).attempt == 1
+    assert (await second.jobs.show(job.id)).attempt == 1
 
 
 async def test_what_a_silent_worker_ran_is_run_again_and_its_word_counts_no_more(
@@ -139,7 +140,7 @@ async def test_what_a_silent_worker_ran_is_run_again_and_its_word_counts_no_more
     other._engine.say(stale)
     leader.gate.set()
     assert await lost.wait() == "leader"
-    assert (await leader.show(lost.id)).crashes == 1
+    assert (await leader.jobs.show(lost.id)).crashes == 1
 
 
 async def test_who_does_not_hold_its_lease_gives_back_what_it_is_told_to_begin(
@@ -157,7 +158,7 @@ async def test_who_does_not_hold_its_lease_gives_back_what_it_is_told_to_begin(
     job = await leader.run("quick")
     await eventually(lambda: asked)
     await reaches(job, "queued")
-    assert (await leader.show(job.id)).attempt == 0
+    assert (await leader.jobs.show(job.id)).attempt == 0
     engine.worker.has_valid_lease = lambda: True
     engine.say(*engine.joined())  # as the heartbeat has it do
     assert await job.wait() == "other"
@@ -172,7 +173,7 @@ async def test_who_counts_as_dead_begins_as_another_worker(open_app: Open) -> No
     await eventually(lambda: other.worker_id != dead and other.worker_id in beats)
     other.gate.set()
     assert await job.wait() == "other"
-    assert (await leader.show(job.id)).crashes == 1
+    assert (await leader.jobs.show(job.id)).crashes == 1
 
 
 async def test_orders_are_found_without_any_hint(open_app: Open) -> None:
@@ -196,7 +197,7 @@ async def test_a_worker_that_ends_takes_no_work_again_when_its_lease_is_renewed(
     assert engine.membership is not None
     engine.membership.return_jobs()
     engine.membership.renewed()
-    await other.explain(job.id)
+    await other.jobs.explain(job.id)
     assert not engine.worker.accepting
     await ending
 
@@ -224,33 +225,39 @@ async def test_what_only_a_follower_declares_is_known_all_the_same(open_app: Ope
 async def test_a_schedule_counts_by_the_time_of_whoever_leads(open_app: Open) -> None:
     began = time.time()
     leader, other = await open_app("leader"), await open_app("other", clock=FakeClock())
-    await other.save_schedule("often", other.tasks["quick"].call(), every_seconds=3600)
+    await other.schedules.save("often", other.tasks["quick"].call(), every_seconds=3600)
 
     async def rest() -> None:
-        await other.pause_schedule("often")
-        await other.resume_schedule("often")
+        await other.schedules.pause("often")
+        await other.schedules.resume("often")
 
     changes: list[Callable[[], Awaitable[None]]] = [
-        lambda: other.change_schedule("often", every_seconds=1800),
+        lambda: other.schedules.change("often", every_seconds=1800),
         rest,
     ]
     for change in changes:
-        since = (await leader.schedules())["often"].since
+        since = await _since(leader, "often")
         assert since is not None
         assert began <= since <= time.time()
         began = time.time()
         await change()
-    assert ((await leader.schedules())["often"].since or 0) >= began
+    assert (await _since(leader, "often") or 0) >= began
+
+
+async def _since(app: Fairlane, schedule: str) -> float | None:
+    stored = schedule_from((await app._store.records("schedule"))[schedule])
+    assert stored is not None
+    return stored.since
 
 
 async def test_firings_by_hand_at_once_are_firings_of_their_own(open_app: Open) -> None:
     began = time.time()
     leader, other = await open_app("leader"), await open_app("other", clock=FakeClock())
     call = leader.tasks["quick"].call()
-    await leader.save_schedule("often", call, every_seconds=3600, overlap="queue")
-    jobs = await asyncio.gather(*(app.fire("often") for app in (leader, other) * 5))
+    await leader.schedules.save("often", call, every_seconds=3600, overlap="queue")
+    jobs = await asyncio.gather(*(app.schedules.fire("often") for app in (leader, other) * 5))
     assert len({job.id for job in jobs if job is not None}) == 10
-    firings = await other.firings("often")
+    firings = await other.schedules.firings("often")
     assert {firing.job for firing in firings} == {job.id for job in jobs if job is not None}
     assert len({firing.fire_at for firing in firings}) == 10
     assert min(firing.fire_at.timestamp() for firing in firings) >= began

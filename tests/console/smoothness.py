@@ -92,7 +92,7 @@ async def add(app: Fairlane, amount: int) -> None:
 async def keep_full(app: Fairlane) -> None:
     """Bring a new job for each that has ended."""
     while True:
-        counts = (await app.counts()).get("crowd", {})
+        counts = (await app.queues.counts()).get("crowd", {})
         missing = JOBS + RUNNING - sum(counts.values())
         if missing > 0:
             await add(app, missing)

@@ -127,7 +127,7 @@ async def test_pages_cut_off_a_hundred_times_under_load_end_with_the_state_of_a_
             await a_moment_of_load(app, dice, number)
             await hear()
             number += 1
-        await app.resume("quick")
+        await app.queues.resume("quick")
         await eventually(lambda: rests(url), what="an end of what is quick")
         fresh: dict[str, Any] = await state_of(url)
 

@@ -14,7 +14,7 @@ def button(page: Page, what: str, lane: str) -> Locator:
 
 async def save(site: Site, lane: str, **params: Any) -> None:
     call = site.app.tasks["archive"].call(handle=lane, **params)
-    await site.app.save_lane("archive", lane, call)
+    await site.app.lanes.save("archive", lane, call)
 
 
 async def params_of(site: Site, lane: str) -> Any:

@@ -6,7 +6,7 @@ from tests.support.console_site import Site
 
 
 async def test_a_device_shows_what_it_runs_and_is_paused(page: Page, site: Site) -> None:
-    await site.app.save_device("pixel", queue="phones", labels=["eu"])
+    await site.app.devices.save("pixel", queue="phones", labels=["eu"])
     await page.goto("./#/workers")
     devices = page.get_by_role("list", name="Devices")
     await expect(devices.get_by_text("Accepts jobs")).to_be_visible()
@@ -23,7 +23,7 @@ async def test_a_device_shows_what_it_runs_and_is_paused(page: Page, site: Site)
 
 
 async def test_a_device_that_is_down_says_why(page: Page, site: Site) -> None:
-    await site.app.save_device("pixel", queue="phones", settings={"trouble": "no <b>cable"})
+    await site.app.devices.save("pixel", queue="phones", settings={"trouble": "no <b>cable"})
     await page.goto("./#/workers")
     devices = page.get_by_role("list", name="Devices")
     await expect(devices.get_by_text("Down: no <b>cable")).to_be_visible()

@@ -93,13 +93,13 @@ async def test_a_running_lane_refuses_everything_and_a_queued_one_only_the_same_
     async def collect(account: str) -> None: ...
 
     async with running(app):
-        await app.pause("devices")
+        await app.queues.pause("devices")
         await sign_in.submit("ann")
         with pytest.raises(Duplicate):
             await sign_in.submit("ann")
         queued = await collect.submit("ann")
         await queued.cancel()
-        await app.resume("devices")
+        await app.queues.resume("devices")
         await doors.reached("ann")
         with pytest.raises(LaneBusy):
             await collect.submit("ann")
@@ -115,13 +115,13 @@ async def test_whether_a_key_is_queued_or_a_lane_runs_can_be_asked_without_side_
     async with running(app):
 
         async def asked() -> tuple[bool, bool]:
-            return await app.is_queued("x:work"), await app.is_running("default", "x")
+            return await app.jobs.is_queued("x:work"), await app.lanes.is_running("default", "x")
 
         before = await asked()
-        await app.pause("default")
+        await app.queues.pause("default")
         job = await work.submit()
         queued = await asked()
-        await app.resume("default")
+        await app.queues.resume("default")
         await doors.reached("x")
         running_now = await asked()
         seq = (await app.snapshot()).seq
@@ -156,7 +156,7 @@ async def test_one_conflict_refuses_all_of_a_submission_and_names_it(app: Fairla
     async def work(name: str) -> None: ...
 
     async with running(app):
-        await app.pause("default")
+        await app.queues.pause("default")
         there = await work.submit("b")
         with pytest.raises(Duplicate) as refused:
             await app.submit_many([work.call("a"), work.call("b"), work.call("c")])
@@ -183,11 +183,11 @@ async def test_what_is_not_known_is_refused_with_a_guess_and_nothing_is_stored(
         with pytest.raises(UnknownName, match=r'queue "arhive".*did you mean "archive"'):
             await work.options(queue="arhive").submit(1)
         with pytest.raises(UnknownName, match='task "wrok" is not known; did you mean "work"'):
-            await app.submit_by_name("wrok", {"number": 1})
+            await app.jobs.submit_by_name("wrok", {"number": 1})
         with pytest.raises(UnknownName, match="limit"):
             await limited.submit("a")
         with pytest.raises(BadParameters, match=r"number: .*got 'x'"):
-            await app.submit_by_name("work", {"number": "x"})
+            await app.jobs.submit_by_name("work", {"number": "x"})
         now = await app.snapshot()
 
     assert (now.counts, now.ended) == ({}, [])
@@ -217,7 +217,7 @@ async def test_a_group_runs_when_all_it_depends_on_has_completed(
         assert (waiting.state, waiting.waiting_for[0].code) == ("blocked", "dependencies")
         assert await group.wait() == "whole"
         assert await anyway.wait() == "whole"
-        view = await app.wait_for(broken.id)
+        view = await app.jobs.wait(broken.id)
         assert view.state == "skipped"
         assert f"depends on job {bad.id}, which ended as failed" in view.waiting_for[0].message
 
@@ -227,7 +227,7 @@ async def test_a_submission_sent_twice_with_its_id_is_one_job(app: Fairlane) -> 
     async def work() -> None: ...
 
     async with running(app):
-        await app.pause("default")
+        await app.queues.pause("default")
         first = await work.options(id="01890000-0000-7000-8000-000000000001").submit()
         again = await work.options(id="01890000-0000-7000-8000-000000000001").submit()
 

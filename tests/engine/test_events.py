@@ -16,7 +16,7 @@ from tests.support.stores import MemoryPlace, a_job, admitted
 async def until(app: Fairlane, last: int, **wanted: Any) -> list[EventView]:
     """Every event of a stream up to one that is known to come."""
     seen: list[EventView] = []
-    async with aclosing(app.events(**wanted)) as events:
+    async with aclosing(app.events.follow(**wanted)) as events:
         async for event in events:
             seen.append(event)
             if event.seq >= last:
@@ -84,7 +84,7 @@ async def happen(app: Fairlane, doors: Doors) -> None:
     await work.submit("held")
     await doors.reached("held")
     for job in jobs:
-        await app.wait_for(job.id)
+        await app.jobs.wait(job.id)
 
 
 def follow(states: dict[str, str], event: EventView) -> None:
@@ -102,11 +102,11 @@ async def test_a_snapshot_and_the_events_after_it_give_the_next_snapshot(
 ) -> None:
     register(app, doors)
     async with running(app) as world:
-        await app.pause("other")
+        await app.queues.pause("other")
         first = await app.snapshot()
         await happen_in_part(app, doors)
         middle = await app.snapshot()
-        await app.resume("other")
+        await app.queues.resume("other")
         doors.open("held")
         await world.idle()
         last = await app.snapshot()
@@ -120,7 +120,7 @@ async def test_a_snapshot_and_the_events_after_it_give_the_next_snapshot(
 async def happen_in_part(app: Fairlane, doors: Doors) -> None:
     work = app.tasks["work"]
     for name in ("a", "bad"):
-        await app.wait_for((await work.submit(name)).id)
+        await app.jobs.wait((await work.submit(name)).id)
     await work.submit("held")
     for name in "cd":
         await work.options(queue="other").submit(name)
@@ -132,11 +132,11 @@ async def test_a_stream_from_now_on_begins_with_the_next_event(app: Fairlane) ->
 
     async with running(app):
         await (await work.submit()).wait()
-        events = app.events()
+        events = app.events.follow()
         following = asyncio.ensure_future(anext(events))
         await eventually(lambda: app._engine.feed.has_followers)
         now = (await app.snapshot()).seq
-        await app.pause("default")
+        await app.queues.pause("default")
         event = await following
         await events.aclose()
 
@@ -154,8 +154,8 @@ async def test_many_followers_see_the_same_each_at_its_own_pace(
         await happen(app, doors)
         doors.open("held")
         for _ in range(5):
-            await app.pause("default")
-            await app.resume("default")
+            await app.queues.pause("default")
+            await app.queues.resume("default")
         await world.idle()
         late = await until(app, begin + 40, after=begin)
 
@@ -165,7 +165,7 @@ async def test_many_followers_see_the_same_each_at_its_own_pace(
 async def test_who_asks_for_the_future_is_told_to_take_the_snapshot_again(app: Fairlane) -> None:
     async with running(app):
         now = (await app.snapshot()).seq
-        seen = [event async for event in app.events(after=now + 1000)]
+        seen = [event async for event in app.events.follow(after=now + 1000)]
 
     assert [event.type for event in seen] == ["resync"]
 

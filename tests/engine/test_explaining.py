@@ -28,7 +28,7 @@ async def test_a_waiting_job_names_its_place_and_everything_in_its_way(
         first = await work.submit("a")
         await work.submit("b")
         last = await work.submit("c")
-        await app.pause("default")
+        await app.queues.pause("default")
         why = await last.explain()
 
         assert why["place"] == 2
@@ -38,7 +38,7 @@ async def test_a_waiting_job_names_its_place_and_everything_in_its_way(
         messages = " ".join(reason["message"] for reason in why["reasons"])
         assert f'lane "x" is held by job {first.id}' in messages
         assert 'queue "default" runs 1 of 1' in messages
-        assert await app.explain(last.id) == why
+        assert await app.jobs.explain(last.id) == why
 
 
 async def test_running_and_ended_jobs_say_so(app: Fairlane, doors: Doors) -> None:
@@ -94,7 +94,7 @@ async def test_a_forecast_says_when_each_waiting_job_will_start(
         await learnt(app, world, doors, 100)
         jobs = [await app.tasks["work"].submit(name) for name in "abc"]
         now = world.clock.now()
-        forecast = await app.forecast("default")
+        forecast = await app.queues.forecast("default")
 
     assert forecast.starts_at == {jobs[1].id: now + 100, jobs[2].id: now + 200}
     assert forecast.empty_at == now + 300
@@ -106,7 +106,7 @@ async def test_what_if_the_limit_were_higher(app: Fairlane, doors: Doors) -> Non
         await learnt(app, world, doors, 100)
         jobs = [await app.tasks["work"].submit(name) for name in "abc"]
         now = world.clock.now()
-        forecast = await app.forecast("default", max_concurrent=6)
+        forecast = await app.queues.forecast("default", max_concurrent=6)
         settings = (await app.snapshot()).queues["default"].settings
 
     assert forecast.starts_at == {jobs[1].id: now, jobs[2].id: now}
@@ -117,7 +117,7 @@ async def test_what_nobody_can_know_has_no_forecast(app: Fairlane, doors: Doors)
     working(app, doors)
     async with running(app):
         _, waiting = [await app.tasks["work"].submit(name) for name in "ab"]
-        forecast = await app.forecast()
+        forecast = await app.queues.forecast()
 
     assert forecast.starts_at == {waiting.id: None}
     assert forecast.empty_at is None
@@ -127,4 +127,4 @@ async def test_a_what_if_that_makes_no_sense_is_refused(app: Fairlane, doors: Do
     working(app, doors)
     async with running(app):
         with pytest.raises(BadSetting, match="settings: max_concurrent"):
-            await app.forecast("default", max_concurent=6)  # type: ignore[call-arg]
+            await app.queues.forecast("default", max_concurent=6)  # type: ignore[call-arg]

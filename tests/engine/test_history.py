@@ -38,7 +38,7 @@ async def test_history_is_filtered_by_state_task_queue_lane_and_time(app: Fairla
         await world.idle()
 
         async def found(**query: object) -> list[str]:
-            return [view.id for view in (await app.history(**query)).items]  # type: ignore[arg-type]
+            return [view.id for view in (await app.jobs.history(**query)).items]  # type: ignore[arg-type]
 
         assert await found() == [c.id, b.id, a.id]
         assert await found(states=["failed"]) == [c.id]
@@ -62,7 +62,7 @@ async def test_history_comes_in_pages_that_neither_repeat_nor_miss(app: Fairlane
         found: list[str] = []
         cursor: str | None = None
         while True:
-            page = await app.history(limit=3, cursor=cursor)
+            page = await app.jobs.history(limit=3, cursor=cursor)
             sizes.append(len(page.items))
             found += [view.id for view in page.items]
             cursor = page.next
@@ -94,7 +94,7 @@ async def test_an_ended_job_is_run_again_from_its_original_input_as_a_new_job(
 async def test_a_job_that_was_never_there_cannot_be_run_again(app: Fairlane) -> None:
     async with running(app):
         with pytest.raises(NotFound):
-            await app.rerun("nobody")
+            await app.jobs.rerun("nobody")
 
 
 async def test_a_failed_job_is_tried_again_by_hand_as_the_same_job(app: Fairlane) -> None:
@@ -116,7 +116,7 @@ async def test_a_failed_job_is_tried_again_by_hand_as_the_same_job(app: Fairlane
         assert await job.wait() == "done"
         view = await job.show()
         assert (view.attempt, view.error) == (2, None)
-        assert [v.id for v in (await app.history()).items] == [job.id]
+        assert [v.id for v in (await app.jobs.history()).items] == [job.id]
 
 
 async def test_a_retry_by_hand_goes_to_the_head_or_to_the_tail(app: Fairlane) -> None:
@@ -128,7 +128,7 @@ async def test_a_retry_by_hand_goes_to_the_head_or_to_the_tail(app: Fairlane) ->
 
     app.queue("default", max_concurrent=1)
     async with running(app) as world:
-        await app.pause("default")
+        await app.queues.pause("default")
         head = await work.submit("head")
         tail = await work.submit("tail")
         await work.submit("middle")
@@ -136,7 +136,7 @@ async def test_a_retry_by_hand_goes_to_the_head_or_to_the_tail(app: Fairlane) ->
         await tail.cancel()
         await head.retry()
         await tail.retry(place="tail")
-        await app.resume("default")
+        await app.queues.resume("default")
         await world.idle()
 
     assert order == ["head", "middle", "tail"]

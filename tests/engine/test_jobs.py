@@ -41,7 +41,7 @@ async def test_a_waiting_job_has_a_position(app: Fairlane) -> None:
     async def work() -> None: ...
 
     async with running(app):
-        await app.pause("default")
+        await app.queues.pause("default")
         first, second = await app.submit_many([work.call(), work.call()])
 
         assert ((await first.show()).position or "") < ((await second.show()).position or "")
@@ -54,10 +54,10 @@ async def test_parameters_are_a_snapshot_that_later_changes_do_not_reach(app: Fa
 
     names = ["ann"]
     async with running(app):
-        await app.pause("default")
+        await app.queues.pause("default")
         job = await work.submit(names)
         names.append("bob")
-        await app.resume("default")
+        await app.queues.resume("default")
 
         assert await job.wait() == ["ann"]
         assert (await job.show()).params == {"names": ["ann"]}
@@ -96,7 +96,7 @@ async def test_a_task_sees_the_job_it_runs_for(app: Fairlane) -> None:
 async def test_a_scheduled_job_waits_until_it_is_due(app: Fairlane) -> None:
     @app.task
     async def work() -> float:
-        return app.clock.now()
+        return app._commands.clock.now()
 
     async with running(app) as world:
         due = datetime.fromtimestamp(world.clock.now() + 60, UTC)
@@ -115,7 +115,7 @@ async def test_a_queued_job_that_is_skipped_says_so(app: Fairlane) -> None:
     async def work() -> None: ...
 
     async with running(app):
-        await app.pause("default")
+        await app.queues.pause("default")
         job = await work.submit()
         await job.skip()
         view = await job.show()
@@ -147,6 +147,10 @@ async def test_what_the_table_of_states_does_not_allow_is_refused_and_changes_no
 
 async def test_a_job_that_does_not_exist_is_not_found(app: Fairlane) -> None:
     async with running(app):
-        for asking in (app.show("nobody"), app.wait_for("nobody"), app.explain("nobody")):
+        for asking in (
+            app.jobs.show("nobody"),
+            app.jobs.wait("nobody"),
+            app.jobs.explain("nobody"),
+        ):
             with pytest.raises(NotFound):
                 await asking

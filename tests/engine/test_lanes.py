@@ -17,18 +17,18 @@ async def test_a_lane_is_shown_as_its_jobs_are(app: Fairlane, doors: Doors) -> N
             raise ValueError(name)
 
     async with running(app):
-        await app.save_lane("default", "saved", work.call("saved"))
+        await app.lanes.save("default", "saved", work.call("saved"))
         job = await work.submit("a")
         bad = await work.submit("b", fails=True)
         gone = await work.submit("c")
         await doors.reached("a", "b", "c")
         await gone.cancel()
-        await app.wait_for(gone.id)
-        during = {view.lane: view.state for view in await app.lanes("default")}
+        await app.jobs.wait(gone.id)
+        during = {view.lane: view.state for view in await app.lanes.list("default")}
         doors.open("a", "b")
         await job.wait()
-        await app.wait_for(bad.id)
-        after = {view.lane: view.state for view in await app.lanes("default")}
+        await app.jobs.wait(bad.id)
+        after = {view.lane: view.state for view in await app.lanes.list("default")}
 
     assert during == {"saved": "idle", "a": "running", "b": "running", "c": "cancelled"}
     assert after == {"saved": "idle", "a": "done", "b": "failed", "c": "cancelled"}
@@ -52,7 +52,7 @@ async def test_queued_also_stands_for_scheduled_blocked_and_retrying(app: Fairla
         await scheduled.options(run_at=later).submit()
         await world.idle()
 
-        assert {v.lane: v.state for v in await app.lanes()} == dict.fromkeys(
+        assert {v.lane: v.state for v in await app.lanes.list()} == dict.fromkeys(
             ("retrying", "blocked", "scheduled"), "queued"
         )
 
@@ -66,12 +66,12 @@ async def test_cancelling_a_queued_job_makes_its_lane_idle_and_touches_nothing_e
 
     async with running(app):
         await (await work.submit("a")).wait()
-        await app.pause("default")
+        await app.queues.pause("default")
         queued = await work.submit("a")
         other = await work.submit("b")
-        before = (await app.lanes())[0]
+        before = (await app.lanes.list())[0]
         await queued.cancel()
-        after = (await app.lanes())[0]
+        after = (await app.lanes.list())[0]
 
         assert (await queued.show()).state == "cancelled"
         assert (before.state, after.state) == ("queued", "idle")
@@ -88,15 +88,15 @@ async def test_saved_parameters_are_refused_while_a_job_is_active_and_taken_afte
         return limit
 
     async with running(app):
-        await app.save_lane("default", "a", work.call("a", limit=1))
-        job = await app.start_lane("default", "a")
+        await app.lanes.save("default", "a", work.call("a", limit=1))
+        job = await app.lanes.start("default", "a")
         await doors.reached("a")
         with pytest.raises(LaneLocked) as refused:
-            await app.save_lane("default", "a", work.call("a", limit=2))
+            await app.lanes.save("default", "a", work.call("a", limit=2))
         doors.open("a")
         await job.wait()
-        await app.save_lane("default", "a", work.call("a", limit=2))
-        again = await app.start_lane("default", "a")
+        await app.lanes.save("default", "a", work.call("a", limit=2))
+        again = await app.lanes.start("default", "a")
 
         assert refused.value.active_job == job.id
         assert await again.wait() == 2
@@ -110,16 +110,16 @@ async def test_a_lane_is_started_and_continued_from_its_saved_parameters(app: Fa
         return int(ctx.checkpoint["page"])
 
     async with running(app):
-        await app.save_lane("default", "a", work.call("a"))
-        assert await (await app.start_lane("default", "a")).wait() == 1
-        assert await (await app.continue_lane("default", "a")).wait() == 2
-        assert await (await app.start_lane("default", "a")).wait() == 1
+        await app.lanes.save("default", "a", work.call("a"))
+        assert await (await app.lanes.start("default", "a")).wait() == 1
+        assert await (await app.lanes.continue_("default", "a")).wait() == 2
+        assert await (await app.lanes.start("default", "a")).wait() == 1
 
 
 async def test_a_lane_without_saved_parameters_cannot_be_started(app: Fairlane) -> None:
     async with running(app):
         with pytest.raises(NotFound, match="no saved parameters"):
-            await app.start_lane("default", "nobody")
+            await app.lanes.start("default", "nobody")
 
 
 async def test_forgotten_parameters_are_gone(app: Fairlane) -> None:
@@ -127,10 +127,10 @@ async def test_forgotten_parameters_are_gone(app: Fairlane) -> None:
     async def work(name: str) -> None: ...
 
     async with running(app):
-        await app.save_lane("default", "a", work.call("a"))
-        await app.save_lane("default", "a", None)
+        await app.lanes.save("default", "a", work.call("a"))
+        await app.lanes.save("default", "a", None)
 
-        assert [view.params for view in await app.lanes()] == [None]
+        assert [view.params for view in await app.lanes.list()] == [None]
 
 
 async def test_a_failed_job_leaves_its_lane_free_for_the_next(app: Fairlane) -> None:

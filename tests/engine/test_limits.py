@@ -46,7 +46,7 @@ async def test_a_retry_takes_from_the_rate_as_well(app: Fairlane) -> None:
 
     @app.task(limits=["host"], retry=Retry(times=1, first_seconds=1))
     async def work() -> None:
-        tries.append(app.clock.now())
+        tries.append(app._commands.clock.now())
         raise TimeoutError
 
     async with running(app) as world:
@@ -68,17 +68,17 @@ async def test_a_limit_is_changed_while_running(app: Fairlane) -> None:
     async with running(app) as world:
         jobs = await app.submit_many([work.call() for _ in range(3)])
         await world.idle()
-        await app.set_limit("host", starts=2, per_seconds=60)
+        await app.limits.set("host", starts=2, per_seconds=60)
         await world.idle()
         assert (await states(jobs)).count("completed") == 2
-        await app.set_resource("gpu", 0)
+        await app.limits.set_resource("gpu", 0)
         await world.advance(60)
         assert (await states(jobs)).count("completed") == 2
-        await app.set_resource("gpu", 2)
+        await app.limits.set_resource("gpu", 2)
         await world.idle()
         assert (await states(jobs)).count("completed") == 3
         with pytest.raises(BadSetting, match="must be above zero"):
-            await app.set_limit("host", starts=2, per_seconds=0)
+            await app.limits.set("host", starts=2, per_seconds=0)
 
 
 async def test_jobs_never_take_more_of_a_resource_than_there_is(
@@ -147,7 +147,7 @@ async def test_a_stage_waits_for_its_rate_at_each_try(app: Fairlane) -> None:
     tries: list[float] = []
 
     def parse() -> str:
-        tries.append(app.clock.now())
+        tries.append(app._commands.clock.now())
         if len(tries) == 1:
             raise TimeoutError
         return "parsed"
@@ -185,7 +185,7 @@ async def test_a_cancelled_job_gives_back_what_its_stage_took(app: Fairlane, doo
         waiting = await work.submit("b")
         last = await work.submit("c")
         await waiting.cancel()
-        await app.wait_for(waiting.id)
+        await app.jobs.wait(waiting.id)
         await first.cancel()
         await doors.reached("c")
         doors.open("c")
@@ -211,6 +211,6 @@ async def test_a_stage_that_names_an_unknown_limit_fails_with_a_guess(
         ctx.stage("parsing").run(parse, limits=["mastdon"])
 
     async with running(app):
-        job = await app.submit_by_name(kind, {})
+        job = await app.jobs.submit_by_name(kind, {})
         with pytest.raises(JobFailed, match='did you mean "mastodon"'):
             await job.wait()

@@ -234,7 +234,7 @@ async def test_the_command_line_writes_json_also_from_child_processes(
     async with asyncio.timeout(40):
         await process.stdout.readline()
         async with Fairlane(database, work=False) as app:
-            job = await app.fire("now")
+            job = await app.schedules.fire("now")
             assert job is not None
             await job.wait()
         lines: list[dict[str, Any]] = []

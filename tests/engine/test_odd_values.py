@@ -24,7 +24,7 @@ def with_neighbour(app: Fairlane) -> None:
 async def neighbours_are_fine(app: Fairlane) -> None:
     async with asyncio.timeout(20):
         assert await (await app.tasks["neighbour"].submit()).wait() == "fine"
-        assert {job.task for job in (await app.history()).items} >= {"neighbour"}
+        assert {job.task for job in (await app.jobs.history()).items} >= {"neighbour"}
         await app.snapshot()
 
 
@@ -120,7 +120,7 @@ async def test_a_retry_after_a_cancel_that_deleted_begins_from_nothing(
         job = await save.submit()
         await halfway.wait()
         await job.cancel(outputs="delete")
-        await app.wait_for(job.id)
+        await app.jobs.wait(job.id)
         assert not made.exists()
         await job.retry()
         assert await job.wait() is True
@@ -158,7 +158,7 @@ def test_who_waits_for_a_job_hears_that_the_engine_stopped(tmp_path: Path) -> No
     def work() -> None: ...
 
     app.start()
-    app.sync.pause("default")
+    app.sync.queues.pause("default")
     job = app.sync.submit(work.call())
     heard: list[BaseException] = []
 
@@ -220,10 +220,10 @@ async def test_a_paused_schedule_stays_paused_under_the_next_leader(tmp_path: Pa
 
     first, second = made(), made()
     async with first, second:
-        await first.pause_schedule("often")
+        await first.schedules.pause("often")
         await first.__aexit__(None, None, None)
         await eventually(lambda: second._engine.calls.leading)
-        assert (await second.schedules())["often"].paused
+        assert (await second.schedules.list())["often"].paused
 
 
 async def test_a_submission_that_is_too_large_is_refused_whole(app: Fairlane) -> None:

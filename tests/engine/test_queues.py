@@ -29,11 +29,11 @@ async def test_jobs_run_in_the_order_of_their_acceptance_inside_their_band(app: 
         order.append(name)
 
     async with running(app) as world:
-        await app.pause("default")
+        await app.queues.pause("default")
         for name, priority in (("l", Priority.LOW), ("n1", Priority.NORMAL), ("h", Priority.HIGH),
                                ("n2", Priority.NORMAL)):  # fmt: skip
             await work.options(priority=priority).submit(name)
-        await app.resume("default")
+        await app.queues.resume("default")
         await world.idle()
 
     assert order == ["h", "n1", "n2", "l"]
@@ -48,12 +48,12 @@ async def test_start_now_and_dragging_change_the_order(app: Fairlane) -> None:
         order.append(name)
 
     async with running(app) as world:
-        await app.pause("default")
+        await app.queues.pause("default")
         a, b, c, d = await app.submit_many([work.call(name) for name in "abcd"])
         await d.move(to="head")
         await a.move(after=b)
         await c.set_priority(Priority.HIGH)
-        await app.resume("default")
+        await app.queues.resume("default")
         await world.idle()
 
     assert order == ["c", "d", "b", "a"]
@@ -100,9 +100,9 @@ async def test_the_buckets_of_a_round_robin_queue_take_turns(app: Fairlane) -> N
         order.append(owner)
 
     async with running(app) as world:
-        await app.pause("default")
+        await app.queues.pause("default")
         await app.submit_many([work.call(owner) for owner in "aaabbc"])
-        await app.resume("default")
+        await app.queues.resume("default")
         await world.idle()
 
     assert order == ["a", "b", "c", "a", "b", "a"]
@@ -118,7 +118,7 @@ async def test_a_raised_limit_fills_free_slots_at_once(app: Fairlane, doors: Doo
     async with running(app):
         jobs = await app.submit_many([work.call(name) for name in "abcd"])
         assert await states(jobs) == ["running", "queued", "queued", "queued"]
-        await app.set_queue("default", max_concurrent=3)
+        await app.queues.set("default", max_concurrent=3)
 
         assert await states(jobs) == ["running", "running", "running", "queued"]
 
@@ -134,7 +134,7 @@ async def test_a_lowered_limit_disturbs_nothing_and_starts_nothing_until_the_cou
 
     async with running(app):
         jobs = await app.submit_many([work.call(name) for name in "abcde"])
-        await app.set_queue("default", max_concurrent=2)
+        await app.queues.set("default", max_concurrent=2)
         assert (await states(jobs)).count("running") == 3
         doors.open("a")
         await jobs[0].wait()
@@ -148,9 +148,9 @@ async def test_a_lowered_limit_disturbs_nothing_and_starts_nothing_until_the_cou
 async def test_what_an_operator_set_is_cleared_by_none(app: Fairlane) -> None:
     app.queue("default", max_concurrent=3)
     async with running(app):
-        await app.set_queue("default", max_concurrent=6)
+        await app.queues.set("default", max_concurrent=6)
         raised = (await app.snapshot()).queues["default"]
-        await app.set_queue("default", max_concurrent=None)
+        await app.queues.set("default", max_concurrent=None)
         cleared = (await app.snapshot()).queues["default"]
 
     assert (raised.settings.max_concurrent, raised.changed_by_operator) == (6, ["max_concurrent"])
@@ -167,13 +167,13 @@ async def test_a_paused_queue_starts_nothing_while_what_runs_goes_on(
 
     async with running(app):
         first = await work.submit("a")
-        await app.pause("default")
+        await app.queues.pause("default")
         second = await work.submit("b")
         doors.open("a", "b")
         assert await first.wait() == "a"
         assert (await second.show()).state == "queued"
         assert (await app.snapshot()).queues["default"].paused == "paused"
-        await app.resume("default")
+        await app.queues.resume("default")
 
         assert await second.wait() == "b"
 
@@ -187,7 +187,7 @@ async def test_stop_after_current_says_so_and_ends_the_programs_wait_with_the_la
 
     async with running(app):
         current = await work.submit("a")
-        await app.stop_after_current("default")
+        await app.queues.stop_after_current("default")
         waiting = await work.submit("b")
         draining = asyncio.create_task(app.drain("default"))
         await doors.reached("a")

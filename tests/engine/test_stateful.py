@@ -225,7 +225,7 @@ class Stores(RuleBasedStateMachine):
         name = self._new_id()
 
         async def fire(side: Side) -> Any:
-            job = await side.app.fire("by hand")
+            job = await side.app.schedules.fire("by hand")
             side.call_it(job, name)
             return job
 
@@ -309,14 +309,14 @@ class Stores(RuleBasedStateMachine):
     @rule(queue=_queues, after_current=st.booleans())
     def pause(self, queue: str, after_current: bool) -> None:
         if after_current:
-            self._tell(lambda side: side.app.stop_after_current(queue))
+            self._tell(lambda side: side.app.queues.stop_after_current(queue))
         else:
-            self._tell(lambda side: side.app.pause(queue))
+            self._tell(lambda side: side.app.queues.pause(queue))
         self.model.paused[queue] = "after_current" if after_current else "paused"
 
     @rule(queue=_queues)
     def resume(self, queue: str) -> None:
-        self._tell(lambda side: side.app.resume(queue))
+        self._tell(lambda side: side.app.queues.resume(queue))
         self.model.paused[queue] = None
 
     @rule(queue=_queues, most=st.sampled_from([None, 0, 1, 2, 5]))
@@ -333,17 +333,17 @@ class Stores(RuleBasedStateMachine):
 
     def _set(self, queue: str, name: str, value: Any) -> None:
         changes: QueueChanges = {name: value}  # type: ignore[misc]
-        self._tell(lambda side: side.app.set_queue(queue, **changes))
+        self._tell(lambda side: side.app.queues.set(queue, **changes))
         self.model.choose(queue, name, value)
 
     @rule(starts=st.integers(0, 3))
     def set_limit(self, starts: int) -> None:
-        self._tell(lambda side: side.app.set_limit("api", starts=starts))
+        self._tell(lambda side: side.app.limits.set("api", starts=starts))
         self.model.starts = starts
 
     @rule(amount=st.integers(0, 3))
     def set_resource(self, amount: int) -> None:
-        self._tell(lambda side: side.app.set_resource("gpu", amount))
+        self._tell(lambda side: side.app.limits.set_resource("gpu", amount))
         self.model.amount = amount
 
     # time and the process

@@ -165,7 +165,7 @@ async def test_a_run_again_or_by_schedule_begins_where_it_was_asked_for(
         job = await work.submit()
         await job.wait()
         await (await job.rerun()).wait()
-        fired = await app.fire("hourly")
+        fired = await app.schedules.fire("hourly")
         assert fired is not None
         await fired.wait()
         await world.advance(3_600)

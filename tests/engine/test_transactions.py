@@ -30,8 +30,8 @@ async def test_with_asyncpg_the_job_is_there_with_the_rest(
         await connection.execute("CREATE TABLE orders (id int)")
         async with connection.transaction():
             await connection.execute("INSERT INTO orders VALUES (1)")
-            [job] = await app.submit_inside(connection, app.tasks["double"].call(n=4))
-            assert job.id not in {found.id for found in (await app.history()).items}
+            [job] = await app.jobs.submit_inside(connection, app.tasks["double"].call(n=4))
+            assert job.id not in {found.id for found in (await app.jobs.history()).items}
         assert await job.wait() == 8
     finally:
         await connection.close()
@@ -42,7 +42,7 @@ async def test_without_the_rest_there_is_no_job(app: Fairlane, postgres_dsn: str
     try:
         transaction = connection.transaction()
         await transaction.start()
-        [job] = await app.submit_inside(connection, app.tasks["double"].call(n=4))
+        [job] = await app.jobs.submit_inside(connection, app.tasks["double"].call(n=4))
         await transaction.rollback()
         later = await app.submit(app.tasks["double"].call(n=1))
         assert await later.wait() == 2
@@ -53,7 +53,7 @@ async def test_without_the_rest_there_is_no_job(app: Fairlane, postgres_dsn: str
 
 async def test_with_psycopg_awaited(app: Fairlane, postgres_dsn: str) -> None:
     async with await psycopg.AsyncConnection.connect(postgres_dsn) as connection:
-        jobs = await app.submit_inside(
+        jobs = await app.jobs.submit_inside(
             connection, app.tasks["double"].call(n=1), app.tasks["double"].call(n=2)
         )
     assert [await job.wait() for job in jobs] == [2, 4]
@@ -68,20 +68,20 @@ def test_with_psycopg_not_awaited(postgres_dsn: str) -> None:
 
     with app:
         with psycopg.connect(postgres_dsn) as connection:
-            [job] = app.sync.submit_inside(connection, double.call(n=21))
+            [job] = app.sync.jobs.submit_inside(connection, double.call(n=21))
         assert job.wait() == 42
 
 
 async def test_what_does_not_fit_ends_as_skipped(app: Fairlane, postgres_dsn: str) -> None:
-    await app.pause("single")
+    await app.queues.pause("single")
     call = app.tasks["double"].options(queue="single", lane="x").call(n=1)
     holder = await app.submit(call)
     async with await psycopg.AsyncConnection.connect(postgres_dsn) as connection:
-        [job] = await app.submit_inside(connection, call)
+        [job] = await app.jobs.submit_inside(connection, call)
     with pytest.raises(JobSkipped) as caught:
         await job.wait()
     assert holder.id in str(caught.value)
-    view = await app.show(job.id)
+    view = await app.jobs.show(job.id)
     assert view.error is not None
     assert view.error.code == "lane_busy"
 
@@ -89,17 +89,17 @@ async def test_what_does_not_fit_ends_as_skipped(app: Fairlane, postgres_dsn: st
 async def test_it_says_what_it_takes(app: Fairlane, postgres_dsn: str) -> None:
     call = app.tasks["double"].call(n=1)
     with pytest.raises(UsageError, match="a connection of asyncpg or psycopg 3, got str"):
-        await app.submit_inside("connection", call)
+        await app.jobs.submit_inside("connection", call)
     connection = await asyncpg.connect(postgres_dsn)
     try:
         with pytest.raises(UsageError, match="needs a transaction"):
-            await app.submit_inside(connection, call)
-        with pytest.raises(UsageError, match=r"await app\.submit_inside"):
-            app.sync.submit_inside(connection, call)
+            await app.jobs.submit_inside(connection, call)
+        with pytest.raises(UsageError, match=r"await app\.jobs\.submit_inside"):
+            app.sync.jobs.submit_inside(connection, call)
     finally:
         await connection.close()
     with pytest.raises(UsageError, match="PostgreSQL"):
-        await Fairlane("memory://").submit_inside(connection, call)
+        await Fairlane("memory://").jobs.submit_inside(connection, call)
 
 
 async def test_a_connection_that_commits_each_statement_is_refused(
@@ -109,7 +109,7 @@ async def test_a_connection_that_commits_each_statement_is_refused(
     connected = psycopg.AsyncConnection.connect(postgres_dsn, autocommit=True)
     async with await connected as connection:
         with pytest.raises(UsageError, match="needs a transaction"):
-            await app.submit_inside(connection, call)
+            await app.jobs.submit_inside(connection, call)
         async with connection.transaction():
-            [job] = await app.submit_inside(connection, call)
+            [job] = await app.jobs.submit_inside(connection, call)
     assert await job.wait() == 2

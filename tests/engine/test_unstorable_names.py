@@ -49,7 +49,7 @@ async def test_what_templates_give_is_refused_when_it_is_submitted(app: Fairlane
             with pytest.raises(BadSetting, match=r"'[a-z:]*a\\x00b' and holds the character NUL"):
                 await task.submit(name=NUL)
             with pytest.raises(BadSetting, match="NUL"):
-                await app.save_schedule("often", task.call(name=NUL), every_seconds=60)
+                await app.schedules.save("often", task.call(name=NUL), every_seconds=60)
         task = app.tasks["lane"]
         for chosen in (task.options(queue=HALF), task.options(lane=HALF),
                        task.options(dedupe=HALF), task.options(depends_on=[HALF])):  # fmt: skip
@@ -73,15 +73,24 @@ async def test_nothing_is_looked_for_by_such_a_name(app: Fairlane, name: str) ->
     app.task(name="work")(takes_name)
     call = app.tasks["work"].call(name="fine")
     wrong: list[Callable[[], Awaitable[Any]]] = [
-        lambda: app.show(name), lambda: app.wait_for(name), lambda: app.log(name),
-        lambda: app.explain(name), lambda: app.job(name).cancel(), lambda: app.job(name).retry(),
-        lambda: app.history(lane=name), lambda: app.history(task=name), lambda: app.lanes(name),
-        lambda: app.firings(name), lambda: app.pause(name), lambda: app.is_queued(name),
-        lambda: app.is_running("default", name), lambda: app.save_lane("default", name, call),
-        lambda: app.save_schedule(name, call, every_seconds=60),
-        lambda: app.forecast(name),
-        lambda: app.set_limit(name, starts=1, per_seconds=1),
-    ]  # fmt: skip
+        lambda: app.jobs.show(name),
+        lambda: app.jobs.wait(name),
+        lambda: app.jobs.log(name),
+        lambda: app.jobs.explain(name),
+        lambda: app.jobs.handle(name).cancel(),
+        lambda: app.jobs.handle(name).retry(),
+        lambda: app.jobs.history(lane=name),
+        lambda: app.jobs.history(task=name),
+        lambda: app.lanes.list(name),
+        lambda: app.schedules.firings(name),
+        lambda: app.queues.pause(name),
+        lambda: app.jobs.is_queued(name),
+        lambda: app.lanes.is_running("default", name),
+        lambda: app.lanes.save("default", name, call),
+        lambda: app.schedules.save(name, call, every_seconds=60),
+        lambda: app.queues.forecast(name),
+        lambda: app.limits.set(name, starts=1, per_seconds=1),
+    ]
     async with running(app):
         for look in wrong:
             with pytest.raises(BadSetting, match="cannot be stored"):
@@ -121,14 +130,14 @@ async def test_a_firing_that_cannot_be_stored_is_skipped_and_the_next_time_comes
     submission.lane = NUL
     schedule = ruled("often", submission, {"every_seconds": 1})
     async with app:
-        text = msgspec.structs.replace(schedule, since=app.clock.now()).text()
-        await app.call(SaveRecord(new_id(), "schedule", "often", text))
+        text = msgspec.structs.replace(schedule, since=app._commands.clock.now()).text()
+        await app._commands.call(SaveRecord(new_id(), "schedule", "often", text))
 
         async def fired_twice() -> bool:
-            return len(await app.firings("often")) >= 2
+            return len(await app.schedules.firings("often")) >= 2
 
         await eventually(fired_twice)
-        firings = await app.firings("often")
+        firings = await app.schedules.firings("often")
         assert len({firing.fire_at for firing in firings}) == len(firings)
         assert {firing.job for firing in firings} == {None}
         assert "could not be carried out" in str(firings[0].reason)

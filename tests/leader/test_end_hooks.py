@@ -41,7 +41,7 @@ async def test_a_hook_is_called_with_each_job_that_ends_however_it_ends(app: Fai
         await heeded(app)
         good, bad = await work.submit(fails=False), await work.submit(fails=True)
         await eventually(lambda: len(awaited) == 2)
-        await app.pause("default")
+        await app.queues.pause("default")
         gone = await work.submit(fails=False)
         await gone.cancel()
         await eventually(lambda: len(awaited) == 3)

@@ -25,7 +25,7 @@ class Rota:
         self.ran: list[float] = []
 
         async def work() -> None:
-            self.ran.append(app.clock.now() - START)
+            self.ran.append(app._commands.clock.now() - START)
             if doors is not None:
                 await doors.wait(str(len(self.ran)))
 
@@ -34,7 +34,7 @@ class Rota:
 
 async def firings(app: Fairlane, name: str = "rota") -> list[tuple[float, bool, str | None]]:
     """When each firing was due, whether it made a job, and why not; the oldest first."""
-    found = await app.firings(name)
+    found = await app.schedules.firings(name)
     return [
         (round(f.fire_at.timestamp() - START, 3), f.job is not None, f.reason) for f in found[::-1]
     ]
@@ -57,7 +57,7 @@ async def test_a_cron_schedule_fires_in_its_time_zone(app: Fairlane) -> None:
     async with running(app) as world:
         for _ in range(48):
             await world.advance(HOUR)
-        fired = [f.fire_at for f in await app.firings("rota")]
+        fired = [f.fire_at for f in await app.schedules.firings("rota")]
 
     assert [moment.hour for moment in fired] == [2, 2]  # three o'clock in Berlin, in winter
 
@@ -121,7 +121,7 @@ async def test_what_is_later_than_the_grace_is_recorded_as_skipped_with_how_many
     app.schedule("rota", rota.task.call(), every_seconds=60, grace_seconds=30)
     async with running(app) as world:
         await world.advance(235)
-        [skipped] = await app.firings("rota")
+        [skipped] = await app.schedules.firings("rota")
         await world.advance(5)
 
         assert (skipped.job, skipped.count) == (None, 3)
@@ -139,12 +139,12 @@ async def test_overlap_says_what_happens_while_the_job_before_is_still_alive(
         await fire_at(world, 60)
         await doors.reached("1")
         await fire_at(world, 120)
-        first = (await app.firings("rota"))[-1].job
+        first = (await app.schedules.firings("rota"))[-1].job
         assert first is not None
         if overlap != "cancel":
             assert doors.arrived == ["1"]
             doors.open("1")
-        state = (await app.wait_for(first)).state
+        state = (await app.jobs.wait(first)).state
         doors.open("2")
         await world.idle()
         made = [(job, reason and reason.split(":")[0]) for _, job, reason in await firings(app)]
@@ -169,10 +169,10 @@ async def test_a_paused_schedule_does_not_fire_and_does_not_catch_up(app: Fairla
     rota = Rota(app)
     app.schedule("rota", rota.task.call(), every_seconds=60)
     async with running(app) as world:
-        await app.pause_schedule("rota")
+        await app.schedules.pause("rota")
         await world.advance(200)
-        assert (await app.schedules())["rota"].paused
-        await app.resume_schedule("rota")
+        assert (await app.schedules.list())["rota"].paused
+        await app.schedules.resume("rota")
         await world.advance(0)
         assert rota.ran == []
         await world.advance(40)
@@ -191,7 +191,7 @@ async def test_a_pause_outlives_a_restart(tmp_path: Path) -> None:
 
     app, _ = made()
     async with running(app):
-        await app.pause_schedule("rota")
+        await app.schedules.pause("rota")
     app, rota = made()
     async with running(app) as world:
         await world.advance(120)
@@ -204,7 +204,7 @@ async def test_a_schedule_is_fired_by_hand_beside_its_times(app: Fairlane) -> No
     app.schedule("rota", rota.task.call(), every_seconds=60)
     async with running(app) as world:
         await world.advance(10)
-        job = await app.fire("rota")
+        job = await app.schedules.fire("rota")
         assert job is not None
         await job.wait()
         await world.advance(50)
@@ -221,7 +221,7 @@ async def test_firing_by_hand_obeys_the_lock_of_the_schedule(app: Fairlane, door
         await doors.reached("1")
         await fire_at(world, 70)
 
-        assert await app.fire("rota") is None
+        assert await app.schedules.fire("rota") is None
         doors.open("1")
 
 
@@ -256,10 +256,10 @@ async def test_a_deleted_schedule_does_not_fire(app: Fairlane) -> None:
     rota = Rota(app)
     app.schedule("rota", rota.task.call(), every_seconds=60)
     async with running(app) as world:
-        await app.delete_schedule("rota")
+        await app.schedules.delete("rota")
         await world.advance(120)
         with pytest.raises(UnknownName, match='schedule "rota" is not known'):
-            await app.fire("rota")
+            await app.schedules.fire("rota")
 
     assert rota.ran == []
 

@@ -24,7 +24,7 @@ def make(tmp_path: Path) -> Make:
 
         @app.task
         async def work() -> None:
-            ran.append(app.clock.now() - START)
+            ran.append(app._commands.clock.now() - START)
 
         if declared:
             app.schedule("rota", work.call(), **declared)
@@ -36,12 +36,12 @@ def make(tmp_path: Path) -> Make:
 async def test_a_schedule_can_be_made_while_running_and_outlives_the_program(make: Make) -> None:
     app, ran = make()
     async with running(app) as world:
-        await app.save_schedule("rota", app.tasks["work"].call(), every_seconds=60)
+        await app.schedules.save("rota", app.tasks["work"].call(), every_seconds=60)
         await world.advance(60)
     assert ran == [60]
     app, ran = make()
     async with running(app) as world:
-        assert list(await app.schedules()) == ["rota"]
+        assert list(await app.schedules.list()) == ["rota"]
         await world.advance(60)
     assert ran == [120]
 
@@ -49,7 +49,7 @@ async def test_a_schedule_can_be_made_while_running_and_outlives_the_program(mak
 async def test_what_was_changed_stays_in_force_over_what_the_code_says(make: Make) -> None:
     app, _ = make(every_seconds=600)
     async with running(app):
-        await app.change_schedule("rota", every_seconds=60)
+        await app.schedules.change("rota", every_seconds=60)
     app, ran = make(every_seconds=600)
     async with running(app) as world:
         await world.advance(60)
@@ -59,25 +59,25 @@ async def test_what_was_changed_stays_in_force_over_what_the_code_says(make: Mak
 async def test_a_change_leaves_the_rest_as_it_is(make: Make) -> None:
     app, _ = make(cron="0 3 * * *", timezone="Europe/Berlin", grace_seconds=7)
     async with running(app):
-        await app.pause_schedule("rota")
-        await app.change_schedule("rota", overlap="queue")
-        schedule = (await app.schedules())["rota"]
-    assert (schedule.trigger.cron, schedule.trigger.timezone) == ("0 3 * * *", "Europe/Berlin")
+        await app.schedules.pause("rota")
+        await app.schedules.change("rota", overlap="queue")
+        schedule = (await app.schedules.list())["rota"]
+    assert (schedule.cron, schedule.timezone) == ("0 3 * * *", "Europe/Berlin")
     assert (schedule.grace_seconds, schedule.overlap, schedule.paused) == (7, "queue", True)
 
 
 async def test_what_the_code_declares_stays_deleted_until_it_is_saved_again(make: Make) -> None:
     app, _ = make(every_seconds=60)
     async with running(app):
-        await app.delete_schedule("rota")
+        await app.schedules.delete("rota")
     app, ran = make(every_seconds=60)
     async with running(app) as world:
         await world.advance(60)
-        assert await app.schedules() == {}
+        assert await app.schedules.list() == {}
         assert (await app.snapshot()).schedules == []
         with pytest.raises(UnknownName):
-            await app.change_schedule("rota", every_seconds=5)
-        await app.save_schedule("rota", app.tasks["work"].call(), every_seconds=60)
+            await app.schedules.change("rota", every_seconds=5)
+        await app.schedules.save("rota", app.tasks["work"].call(), every_seconds=60)
         await world.advance(60)
     assert ran == [120]
 
@@ -86,12 +86,12 @@ async def test_changes_at_the_same_time_do_not_undo_each_other(make: Make) -> No
     app, _ = make(every_seconds=60)
     async with running(app):
         await asyncio.gather(
-            app.pause_schedule("rota"),
-            app.change_schedule("rota", grace_seconds=9),
-            app.change_schedule("rota", overlap="queue"),
-            app.change_schedule("rota", coalesce=False),
+            app.schedules.pause("rota"),
+            app.schedules.change("rota", grace_seconds=9),
+            app.schedules.change("rota", overlap="queue"),
+            app.schedules.change("rota", coalesce=False),
         )
-        schedule = (await app.schedules())["rota"]
+        schedule = (await app.schedules.list())["rota"]
     assert (schedule.paused, schedule.grace_seconds) == (True, 9)
     assert (schedule.overlap, schedule.coalesce) == ("queue", False)
 
@@ -99,8 +99,8 @@ async def test_changes_at_the_same_time_do_not_undo_each_other(make: Make) -> No
 async def test_a_change_that_makes_no_sense_changes_nothing(make: Make) -> None:
     app, _ = make(every_seconds=60)
     async with running(app):
-        before = await app.schedules()
+        before = await app.schedules.list()
         for wrong in ({"cron": "* *"}, {"every": 5}, {"overlap": "both"}, {"at": 5}):
             with pytest.raises(BadSetting):
-                await app.change_schedule("rota", **wrong)
-        assert await app.schedules() == before
+                await app.schedules.change("rota", **wrong)
+        assert await app.schedules.list() == before

@@ -194,7 +194,7 @@ async def test_nothing_is_lost_or_run_twice_however_commits_fail(bench: Bench, s
                 sent[job.id] = name
             except (StoreUnavailable, InternalError):
                 pass  # it was refused in one clear word
-        results = [await bench.app.job(id).wait() for id in sent]
+        results = [await bench.app.jobs.handle(id).wait() for id in sent]
     assert results == list(sent.values())
     assert all(bench.ran[name] == 1 for name in sent.values())
     assert bench.store.spoiled > 5
@@ -251,7 +251,7 @@ async def test_who_waits_hears_of_the_end_though_the_first_look_at_it_failed(ben
     job = await bench.gated.submit(name="done")
     waiting = asyncio.create_task(job.wait())
     await eventually(lambda: bench.app._engine.waits.anybody and bench.ran["done"])
-    await bench.app.show(job.id)  # the waiter's own first look is over by now
+    await bench.app.jobs.show(job.id)  # the waiter's own first look is over by now
     bench.store.spoiled_reads = 1
     bench.gate.set()
     async with asyncio.timeout(15):

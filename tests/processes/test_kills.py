@@ -115,10 +115,10 @@ async def test_order_priorities_pauses_and_limits_are_as_the_operator_left_them(
     bench: Bench,
 ) -> None:
     program = await bench.program()
-    await program.ask("operate", verb="pause", name="single", named={})
-    await program.ask("operate", verb="set_queue", name="lanes", named={"max_concurrent": 2})
+    await program.ask("operate", verb="queues.pause", name="single", named={})
+    await program.ask("operate", verb="queues.set", name="lanes", named={"max_concurrent": 2})
     await program.ask(
-        "operate", verb="set_limit", name="slow", named={"starts": 0, "per_seconds": 9}
+        "operate", verb="limits.set", name="slow", named={"starts": 0, "per_seconds": 9}
     )
     jobs = {name: await program.submit("gated", name=name) for name in "abcdef"}
     await program.ask("steer", job=jobs["d"], verb="set_priority", named={"priority": "high"})
@@ -136,7 +136,7 @@ async def test_order_priorities_pauses_and_limits_are_as_the_operator_left_them(
     assert await program.state(waits) == "queued"
 
     bench.open("open")
-    await program.ask("operate", verb="resume", name="single", named={})
+    await program.ask("operate", verb="queues.resume", name="single", named={})
     for job in jobs.values():
         await program.ask("wait", job=job)
     assert bench.names("start") == ["d", "f", "b", "c", "e", "a"]
@@ -176,10 +176,10 @@ async def test_half_written_outputs_are_removed_after_a_restart_and_published_on
     program = await bench.program()
     folder = tmp_path / "outputs"
     folder.mkdir()
-    await program.ask("operate", verb="set_queue", name="default", named={"max_concurrent": 1})
+    await program.ask("operate", verb="queues.set", name="default", named={"max_concurrent": 1})
     job = await program.submit("writes", folder=str(folder), gate="never")
     await bench.written("half written", "writes")
-    await program.ask("operate", verb="pause", name="default", named={})
+    await program.ask("operate", verb="queues.pause", name="default", named={})
     assert len(list(folder.iterdir())) == 2
     await program.kill()
     program = await bench.program()

@@ -36,11 +36,11 @@ async def test_a_standby_submits_commands_waits_and_follows_through_the_store(
     waiting = standby.begin("wait", job=second)
     states = standby.begin("follow", job=third)
     assert not waiting.done()
-    await standby.ask("operate", verb="pause", name="single", named={})
+    await standby.ask("operate", verb="queues.pause", name="single", named={})
     bench.open("open")
     assert await standby.ask("wait", job=job) == "first"
     assert (await leader.ask("snapshot"))["waiting"]["single"] == ["third", "second"]
-    await standby.ask("operate", verb="resume", name="single", named={})
+    await standby.ask("operate", verb="queues.resume", name="single", named={})
     async with asyncio.timeout(20):
         assert await waiting == "second"
         assert await states == ["queued", "running", "completed"]
@@ -183,7 +183,7 @@ async def test_blocking_code_on_the_users_loop_does_not_cost_leadership(bench: B
     leader.begin("submit", task="blocks", params={"seconds": 2.0}, options={})
     await bench.written("start", "blocks")
     job = await standby.submit("gated", name="meanwhile")
-    await standby.ask("operate", verb="pause", name="lanes", named={})
+    await standby.ask("operate", verb="queues.pause", name="lanes", named={})
     assert await standby.state(job) == "running"
     assert bench.entries("end") == []  # all of it was answered while the loop stood still
     bench.open("open")

@@ -98,7 +98,7 @@ async def test_what_still_runs_after_the_grace_is_handed_back(app: Fairlane, sta
     await eventually(lambda: _is(app, job.id, "running"))
     worker.send_signal(signal.SIGTERM)
     await eventually(lambda: _is(app, job.id, "queued"))
-    assert (await app.show(job.id)).crashes == 0
+    assert (await app.jobs.show(job.id)).crashes == 0
 
 
 async def test_a_second_signal_does_not_wait_for_the_grace(app: Fairlane, start: Start) -> None:
@@ -162,7 +162,7 @@ async def test_it_serves_the_queues_and_has_the_labels_it_is_given(
     held = await app.submit(app.tasks["hold"].call())
     where = await app.submit(app.tasks["where"].call())
     assert await where.wait() == plain.pid
-    reasons = [(await app.explain(job.id))["reasons"][0]["code"] for job in (drawn, held)]
+    reasons = [(await app.jobs.explain(job.id))["reasons"][0]["code"] for job in (drawn, held)]
     assert reasons == ["worker", "worker"]
     gpu = await start("--queue", "mail", "--label", "gpu")
     assert await drawn.wait() == gpu.pid
@@ -200,4 +200,4 @@ async def test_a_queue_that_nobody_declared_is_told(app: Fairlane, start: Start)
 
 
 async def _is(app: Fairlane, job: str, state: str) -> bool:
-    return (await app.show(job)).state == state
+    return (await app.jobs.show(job)).state == state

@@ -57,8 +57,8 @@ async def reaches(job: Job[Any], state: str) -> None:
 
 async def lane_state(app: Fairlane, queue: str, lane: str) -> str:
     """The state of a lane as it is seen from outside."""
-    return next(view.state for view in await app.lanes(queue) if view.lane == lane)
+    return next(view.state for view in await app.lanes.list(queue) if view.lane == lane)
 
 
 async def checkpoint_of(app: Fairlane, queue: str, lane: str) -> dict[str, Any] | None:
-    return next(view.checkpoint for view in await app.lanes(queue) if view.lane == lane)
+    return next(view.checkpoint for view in await app.lanes.list(queue) if view.lane == lane)

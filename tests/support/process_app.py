@@ -15,6 +15,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Awaitable, Callable
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -169,31 +170,31 @@ async def submit(task: str, params: dict[str, Any], options: dict[str, Any]) -> 
     priority = options.pop("priority", None)
     if priority is not None:
         options["priority"] = Priority[priority.upper()]
-    return (await app.submit_by_name(task, params, **options)).id
+    return (await app.jobs.submit_by_name(task, params, **options)).id
 
 
 async def submit_all(task: str, params: list[dict[str, Any]]) -> list[str]:
-    found = app.task_named(task)
-    return [job.id for job in await app.submit_many([found.call(**each) for each in params])]
+    calls = [app.tasks[task].call(**each) for each in params]
+    return [job.id for job in await app.submit_many(calls)]
 
 
 async def wait(job: str) -> Any:
-    result = await app.job(job).wait()
+    result = await app.jobs.handle(job).wait()
     return result[:100] if isinstance(result, str) else result
 
 
 async def show(job: str) -> Any:
-    return msgspec.to_builtins(await app.show(job))
+    return msgspec.to_builtins(await app.jobs.show(job))
 
 
 async def steer(job: str, verb: str, named: dict[str, Any]) -> Any:
     if verb == "set_priority":
         named["priority"] = Priority[named["priority"].upper()]
-    return await getattr(app.job(job), verb)(**named)
+    return await getattr(app.jobs.handle(job), verb)(**named)
 
 
 async def operate(verb: str, name: str, named: dict[str, Any]) -> Any:
-    return await getattr(app, verb)(name, **named)
+    return await attrgetter(verb)(app)(name, **named)  # such as "queues.pause"
 
 
 async def snapshot() -> Any:
@@ -209,7 +210,7 @@ async def snapshot() -> Any:
 async def follow(job: str) -> list[str]:
     """Say which states the events tell of until the job has ended."""
     states: list[str] = []
-    async for event in app.events(after=0):
+    async for event in app.events.follow(after=0):
         if event.job == job and event.type == "job_state_changed":
             states.append(event.data["state"])
             if states[-1] in ("completed", "failed", "cancelled", "skipped"):

@@ -91,7 +91,7 @@ def two_apps() -> dict[str, Any]:
         run_one() == os.getpid(),
         other.sync.submit(elsewhere.call()).wait(timeout_seconds=20),
         # The first app leads this database, so it is its function of that name that runs.
-        same.sync.wait_for(same.sync.submit(twice.call()).id).result == os.getpid(),
+        same.sync.jobs.wait(same.sync.submit(twice.call()).id).result == os.getpid(),
     ]
     for each in (same, other, app):
         each.stop()

@@ -69,7 +69,7 @@ async def first() -> None:
 
 async def second() -> None:
     async with app:
-        job = app.job(sys.argv[3])
+        job = app.jobs.handle(sys.argv[3])
         report({"sleeper": await job.wait()})
 
 

@@ -4,9 +4,9 @@ import asyncio
 from typing import Any, Final
 
 from fairlane import Context, Fairlane
+from fairlane.client.job import Job
 from fairlane.cluster.lease_renewal import LeaseTimes
 from fairlane.engine.engine import Engine
-from fairlane.job import Job
 from fairlane.runtime.poll_intervals import PollIntervals
 from fairlane.store.memory.shared import SharedDatabase, SharedMemoryStore
 from fairlane.store.protocol import Store

@@ -23,7 +23,7 @@ class Side:
 
     def __init__(self, app: StoryApp, disk: Disk) -> None:
         self.app = app
-        self.clock = app.clock = FakeClock()
+        self.clock = app._commands.clock = FakeClock()
         app.disk = disk
         self._names: dict[str, str] = {}  # by what chance called it
         self._seen = 0
@@ -80,7 +80,7 @@ class Side:
         ).call(wish.text)  # fmt: skip
 
     def job(self, id: str) -> Job[Any]:
-        return self.app.job(self.real(id))
+        return self.app.jobs.handle(self.real(id))
 
     def real(self, id: str) -> str:
         return next((real for real, name in self._names.items() if name == id), id)
@@ -117,12 +117,12 @@ class Side:
             "records": {f"{kind} {name}": text for (kind, name), text in picture.records.items()},
             "events": events,
             "bodies": sorted(self.gate.waiting),
-            "explained": await asyncio.gather(*(self.app.explain(id) for id in sorted(live))),
+            "explained": await asyncio.gather(*(self.app.jobs.explain(id) for id in sorted(live))),
             "jobs": await store.jobs([*live, *(job.id for job in picture.ended)]),
             "history": [[job.id for job in page] for page in await self._pages()],
-            "failures": (await self.app.history(states=["failed", "cancelled"])).items,
-            "firings": await self.app.firings("by hand"),
-            "forecast": await self.app.forecast("main", max_concurrent=2),
+            "failures": (await self.app.jobs.history(states=["failed", "cancelled"])).items,
+            "firings": await self.app.schedules.firings("by hand"),
+            "forecast": await self.app.queues.forecast("main", max_concurrent=2),
             "asked": await self._asked(),
             "image": _image_shown(await store.image()),
         })  # fmt: skip
@@ -132,8 +132,8 @@ class Side:
         """Ask which keys wait and which lanes run; name those."""
         pairs = [(queue, lane) for queue in QUEUES for lane in LANES]
         answers = await asyncio.gather(
-            *(self.app.is_queued(key) for key in KEYS),
-            *(self.app.is_running(*pair) for pair in pairs),
+            *(self.app.jobs.is_queued(key) for key in KEYS),
+            *(self.app.lanes.is_running(*pair) for pair in pairs),
         )
         names = [*KEYS, *("/".join(pair) for pair in pairs)]
         return [name for name, answer in zip(names, answers, strict=True) if answer]
@@ -141,7 +141,7 @@ class Side:
     async def _pages(self) -> list[list[Any]]:
         pages, cursor = [], None
         while True:
-            page = await self.app.history(limit=3, cursor=cursor)
+            page = await self.app.jobs.history(limit=3, cursor=cursor)
             pages.append(list(page.items))
             cursor = page.next
             if cursor is None:

@@ -36,7 +36,7 @@ async def a_moment_of_load(app: Fairlane, dice: random.Random, number: int) -> N
     names = [f"{dice.choice(('good', 'bad'))}-{dice.randrange(5)}" for _ in range(5)]
     jobs = await app.submit_many([*(work.call(name) for name in names), held.call(f"h{number}")])
     if dice.random() < 0.3:
-        await (app.pause("quick") if dice.random() < 0.5 else app.resume("quick"))
+        await (app.queues.pause("quick") if dice.random() < 0.5 else app.queues.resume("quick"))
     try:
         await dice.choice(jobs).cancel()
     except FairlaneError:

@@ -45,7 +45,7 @@ async def test_a_retry_sees_the_jobs_own_checkpoint(app: Fairlane) -> None:
 
 async def checkpoint_of_nobody(app: Fairlane) -> bool:
     """Tell that no lane has a checkpoint yet: one becomes the lane's only when its job ends."""
-    return all(not view.checkpoint for view in await app.lanes())
+    return all(not view.checkpoint for view in await app.lanes.list())
 
 
 async def test_a_retry_by_hand_sees_the_jobs_own_checkpoint(app: Fairlane) -> None:
@@ -75,7 +75,7 @@ async def test_the_checkpoint_of_a_failed_job_is_the_lanes(app: Fairlane) -> Non
         raise ValueError("no")
 
     async with running(app):
-        await app.wait_for((await work.submit()).id)
+        await app.jobs.wait((await work.submit()).id)
 
         assert await checkpoint_of(app, "default", "a") == {"cursor": 3}
 

@@ -71,10 +71,10 @@ async def test_rename_finds_another_name_when_the_path_was_taken_before_the_star
     path = tmp_path / "clip.mp4"
     write = writing(app, "rename")
     async with running(app):
-        await app.pause("default")
+        await app.queues.pause("default")
         job = await write.submit(str(path), "new")
         path.write_text("somebody else's")
-        await app.resume("default")
+        await app.queues.resume("default")
 
         assert await job.wait() == ["clip-1.mp4"]
         assert path.read_text() == "somebody else's"
@@ -100,13 +100,13 @@ async def test_a_refused_submission_keeps_no_name(app: Fairlane, tmp_path: Path)
     path = str(tmp_path / "clip.mp4")
     write = writing(app, "rename")
     async with running(app):
-        await app.pause("default")
+        await app.queues.pause("default")
         there = await write.options(lane="x").submit(str(tmp_path / "other.mp4"), "a")
         for _ in range(2):
             with pytest.raises(Exception, match="already has an active job"):
                 await write.options(lane="x").submit(path, "b")
         await there.cancel()
-        await app.resume("default")
+        await app.queues.resume("default")
 
         assert await (await write.submit(path, "b")).wait() == ["clip.mp4"]
 
@@ -117,10 +117,10 @@ async def test_a_job_that_is_cancelled_before_it_ran_gives_its_name_back(
     path = str(tmp_path / "clip.mp4")
     write = writing(app, "rename")
     async with running(app):
-        await app.pause("default")
+        await app.queues.pause("default")
         gone = await write.submit(path, "a")
         await gone.cancel()
-        await app.resume("default")
+        await app.queues.resume("default")
 
         assert await (await write.submit(path, "b")).wait() == ["clip.mp4"]
 
@@ -156,10 +156,10 @@ async def test_skip_ends_the_job_when_the_output_was_made_before_its_start(
     path = tmp_path / "clip.mp4"
     write = writing(app, "skip")
     async with running(app):
-        await app.pause("default")
+        await app.queues.pause("default")
         job = await write.submit(str(path), "new")
         path.write_text("old")
-        await app.resume("default")
+        await app.queues.resume("default")
         with pytest.raises(JobSkipped, match=r"clip\.mp4 exists already"):
             await job.wait()
 
@@ -236,7 +236,7 @@ async def test_each_job_may_choose_what_becomes_of_a_file_that_is_there(
     path = tmp_path / "clip.mp4"
     path.write_text("old")
     async with running(app):
-        view = await app.wait_for((await write.submit(str(path), policy)).id)
+        view = await app.jobs.wait((await write.submit(str(path), policy)).id)
 
     assert (view.state, view.result) == (("completed", name) if name else ("skipped", None))
     assert (tmp_path / (name or "clip.mp4")).read_text() == text
@@ -270,7 +270,7 @@ async def test_a_policy_that_does_not_exist_is_refused_with_its_submission(
     async with running(app):
         with pytest.raises(BadSetting, match="which became 'replace'; choose one of rename"):
             await write.submit(str(tmp_path / "clip.mp4"), "replace")
-        assert (await app.list_jobs()).items == []
+        assert (await app.jobs.list()).items == []
 
 
 async def test_an_attempt_that_writes_one_name_twice_gets_two_files(
@@ -297,7 +297,7 @@ async def test_a_failed_job_leaves_no_half_written_file(app: Fairlane, tmp_path:
             raise ValueError("no")
 
     async with running(app):
-        view = await app.wait_for((await work.submit()).id)
+        view = await app.jobs.wait((await work.submit()).id)
 
     assert view.state == "failed"
     assert [path.name for path in tmp_path.iterdir() if "clip" in path.name] == []
@@ -369,6 +369,6 @@ async def test_what_is_published_long_before_the_end_is_known_soon(
             lambda: unacknowledged_inputs() == 0, what="the leader to know of the file"
         )
         await job.cancel(outputs="delete")
-        await app.wait_for(job.id)
+        await app.jobs.wait(job.id)
 
     assert list(tmp_path.glob("*clip*")) == []

@@ -160,7 +160,7 @@ async def test_what_was_reported_does_not_change_with_what_it_was_made_of(app: F
         await job.wait()
 
         assert (await job.show()).statistics == {"pages": [1]}
-        assert (await app.lanes())[0].checkpoint == {"pages": [1]}
+        assert (await app.lanes.list())[0].checkpoint == {"pages": [1]}
 
 
 async def test_a_flood_of_log_lines_is_cut_with_a_word_about_it(app: Fairlane) -> None:
@@ -188,7 +188,7 @@ async def test_statistics_are_streamed_also_when_the_job_ends_right_after(app: F
         seq = (await app.snapshot()).seq
         job = await work.submit()
         seen = []
-        async for event in app.events(after=seq, job=job.id):
+        async for event in app.events.follow(after=seq, job=job.id):
             seen.append((event.type, event.data.get("statistics") or event.data.get("state")))
             if event.data.get("state") == "completed":
                 break

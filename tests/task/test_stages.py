@@ -77,7 +77,7 @@ async def test_a_stage_that_raises_is_shown_as_an_error(app: Fairlane) -> None:
         ctx.stage("saving").run(broken)
 
     async with running(app):
-        views = [await app.wait_for((await task.submit()).id) for task in (shown, ran)]
+        views = [await app.jobs.wait((await task.submit()).id) for task in (shown, ran)]
 
     shown_stages = [(view.stages[0].status, view.stages[0].message) for view in views]
     assert shown_stages == [("error", "disk on fire"), ("error", "no subtitles")]
@@ -94,7 +94,7 @@ async def test_a_stage_of_a_cancelled_job_does_not_stay_running(
         job = await work.submit()
         await doors.reached("a")
         await job.cancel()
-        stage = (await app.wait_for(job.id)).stages[0]
+        stage = (await app.jobs.wait(job.id)).stages[0]
 
     assert (stage.status, stage.message) == ("error", "stopped")
     assert stage.finished_at is not None
@@ -158,7 +158,7 @@ async def test_a_stage_that_has_completed_is_not_run_again_after_a_restart(tmp_p
     doors.open("saving")
     second = made()
     async with running(second):
-        view = await second.wait_for(job.id)
+        view = await second.jobs.wait(job.id)
 
     assert (view.state, view.result) == ("completed", "page")
     assert runs == ["parse"]

@@ -134,7 +134,7 @@ async def test_no_new_work_starts_once_it_is_to_stop(app: Fairlane, kind: str) -
         ctx.stage("second").run(later.append, "second", fallback=later.append)
 
     async with running(app):
-        job = await app.submit_by_name(kind, {})
+        job = await app.jobs.submit_by_name(kind, {})
         await eventually(begun.is_set)
         await job.cancel()
         assert (await job.show()).state == "running"  # its thread has not returned yet
@@ -200,7 +200,7 @@ async def test_files_of_a_job_that_fails_before_it_hears_of_its_cancellation_are
     async def work(ctx: Context) -> None:
         async with ctx.output(tmp_path / "whole.mp4") as path:
             path.write_text("whole")
-        asked.append(asyncio.create_task(app.job(ctx.job.id).cancel(outputs="delete")))
+        asked.append(asyncio.create_task(app.jobs.handle(ctx.job.id).cancel(outputs="delete")))
         await asyncio.sleep(0)  # the leader has been asked, and nobody has been told to stop
         raise ValueError("it fails by itself")
 
@@ -224,7 +224,7 @@ async def test_who_cancels_again_to_delete_has_it_deleted_however_far_the_first_
             await doors.wait("whole")
         except asyncio.CancelledError:
             # It has been told to stop, and ends before it can be told again.
-            again.append(asyncio.create_task(app.job(ctx.job.id).cancel(outputs="delete")))
+            again.append(asyncio.create_task(app.jobs.handle(ctx.job.id).cancel(outputs="delete")))
             await asyncio.sleep(0)
             raise
 
@@ -333,7 +333,7 @@ async def test_a_program_is_gone_with_all_its_descendants_when_its_job_has_ended
     app.task(name="process", isolation="process")(apps_isolated.runs_a_family)
 
     async with running(app):
-        job = await app.submit_by_name(kind, {"folder": str(folder)})
+        job = await app.jobs.submit_by_name(kind, {"folder": str(folder)})
         pids = await family(folder)
         await cancelled(job)
         left = survivors(pids)
@@ -378,7 +378,7 @@ async def test_a_stopping_engine_hands_back_what_runs(tmp_path: Path, doors: Doo
     second = made()
     doors.open("a")
     async with running(second):
-        view = await second.wait_for(job.id)
+        view = await second.jobs.wait(job.id)
 
     assert (view.state, view.crashes) == ("completed", 0)
 
@@ -400,7 +400,7 @@ async def test_a_plain_function_that_ends_while_the_engine_stops_has_completed(
         await eventually(begun.is_set)
         asyncio.get_running_loop().call_later(0.05, go_on.set)
     async with running(app):
-        view = await app.wait_for(job.id)
+        view = await app.jobs.wait(job.id)
 
     assert (view.state, view.result, view.attempt) == ("completed", "whole", 1)
 

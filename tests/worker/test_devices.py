@@ -48,7 +48,7 @@ def furnish(app: Fairlane, rack: Rack, doors: Doors) -> Any:
 
 async def is_in(app: Fairlane, device: str, state: str) -> None:
     async def is_there() -> bool:
-        return (await app.devices())[device].state == state
+        return (await app.devices.list())[device].state == state
 
     await eventually(is_there, what=f"{device} is {state}")
 
@@ -59,12 +59,12 @@ async def test_each_device_runs_one_job_at_a_time_prepared_and_cleaned_up(
     post = furnish(app, rack, doors)
     async with running(app):
         for name in ("one", "two"):
-            await app.save_device(name, queue="phones", labels=["eu"])
+            await app.devices.save(name, queue="phones", labels=["eu"])
             await is_in(app, name, "idle")
         jobs = [await post.submit(account=account) for account in ("ann", "ben", "cat")]
         await doors.reached("ann", "ben")
-        assert [view.state for view in (await app.devices()).values()] == ["busy", "busy"]
-        assert [reason["code"] for reason in (await app.explain(jobs[2].id))["reasons"]] == [
+        assert [view.state for view in (await app.devices.list()).values()] == ["busy", "busy"]
+        assert [reason["code"] for reason in (await app.jobs.explain(jobs[2].id))["reasons"]] == [
             "device"
         ]
         doors.open("ann", "ben", "cat")
@@ -94,7 +94,7 @@ async def test_plain_tasks_on_devices_run_side_by_side_whatever_slots_their_proc
 
     async with running(app):
         for name in ("one", "two", "three"):
-            await app.save_device(name, queue="phones")
+            await app.devices.save(name, queue="phones")
         for job in [await post.submit(account=account) for account in ("ann", "ben", "cat")]:
             await job.wait()
 
@@ -108,15 +108,15 @@ async def test_nothing_is_foreseen_on_a_device_that_is_down_or_paused(
     async def post(account: str) -> None: ...
 
     async with running(app):
-        await app.save_device("one", queue="phones")
+        await app.devices.save("one", queue="phones")
         await (await post.submit(account="ann")).wait()
-        await app.change_device("one", paused=True)
+        await app.devices.change("one", paused=True)
         job = await post.submit(account="ben")
-        assert (await app.forecast("phones")).starts_at == {job.id: None}
+        assert (await app.queues.forecast("phones")).starts_at == {job.id: None}
         rack.dead.add("one")
         await is_in(app, "one", "down")
-        await app.change_device("one", paused=False)
-        assert (await app.forecast("phones")).starts_at == {job.id: None}
+        await app.devices.change("one", paused=False)
+        assert (await app.queues.forecast("phones")).starts_at == {job.id: None}
         rack.dead.clear()
         await job.wait()
 
@@ -127,11 +127,11 @@ async def test_a_job_goes_only_to_a_device_with_the_labels_it_requires(
     post = furnish(app, rack, doors)
     doors.open("ann")
     async with running(app):
-        await app.save_device("one", queue="phones", labels=["eu"])
+        await app.devices.save("one", queue="phones", labels=["eu"])
         await is_in(app, "one", "idle")
         job = await post.submit(account="ann", region="us")
         assert (await job.show()).state == "queued"
-        await app.change_device("one", labels=["eu", "us"])
+        await app.devices.change("one", labels=["eu", "us"])
         assert await job.wait() == "one"
     assert rack.connected["one"] == 2  # it is driven by what is stored of it now
 
@@ -141,14 +141,14 @@ async def test_a_device_that_goes_down_gives_its_job_to_another_and_comes_back(
 ) -> None:
     post = furnish(app, rack, doors)
     async with running(app):
-        await app.save_device("one", queue="phones", labels=["eu"])
+        await app.devices.save("one", queue="phones", labels=["eu"])
         await is_in(app, "one", "idle")
         job = await post.submit(account="ann")
         await doors.reached("ann")
         rack.dead.add("one")
         await is_in(app, "one", "down")
         await reaches(job, "queued")
-        view = (await app.devices())["one"]
+        view = (await app.devices.list())["one"]
         assert (view.note, view.job) == ("one does not answer", None)
         assert (await job.show()).crashes == 1
         assert "cleanup ann on one" in rack.told
@@ -156,7 +156,7 @@ async def test_a_device_that_goes_down_gives_its_job_to_another_and_comes_back(
         doors.open("ann")
         rack.dead.clear()
         assert await job.wait() == "one"
-        assert (await app.devices())["one"].note == ""
+        assert (await app.devices.list())["one"].note == ""
 
 
 async def test_a_job_that_may_not_be_recovered_fails_with_its_device(
@@ -169,7 +169,7 @@ async def test_a_job_that_may_not_be_recovered_fails_with_its_device(
         await doors.wait(account)
 
     async with running(app):
-        await app.save_device("one", queue="phones")
+        await app.devices.save("one", queue="phones")
         await is_in(app, "one", "idle")
         job = await post.submit(account="ann")
         await doors.reached("ann")
@@ -189,7 +189,7 @@ async def test_a_job_that_finds_its_device_down_is_interrupted(app: Fairlane, ra
         return ctx.attempt
 
     async with running(app):
-        await app.save_device("one", queue="phones")
+        await app.devices.save("one", queue="phones")
         job = await post.submit(account="ann")
         assert await job.wait() == 2
         assert (await job.show()).crashes == 1
@@ -215,7 +215,7 @@ async def test_a_device_that_a_job_found_down_takes_nothing_while_it_is_still_be
         return ctx.attempt
 
     async with running(app):
-        await app.save_device("one", queue="phones")
+        await app.devices.save("one", queue="phones")
         await eventually(asked.is_set)
         job = await post.submit(account="ann")
 
@@ -237,7 +237,7 @@ async def test_a_device_that_cannot_be_cleaned_up_is_connected_anew_and_the_job_
     doors.open("ann")
     rack.dirty.add("one")
     async with running(app):
-        await app.save_device("one", queue="phones", labels=["eu"])
+        await app.devices.save("one", queue="phones", labels=["eu"])
         job = await post.submit(account="ann")
         assert await job.wait() == "one"
         await eventually(lambda: rack.connected.get("one") == 2)
@@ -255,7 +255,7 @@ async def test_cleaning_up_happens_also_after_a_failure_and_a_cancel(
         await doors.wait(account)
 
     async with running(app):
-        await app.save_device("one", queue="phones")
+        await app.devices.save("one", queue="phones")
         failing, waiting = [await post.submit(account=a) for a in ("ann", "ben")]
         with pytest.raises(JobFailed):
             await failing.wait()
@@ -282,12 +282,12 @@ async def test_a_device_that_cannot_be_prepared_for_a_job_fails_the_job_only(
         raise AssertionError("it was not prepared")
 
     async with running(app):
-        await app.save_device("one", queue="phones")
+        await app.devices.save("one", queue="phones")
         job = await post.submit(account="ann")
         with pytest.raises(JobFailed, match="nobody is called ann"):
             await job.wait()
         assert rack.told.count("cleanup ann on one") == 1
-        assert (await app.devices())["one"].state == "idle"
+        assert (await app.devices.list())["one"].state == "idle"
 
 
 async def test_a_job_that_ended_stays_as_it_ended_when_its_device_goes_down_during_cleanup(
@@ -306,13 +306,13 @@ async def test_a_job_that_ended_stays_as_it_ended_when_its_device_goes_down_duri
         runs.append(account)
 
     async with running(app):
-        await app.save_device("one", queue="phones")
+        await app.devices.save("one", queue="phones")
         job = await post.submit(account="ann")
         await doors.reached("cleanup")
         rack.dead.add("one")
 
         async def is_noted() -> bool:
-            return (await app.devices())["one"].note == "one does not answer"
+            return (await app.devices.list())["one"].note == "one does not answer"
 
         await eventually(is_noted)
         doors.open("cleanup")
@@ -335,7 +335,7 @@ async def test_preparing_for_a_plain_task_can_be_cancelled_where_it_awaits(
         raise AssertionError("it was not prepared")
 
     async with running(app):
-        await app.save_device("one", queue="phones")
+        await app.devices.save("one", queue="phones")
         job = await post.submit(account="ann")
         await doors.reached("prepare")
         await job.cancel()
@@ -374,8 +374,8 @@ async def test_a_plain_method_runs_programs_as_a_plain_task_does_and_an_async_on
         ended.append(("work", ctx.run(["true"]).returncode))
 
     async with running(app):
-        await app.save_device("one", queue="plain")
-        await app.save_device("two", queue="awaiting")
+        await app.devices.save("one", queue="plain")
+        await app.devices.save("two", queue="awaiting")
         await (await work.submit()).wait()
         job = await wait.submit()
         await doors.reached("cancel")
@@ -390,18 +390,18 @@ async def test_a_paused_device_takes_nothing_new_and_what_it_runs_goes_on(
 ) -> None:
     post = furnish(app, rack, doors)
     async with running(app):
-        await app.save_device("one", queue="phones", labels=["eu"])
+        await app.devices.save("one", queue="phones", labels=["eu"])
         first = await post.submit(account="ann")
         await doors.reached("ann")
-        await app.change_device("one", paused=True)
+        await app.devices.change("one", paused=True)
         second = await post.submit(account="ben")
         doors.open("ann", "ben")
         await first.wait()
         await is_in(app, "one", "idle")
-        view = (await app.devices())["one"]
+        view = (await app.devices.list())["one"]
         assert (view.paused, view.note) == (True, "")
         assert (await second.show()).state == "queued"
-        await app.change_device("one", paused=False)
+        await app.devices.change("one", paused=False)
         await second.wait()
     assert rack.connected["one"] == 1
 
@@ -411,16 +411,16 @@ async def test_a_device_that_is_deleted_ends_its_job_first_and_may_come_back(
 ) -> None:
     post = furnish(app, rack, doors)
     async with running(app):
-        await app.save_device("one", queue="phones", labels=["eu"])
+        await app.devices.save("one", queue="phones", labels=["eu"])
         job = await post.submit(account="ann")
         await doors.reached("ann")
-        await app.delete_device("one")
-        assert await app.devices() == {}
+        await app.devices.delete("one")
+        assert await app.devices.list() == {}
         assert (await job.show()).state == "running"
         doors.open("ann", "ben")
         assert await job.wait() == "one"
         await eventually(lambda: "close one" in rack.told)
-        await app.save_device("one", queue="phones", labels=["eu"])
+        await app.devices.save("one", queue="phones", labels=["eu"])
         assert await (await post.submit(account="ben")).wait() == "one"
 
 
@@ -431,9 +431,9 @@ async def test_a_device_that_is_moved_to_another_queue_is_driven_as_those_of_tha
     screens = Rack()
     app.queue("screens", devices=phones(screens))
     async with running(app):
-        await app.save_device("one", queue="phones")
+        await app.devices.save("one", queue="phones")
         await is_in(app, "one", "idle")
-        await app.save_device("one", queue="screens")
+        await app.devices.save("one", queue="screens")
         await eventually(lambda: "connect one" in screens.told, what="the screen is connected")
     assert rack.told == ["connect one", "close one"]
 
@@ -445,12 +445,12 @@ async def test_devices_are_there_again_after_a_restart_and_keep_their_pause(
     post = furnish(app, rack, doors)
     doors.open("ann")
     async with running(app):
-        await app.save_device("one", queue="phones", labels=["eu"], settings={"port": 1})
-        await app.save_device("two", queue="phones", labels=["eu"])
-        await app.change_device("two", paused=True)
+        await app.devices.save("one", queue="phones", labels=["eu"], settings={"port": 1})
+        await app.devices.save("two", queue="phones", labels=["eu"])
+        await app.devices.change("two", paused=True)
     async with running(app):
         assert await (await post.submit(account="ann")).wait() == "one"
-        views = await app.devices()
+        views = await app.devices.list()
         assert views["one"].settings == {"port": 1}
         assert views["two"].paused
 
@@ -468,11 +468,11 @@ async def test_a_driver_that_hangs_is_down_and_does_not_hold_up_the_rest(
 
     app.queue("stones", devices=Stone)
     async with running(app):
-        await app.save_device("rock", queue="stones")
+        await app.devices.save("rock", queue="stones")
         await eventually(lambda: Stone.hanging)
 
         async def is_noted() -> bool:
-            return "did not answer within 0.05 s" in (await app.devices())["rock"].note
+            return "did not answer within 0.05 s" in (await app.devices.list())["rock"].note
 
         await eventually(is_noted)
 
@@ -504,10 +504,10 @@ async def test_a_driver_that_would_end_the_program_has_only_its_device_down(
 ) -> None:
     app.queue("phones", devices=driver)
     async with running(app):
-        await app.save_device("one", queue="phones")
+        await app.devices.save("one", queue="phones")
 
         async def is_noted() -> bool:
-            return "no driver for this model" in (await app.devices())["one"].note
+            return "no driver for this model" in (await app.devices.list())["one"].note
 
         await eventually(is_noted)
 
@@ -519,10 +519,10 @@ async def test_a_device_whose_settings_lack_something_says_what(app: Fairlane) -
 
     app.queue("phones", devices=Wired)
     async with running(app):
-        await app.save_device("one", queue="phones")
+        await app.devices.save("one", queue="phones")
 
         async def is_noted() -> bool:
-            return (await app.devices())["one"].note == "KeyError: 'port'"
+            return (await app.devices.list())["one"].note == "KeyError: 'port'"
 
         await eventually(is_noted)
 
@@ -547,7 +547,7 @@ async def test_a_plain_method_may_return_what_is_to_be_awaited(app: Fairlane) ->
         awaited.append("post")
 
     async with running(app):
-        await app.save_device("one", queue="phones")
+        await app.devices.save("one", queue="phones")
         await (await post.submit()).wait()
     assert awaited == ["connect", "prepare", "post"]
 
@@ -558,16 +558,16 @@ async def test_what_cannot_be_a_device_is_refused(app: Fairlane, rack: Rack, doo
         app.queue("odd", devices="phones")  # type: ignore[arg-type]
     async with running(app):
         with pytest.raises(UnknownName, match='did you mean "phones"'):
-            await app.save_device("one", queue="phone")
+            await app.devices.save("one", queue="phone")
         with pytest.raises(BadSetting, match="not served by devices"):
-            await app.save_device("one", queue="default")
+            await app.devices.save("one", queue="default")
         for wrong in ("", "a/b", "\x00"):
             with pytest.raises(BadSetting):
-                await app.save_device(wrong, queue="phones")
+                await app.devices.save(wrong, queue="phones")
         with pytest.raises(UnknownName):
-            await app.change_device("one", paused=True)
+            await app.devices.change("one", paused=True)
         with pytest.raises(UnknownName):
-            await app.delete_device("one")
+            await app.devices.delete("one")
 
 
 async def test_a_task_in_a_process_of_its_own_cannot_have_a_device(
@@ -576,7 +576,7 @@ async def test_a_task_in_a_process_of_its_own_cannot_have_a_device(
     app.queue("phones", devices=phones(rack))
     task = app.task(queue="phones", isolation="process")(process_id)
     async with running(app):
-        await app.save_device("one", queue="phones")
+        await app.devices.save("one", queue="phones")
         job = await task.submit()
         with pytest.raises(JobFailed, match="cannot use a device"):
             await job.wait()
@@ -610,10 +610,10 @@ async def carriers() -> AsyncIterator[Carriers]:
 async def test_one_of_all_processes_carries_a_device(carriers: Carriers) -> None:
     apps = [await carriers.open(name) for name in ("first", "second", "third")]
     for number in range(6):
-        await apps[1].save_device(f"phone-{number}", queue="phones", labels=["eu"])
+        await apps[1].devices.save(f"phone-{number}", queue="phones", labels=["eu"])
 
     async def are_idle() -> bool:
-        return all(view.state == "idle" for view in (await apps[2].devices()).values())
+        return all(view.state == "idle" for view in (await apps[2].devices.list()).values())
 
     await eventually(are_idle)
     assert set(carriers.rack.connected.values()) == {1}
@@ -627,7 +627,7 @@ async def test_who_carries_next_begins_when_the_one_before_has_let_go(carriers: 
         first = SharedApp(carriers.database, "first")
         furnish(first, carriers.rack, carriers.doors)
         await leaving.enter_async_context(first)
-        await first.save_device("one", queue="phones", labels=["eu"])
+        await first.devices.save("one", queue="phones", labels=["eu"])
         await is_in(first, "one", "idle")
         second = await carriers.open("second")
         job = await second.submit(second.tasks["post"].call(account="ann"))
@@ -641,7 +641,7 @@ async def test_who_carries_next_begins_when_the_one_before_has_let_go(carriers: 
 
 async def test_a_worker_that_counts_as_dead_carries_its_devices_anew(carriers: Carriers) -> None:
     app = await carriers.open("first")
-    await app.save_device("one", queue="phones", labels=["eu"])
+    await app.devices.save("one", queue="phones", labels=["eu"])
     await is_in(app, "one", "idle")
     before = app.worker_id
     app._engine.membership._died_here()  # type: ignore[union-attr]
@@ -666,7 +666,7 @@ async def test_a_worker_that_counts_as_dead_claims_nothing_before_it_has_a_lease
         await stone.submit()
         await eventually(begun.is_set)
         app._engine.membership._died_here()  # type: ignore[union-attr]
-        await app.save_device("one", queue="phones")
+        await app.devices.save("one", queue="phones")
         pause, carried = await app._engine.devices.run_once(), {**app._engine.worker.devices}
         gate.set()
         assert (pause, carried) == (1.0, {})  # it has claimed nothing

@@ -70,7 +70,7 @@ async def test_a_child_process_has_the_whole_context(app: Fairlane, tmp_path: Pa
         assert await job.wait() == ["ABC", "x", 1]
         view = await job.show()
         lines = [line.message for line in await job.log()]
-        lane = (await app.lanes())[0]
+        lane = (await app.lanes.list())[0]
 
     assert (view.statistics, lines) == ({"downloaded": 3}, ["hello from afar"])
     assert [(stage.name, stage.status) for stage in view.stages] == [("making", "done")]
@@ -93,7 +93,7 @@ async def test_an_error_in_a_child_process_keeps_its_class_and_traceback(app: Fa
         await world.idle()
         due = (await job.show()).due_at
         await world.advance(7)
-        view = await app.wait_for(job.id)
+        view = await app.jobs.wait(job.id)
 
     assert due is not None
     assert view.error is not None
@@ -134,7 +134,7 @@ async def test_a_task_that_wants_to_exit_ends_itself_and_not_the_program(
 
     async with running(app):
         with pytest.raises(JobFailed):
-            await (await app.submit_by_name(kind, {})).wait()
+            await (await app.jobs.submit_by_name(kind, {})).wait()
 
 
 def test_an_isolated_task_must_be_importable_which_is_checked_at_registration(

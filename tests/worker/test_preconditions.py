@@ -129,7 +129,7 @@ async def test_who_is_cancelled_while_it_is_looked_at_leaves_its_name_to_the_nex
         await eventually(asked.is_set, what="the look at the second")
         await second.cancel()
         answer.set()
-        assert (await app.wait_for(second.id)).state == "cancelled"
+        assert (await app.jobs.wait(second.id)).state == "cancelled"
         third = await work.submit("third")
         assert await third.wait() == "clip.mp4"
 
@@ -161,5 +161,5 @@ async def test_a_precondition_that_ends_an_iteration_fails_its_job_and_holds_up_
         await eventually(asked.is_set, what="the look at the second")
         await reaches(second, "running")  # it waits for the look by now
         answer.set()
-        assert (await app.wait_for(second.id)).state == "failed"
+        assert (await app.jobs.wait(second.id)).state == "failed"
         await (await work.submit("third")).wait()

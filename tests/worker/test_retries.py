@@ -94,7 +94,7 @@ async def waits_of(app: Fairlane, world: Any, job: Any) -> list[float]:
     waits: list[float] = []
     while True:
         await world.idle()
-        view = await app.show(job.id)
+        view = await app.jobs.show(job.id)
         if view.due_at is None:
             return waits
         waits.append(view.due_at.timestamp() - world.clock.now())
@@ -230,7 +230,7 @@ async def test_a_stage_is_tried_again_on_its_own(app: Fairlane, kind: str) -> No
         return str(ctx.stage("parsing").run(parse, retry=retry))
 
     async with running(app):
-        job = await app.submit_by_name(kind, {})
+        job = await app.jobs.submit_by_name(kind, {})
         assert await job.wait() == "parsed"
         assert (await job.show()).attempt == 1
 

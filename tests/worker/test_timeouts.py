@@ -13,7 +13,7 @@ from tests.support.apps import Doors
 
 
 async def error_of(app: Fairlane, id: str) -> tuple[str, str, bool]:
-    view = await app.wait_for(id)
+    view = await app.jobs.wait(id)
     assert view.error is not None
     return view.error.code, view.error.message, view.error.retryable
 

@@ -150,7 +150,7 @@ async def test_a_row_that_cannot_be_run_any_more_keeps_no_other_from_it(
         @earlier.task(name="archive", queue="archive", lane="{account}")
         async def anything(account: str) -> None: ...
 
-        await app.save_lane("archive", old, anything.call(account=old))
+        await app.lanes.save("archive", old, anything.call(account=old))
         rows = Rows(app, archive.index)
         await rows.save(other, {}, keeps=False)
         run = Run(None, wait=False, as_json=True, continues=False)

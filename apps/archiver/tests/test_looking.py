@@ -113,21 +113,21 @@ async def test_a_schedule_continues_rows_as_they_are_saved_by_then(tmp_path: Pat
     archive = app.tasks["archive"]
     async with running(app) as world:
         for account in (ANN, BOB):
-            await app.save_lane("archive", account, archive.call(account=account))
+            await app.lanes.save("archive", account, archive.call(account=account))
         told = await scheduling.put(app, None, cron=None, every="6h", timezone=None)
         assert told["schedule"] == scheduling.ALL
         call = archive.call(account=ANN, since="2024-01-01", replies=False)
-        await app.save_lane("archive", ANN, call)  # after the schedule was made
-        busy = await app.start_lane("archive", BOB)
+        await app.lanes.save("archive", ANN, call)  # after the schedule was made
+        busy = await app.lanes.start("archive", BOB)
         await world.advance(timedelta(hours=6).total_seconds())
-        lane = await app.lane("archive", ANN)
+        lane = await app.lanes.show("archive", ANN)
         assert lane.active_job is not None
-        job = await app.show(lane.active_job)
+        job = await app.jobs.show(lane.active_job)
         assert (job.kind, job.params["since"], job.params["replies"]) == (
             "continue", "2024-01-01", False,
         )  # fmt: skip
-        assert (await app.lane("archive", BOB)).active_job == busy.id
-        [fired] = (await app.history(task="continue")).items
+        assert (await app.lanes.show("archive", BOB)).active_job == busy.id
+        [fired] = (await app.jobs.history(task="continue")).items
         assert (fired.state, fired.result) == ("completed", {"continued": 1, "left": 1})
         assert await scheduling.drop(app, None)
         assert not await scheduling.drop(app, None)

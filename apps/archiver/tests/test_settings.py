@@ -46,9 +46,9 @@ def test_a_setting_says_from_where_on_it_is_taken() -> None:
 async def test_a_full_disk_lets_rows_wait_and_say_so(tmp_path: Path) -> None:
     app = build(settings=Settings(folder=tmp_path, spare_bytes=10**18), database="memory://")
     async with running(app) as world:
-        job = await app.submit_by_name("archive", {"account": "@ann@social.example"})
+        job = await app.jobs.submit_by_name("archive", {"account": "@ann@social.example"})
         await world.idle()
         assert (await job.show()).state == "blocked"
         [reason] = (await job.explain())["reasons"]
         assert "are to stay free" in reason["message"]
-        assert (await app.lane("archive", "@ann@social.example")).state == "queued"
+        assert (await app.lanes.show("archive", "@ann@social.example")).state == "queued"

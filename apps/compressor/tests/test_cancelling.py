@@ -52,7 +52,7 @@ async def test_a_cancelled_video_takes_ffmpeg_along(
         job = await app.tasks["compress"].submit(source=str(source))
         await eventually(lambda: has_begun(files), what="the first bytes")
         await job.cancel()
-        view = await app.wait_for(job.id)
+        view = await app.jobs.wait(job.id)
 
         assert view.state == "cancelled"
         assert not moody.is_running()  # whoever hears that it has ended can rely on that
@@ -74,7 +74,7 @@ async def test_a_cancelled_picture_ends_at_once_and_the_next_one_is_encoded(
         (child,) = set(children("picture_child.py")) - others
         await job.cancel()
 
-        assert (await app.wait_for(job.id)).state == "cancelled"
+        assert (await app.jobs.wait(job.id)).state == "cancelled"
         assert tidy(files) == ["a.jpg"]
         assert child not in children("picture_child.py")
         next = await compress.submit(source=str(photo(files / "b.jpg")))
@@ -92,7 +92,7 @@ async def test_a_process_that_dies_of_a_picture_takes_nothing_along(
             (child,) = await eventually(lambda: set(children("picture_child.py")) - seen)
             seen.add(child)
             os.kill(child, 9)
-        view = await app.wait_for(job.id)
+        view = await app.jobs.wait(job.id)
 
     assert view.error is not None
     assert (view.state, view.error.code, view.attempt) == ("failed", "encoder_killed", 2)
@@ -139,7 +139,7 @@ async def test_a_cancelled_archive_is_removed(app: Fairlane, files: Path) -> Non
         job = await app.tasks["compress"].submit(source=str(source), format="7z", preset="tiny")
         await eventually(lambda: bool(children("pack_child.py")))
         await job.cancel()
-        assert (await app.wait_for(job.id)).state == "cancelled"
+        assert (await app.jobs.wait(job.id)).state == "cancelled"
         assert children("pack_child.py") == []
     assert tidy(files) == ["data.bin"]
 

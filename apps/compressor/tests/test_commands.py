@@ -209,9 +209,9 @@ async def test_beside_a_program_that_works_already_it_only_looks_on(
             await eventually(lambda: program.poll() is not None, within_seconds=60)
             assert program.stdout is not None
             (told,) = json.loads(program.stdout.read())
-        view = await app.show(told["job"])
-        (worker,) = await app.workers()
-        events = await app.stored_events(after=0) or []
+        view = await app.jobs.show(told["job"])
+        (worker,) = await app.workers.list()
+        events = await app.events.stored(after=0) or []
     assert (program.returncode, view.state) == (0, "completed")
     assert [event.data["worker"] for event in events if event.data.get("state") == "running"] == [
         worker.name

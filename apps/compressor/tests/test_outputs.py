@@ -18,7 +18,7 @@ from tests.support.apps import reaches
 
 async def done(app: Fairlane, source: Path, **wishes: Any) -> JobView:
     job = await app.tasks["compress"].submit(source=str(source), **wishes)
-    return await app.wait_for(job.id)
+    return await app.jobs.wait(job.id)
 
 
 @pytest.mark.parametrize(
@@ -91,13 +91,13 @@ async def test_equal_orders_are_one_job_and_others_are_not(
     source = clip(files / "a.mp4")
     compress = app.tasks["compress"]
     async with app:
-        await app.pause("compress")
+        await app.queues.pause("compress")
         first = await compress.submit(source=str(source))
         again = await compress.submit(source=f"{files}/../files/a.mp4")
         other = await compress.submit(source=str(source), quality=40)
         assert (again.id, again.merged) == (first.id, True)
         assert other.id != first.id
-        await app.resume("compress")
+        await app.queues.resume("compress")
         names = [Path((await job.wait())["output"]).name for job in (first, other)]
     assert names == ["a-balanced.mp4", "a-balanced-1.mp4"]
     assert len(moody.started) == 2
@@ -108,7 +108,7 @@ async def test_two_jobs_never_write_one_path(app: Fairlane, files: Path, moody: 
     compress = app.tasks["compress"]
     moody.be("held")
     async with app:
-        await app.set_queue("compress", max_concurrent=2)
+        await app.queues.set("compress", max_concurrent=2)
         first = await compress.submit(source=str(source), on_exists="overwrite")
         await moody.has_started()
         second = await compress.submit(source=str(source), on_exists="overwrite", quality=40)

@@ -55,7 +55,7 @@ async def test_2_others_wait_in_their_order_while_one_runs(
         await moody.go_on()
         await app.drain()
 
-        ended = (await app.history()).items
+        ended = (await app.jobs.history()).items
         assert [job.id for job in reversed(ended)] == [job.id for job in jobs]
 
 
@@ -66,7 +66,7 @@ async def test_3_a_paused_queue_ends_what_runs_and_starts_nothing(
     async with app:
         jobs = await submit(app, *three(files)[:2])
         await moody.has_started()
-        await app.pause("compress")
+        await app.queues.pause("compress")
         moody.be_well()
         await moody.go_on()
         await jobs[0].wait()
@@ -78,10 +78,10 @@ async def test_3_a_paused_queue_ends_what_runs_and_starts_nothing(
 
 async def test_4_a_resumed_queue_goes_on(app: Fairlane, files: Path) -> None:
     async with app:
-        await app.pause("compress")
+        await app.queues.pause("compress")
         (job,) = await submit(app, clip(files / "a.mp4"))
         assert (await job.show()).state == "queued"
-        await app.resume("compress")
+        await app.queues.resume("compress")
         await job.wait()
 
     assert "a-balanced.mp4" in tidy(files)
@@ -93,19 +93,19 @@ async def test_5_a_passing_error_is_retried_and_then_somebody_may_retry(
     moody.be("broken")
     async with app:
         job, other = await submit(app, *three(files)[:2])
-        view = await app.wait_for(job.id)
+        view = await app.jobs.wait(job.id)
         assert (view.state, view.attempt) == ("failed", 2)
         assert view.error is not None
         assert (view.error.code, view.error.retryable) == ("io", True)
-        await app.wait_for(other.id)  # the queue went on
+        await app.jobs.wait(other.id)  # the queue went on
 
         moody.be_well()
-        await app.pause("compress")
+        await app.queues.pause("compress")
         (waiting,) = await submit(app, files / "b.mp4")
         await job.retry()
-        line = await app.line("compress")
+        line = await app.queues.line("compress")
         assert [view.id for view in line.items] == [job.id, waiting.id]  # it stands at the head
-        await app.resume("compress")
+        await app.queues.resume("compress")
         assert (await job.wait())["kept"] == "result"
 
 
@@ -120,7 +120,7 @@ async def test_6_a_job_that_is_put_first_starts_next(
         moody.be_well()
         await moody.go_on()
         await app.drain()
-        assert [view.id for view in reversed((await app.history()).items)] == [
+        assert [view.id for view in reversed((await app.jobs.history()).items)] == [
             first.id, third.id, second.id,
         ]  # fmt: skip
 
@@ -136,7 +136,7 @@ async def test_6_a_job_of_high_priority_starts_before_the_others(
         moody.be_well()
         await moody.go_on()
         await app.drain()
-        assert [view.id for view in reversed((await app.history()).items)] == [
+        assert [view.id for view in reversed((await app.jobs.history()).items)] == [
             first.id, third.id, second.id,
         ]  # fmt: skip
 
@@ -159,16 +159,16 @@ async def test_7_a_program_that_died_goes_on_when_it_is_opened_again_or_asks(
 
     moody.be_well()
     async with build(database, recover=recover) as app:
-        (view,) = (await app.list_jobs()).items
-        job = app.job(view.id)
-        view = await app.wait_for(job.id)
+        (view,) = (await app.jobs.list()).items
+        job = app.jobs.handle(view.id)
+        view = await app.jobs.wait(job.id)
         assert view.crashes == 1
         if not recover:
             assert (view.state, tidy(files)) == ("failed", ["a.mp4"])
             await job.retry()
-            view = await app.wait_for(job.id)
+            view = await app.jobs.wait(job.id)
         assert (view.state, view.attempt) == ("completed", 2)
-        assert len((await app.list_jobs()).items) == 1
+        assert len((await app.jobs.list()).items) == 1
     assert tidy(files) == ["a-balanced.mp4", "a.mp4"]
     assert len(moody.started) == 2  # once for each attempt
 
@@ -180,7 +180,7 @@ async def test_many_at_a_time_when_somebody_says_so(
     async with app:
         jobs = await submit(app, *three(files))
         await moody.has_started()
-        await app.set_queue("compress", max_concurrent=2)
+        await app.queues.set("compress", max_concurrent=2)
         await moody.has_started(2)
         assert await states(jobs) == ["running", "running", "queued"]
         moody.be_well()

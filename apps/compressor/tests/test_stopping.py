@@ -31,7 +31,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 async def paused(app: Fairlane) -> Fairlane:
     async with app:
-        await app.pause("compress")
+        await app.queues.pause("compress")
     return app
 
 
@@ -53,7 +53,7 @@ async def stopped(running: "asyncio.Task[int]", number: signal.Signals) -> int:
 
 async def resume(app: Fairlane) -> None:
     async with app:
-        await app.resume("compress")
+        await app.queues.resume("compress")
 
 
 async def test_all_that_was_stopped_goes_on_and_nothing_that_was_cancelled_by_hand(
@@ -95,7 +95,7 @@ async def test_a_stopped_continue_leaves_alone_what_others_ordered(
     await stopped(asyncio.create_task(session(paused).go_on()), signal.SIGINT)
     async with paused:
         assert (await theirs.show()).state == "queued"
-        assert len((await paused.history(states=["cancelled"])).items) == 1
+        assert len((await paused.jobs.history(states=["cancelled"])).items) == 1
     await resume(paused)
     assert await session(paused).go_on() == 0
     assert len(tidy(files)) == 4
@@ -167,7 +167,7 @@ async def test_a_folder_that_can_never_be_fails_at_once(app: Fairlane, files: Pa
     async with app:
         for folder in ("/proc/x", str(files / "file" / "x")):
             job = await app.tasks["compress"].submit(source=source, folder=folder)
-            view = await app.wait_for(job.id)
+            view = await app.jobs.wait(job.id)
             assert view.error is not None
             assert (view.error.code, view.attempt) == ("bad_folder", 1)
 
@@ -181,7 +181,7 @@ async def test_the_bars_leave_room_for_what_the_terminal_writes_at_a_ctrl_c(
     async with app:
         job = await app.tasks["compress"].submit(source=str(source))
         await job.wait()
-        view, (event, *_) = await job.show(), await app.stored_events(after=0) or []
+        view, (event, *_) = await job.show(), await app.events.stored(after=0) or []
     told = {"progress": {"percent": 50, "message": "19 s left, 1.3 MB so far, 0.8 × speed"}}
     with Bars(console, 1) as bars:
         bars.event(msgspec.structs.replace(event, type="job_progress", data=told), view)

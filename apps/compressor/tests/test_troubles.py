@@ -28,7 +28,7 @@ async def failed(app: Fairlane, source: Path, **wishes: Any) -> JobView:
     good = photo(source.parent / "good.jpg") if source.parent.is_dir() else None
     compress = app.tasks["compress"]
     job = await compress.submit(source=str(source), **wishes)
-    view = await app.wait_for(job.id)
+    view = await app.jobs.wait(job.id)
     if good is not None:
         assert (await (await compress.submit(source=str(good))).wait())["kept"] == "result"
         for path in source.parent.glob("good*"):
@@ -178,7 +178,7 @@ async def test_an_ffmpeg_that_could_not_answer_once_is_asked_again(
     moody.be("ill")
     async with app:
         job = await app.tasks["compress"].submit(source=str(clip(files / "a.mp4")))
-        view = await app.wait_for(job.id)
+        view = await app.jobs.wait(job.id)
     assert (view.state, view.attempt) == ("completed", 2)
 
 
@@ -301,7 +301,7 @@ async def test_a_place_that_is_closed_to_us_is_tried_again(open_folder: Path, cl
         with nobody():
             compress = app.tasks["compress"]
             job = await compress.submit(source=str(source), folder=str(out))
-            view = await app.wait_for(job.id)
+            view = await app.jobs.wait(job.id)
     assert view.error is not None
     assert (view.error.code, view.error.retryable, view.attempt) == ("permission", True, 2)
     assert "may not be read or written" in view.error.message

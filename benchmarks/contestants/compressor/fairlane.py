@@ -143,7 +143,7 @@ async def cancel(request: Request) -> Figures:
             await eventually(lambda: _has_begun(out), what="the first bytes")
             began = time.perf_counter()
             await job.cancel()
-            view = await app.wait_for(job.id)
+            view = await app.jobs.wait(job.id)
             took.append(1000 * (time.perf_counter() - began))
             if view.state != "cancelled" or list(out.iterdir()):
                 raise RuntimeError(f"the job is {view.state}, and something is left in {out}")

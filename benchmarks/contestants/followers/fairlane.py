@@ -50,11 +50,11 @@ async def drain(request: Request, *, clients: int, silent: int = 0) -> Figures:
     """Submit everything to a paused queue, then let it run while the crowd looks on."""
     bench = Bench(request.folder)
     async with served(bench, clients=clients, silent=silent) as beside:
-        await bench.app.pause("bench")
+        await bench.app.queues.pause("bench")
         await bench.submit(request.jobs)
         before, began = resident_megabytes(), time.perf_counter()
         processor = time.process_time()
-        await bench.app.resume("bench")
+        await bench.app.queues.resume("bench")
         await bench.begin(request.jobs)
         await bench.end()
         seconds, processor = time.perf_counter() - began, time.process_time() - processor

@@ -18,6 +18,7 @@ from benchmarks.holding import transaction_held
 from benchmarks.memory import peak_megabytes
 from benchmarks.tally import Tally
 from fairlane import Fairlane
+from fairlane.client.drain import is_drained
 
 Lane = Callable[[int], str | None]
 
@@ -54,7 +55,7 @@ class Bench:
             began = time.perf_counter()
             app = await stack.enter_async_context(self.app)
             self.started_seconds = time.perf_counter() - began
-            await app.pause("bench")
+            await app.queues.pause("bench")
             if processes == 2:
                 beside = second.started(__spec__.name, "work", self.request)
                 self.tally.second = await asyncio.to_thread(stack.enter_context, beside)
@@ -72,10 +73,10 @@ class Bench:
         return time.perf_counter() - began
 
     async def hold(self) -> None:
-        await self.app.pause("bench")
+        await self.app.queues.pause("bench")
 
     async def let_go(self) -> None:
-        await self.app.resume("bench")
+        await self.app.queues.resume("bench")
 
     async def sample(self, number: int) -> float:
         """Submit one to a queue that is idle; return the seconds until it has begun."""
@@ -92,7 +93,7 @@ class Bench:
 
     async def end(self) -> None:
         """Return when the end of each job is durable; `drain` would look only every 50 ms."""
-        while not await self.app._is_drained("bench"):  # noqa: ASYNC110
+        while not await is_drained(self.app._commands, "bench"):  # noqa: ASYNC110
             await asyncio.sleep(0.002)
 
     @property
@@ -135,7 +136,7 @@ def drain(lane: Lane | None = None, *, processes: int = 1, is_held: bool = False
             if not request.queued:
                 await bench.submit(request.jobs)
             commits = bench.commits
-            await app.resume("bench")
+            await app.queues.resume("bench")
             await bench.begin(request.jobs)
             if request.queued:
                 return {**started, "per_second": bench.tally.per_second(request.jobs)}

@@ -23,7 +23,7 @@ _CHANGE: Any = UNDECIDED | documented(404, 409, body=True)
 
 
 async def _shown(app: Fairlane, name: str) -> DeviceView:
-    known = await app.devices()
+    known = await app.devices.list()
     if name not in known:
         raise UnknownName("device", name, known)
     return known[name]
@@ -33,7 +33,7 @@ async def _shown(app: Fairlane, name: str) -> DeviceView:
             responses=documented())  # fmt: skip
 async def list_devices(app: App) -> Response:
     """List every device by name, whether it is idle, busy or down, and what it runs."""
-    return answer({"items": list((await app.devices()).values())})
+    return answer({"items": list((await app.devices.list()).values())})
 
 
 @router.post("/devices", operation_id="save_device", status_code=201,
@@ -44,7 +44,7 @@ async def save_device(
     app: App, request: Request, given: Annotated[models.NewDevice, Body()]
 ) -> Response:
     """Add a device to a queue, or put another in the place of the one with this name."""
-    await app.save_device(
+    await app.devices.save(
         given.name, queue=given.queue, labels=given.labels, settings=given.settings
     )
     place = address_of(request, "devices", given.name)
@@ -63,7 +63,7 @@ async def change_device(
     app: App, id: DeviceName, changes: Annotated[models.DeviceChanges, Body()]
 ) -> Response:
     """Change some of a device; `paused` lets it take nothing new, and what it runs go on."""
-    await app.change_device(
+    await app.devices.change(
         id, labels=changes.labels, settings=changes.settings, paused=changes.paused
     )
     return answer(await _shown(app, id))
@@ -73,5 +73,5 @@ async def change_device(
                responses=_CHANGE)  # fmt: skip
 async def delete_device(app: App, id: DeviceName) -> Response:
     """Take a device out; what runs on it goes on to its end."""
-    await app.delete_device(id)
+    await app.devices.delete(id)
     return Response(status_code=204)

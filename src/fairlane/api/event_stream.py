@@ -86,7 +86,7 @@ class Stream:
                     await self._end()
 
     async def _begin(self) -> None:
-        self.window = Window(await self._app.newest_event())
+        self.window = Window(await self._app.events.newest())
         self.is_over = self._is_overrun = False
         services = (Service("stream", self._tell), Service("followers", self._look_after))
         self._tasks = [asyncio.create_task(service.run()) for service in services]
@@ -109,7 +109,7 @@ class Stream:
         if after is None:
             return self.window.last
         if after > self.window.last:
-            return after if after <= await self._app.newest_event() else None
+            return after if after <= await self._app.events.newest() else None
         if after < self.window.first - 1 and self.window.last - after <= MOST_EVENTS:
             older = await self._stored(after, self.window.first - 1)
             self.window.prepend(older)
@@ -118,7 +118,7 @@ class Stream:
     async def _stored(self, after: int, last: int) -> list[EventBatch]:
         found: list[EventBatch] = []
         while after < last:
-            events = await self._app.stored_events(after=after, limit=min(ROUND, last - after))
+            events = await self._app.events.stored(after=after, limit=min(ROUND, last - after))
             if not events:
                 break
             found += batches_of(events)
@@ -130,9 +130,9 @@ class Stream:
     async def _tell(self) -> float | None:
         """Tell everybody what is new, and return how long to gather more."""
         if self._is_overrun:
-            await self._skip(await self._app.newest_event())
+            await self._skip(await self._app.events.newest())
         if self._news is None:
-            self._news = self._app.event_batches(after=self.window.last, limit=ROUND)
+            self._news = self._app.events.batches(after=self.window.last, limit=ROUND)
         try:
             events = await anext(self._news)
         except StopAsyncIteration:  # the engine stops
@@ -148,7 +148,7 @@ class Stream:
         if len(events) < ROUND:
             return min(max(rest, SHORTEST_PAUSE_SECONDS), LONGEST_PAUSE_SECONDS)
         rest = min(rest, LONGEST_REST_SECONDS)
-        left = await self._app.newest_event() - self.window.last
+        left = await self._app.events.newest() - self.window.last
         self._is_overrun = left > MOST_EVENTS or left / ROUND * rest > OVERRUN_SECONDS
         return OVERRUN_SECONDS if self._is_overrun else rest
 

@@ -127,12 +127,12 @@ async def download_artifact(
     ],
 ) -> Response:
     """Fetch a file that a job has made, or a part of it."""
-    job = await app.show(id)
+    job = await app.jobs.show(id)
     if number >= len(job.artifacts):
         had = f"it has {len(job.artifacts)}" if job.artifacts else "it has none"
         return problem(404, "no_such_artifact", f"job {id} has no file {number}; {had}")
     artifact = job.artifacts[number]
-    hosts = {worker.name: worker.host for worker in await app.workers()}
+    hosts = {worker.name: worker.host for worker in await app.workers.list()}
     found = await run_in_threadpool(opened, artifact, hosts.get(job.worker or ""))
     if isinstance(found, Missing):
         return problem(404, found.code, found.detail)

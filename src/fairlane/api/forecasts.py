@@ -27,7 +27,7 @@ async def forecast(
 ) -> Response:
     """Say when each waiting job will start, by how long its task usually takes."""
     what_if: Any = {} if max_concurrent is None else {"max_concurrent": max_concurrent}
-    found = await app.forecast(queue, **what_if)
+    found = await app.queues.forecast(queue, **what_if)
     known = [(job, at) for job, at in found.starts_at.items() if at is not None]
     unknown = [(job, at) for job, at in found.starts_at.items() if at is None]
     first = [*sorted(known, key=lambda start: start[1]), *unknown][:limit]

@@ -14,5 +14,5 @@ router = APIRouter(tags=["health"])
 @router.get("/healthz", operation_id="health", response_model=Health, responses=documented())
 async def health(app: App) -> Response:
     """Say whether the engine runs and its database answers; a problem (503) if not."""
-    leader = await app.leader()
+    leader = await app.workers.leader()
     return answer({"status": "ok", "led": leader is not None})

@@ -15,8 +15,8 @@ from fairlane.api.problems import documented
 from fairlane.api.responses import answer, made
 from fairlane.api.strict_json import StrictRoute
 from fairlane.app import Fairlane
+from fairlane.client.job import Job
 from fairlane.core.lifecycle import Priority
-from fairlane.job import Job
 from fairlane.tasks import Call
 
 router = APIRouter(tags=["jobs"], route_class=StrictRoute)
@@ -41,7 +41,7 @@ MERGED: Any = MADE | {200: {"model": models.Job, "description": "an equal job wa
 
 async def call_of(app: Fairlane, given: models.Submission) -> Call[Any]:
     """Check what somebody wants to submit against its task."""
-    task = await app.find_task(given.task)
+    task = await app._submissions.find_task(given.task)
     chosen = given.model_dump(exclude={"task", "params"}, exclude_unset=True)
     return task.options(**chosen).call(**given.params)
 
@@ -53,7 +53,7 @@ async def _submit(
     if key is None:
         return await app.submit_many(calls)
     body = msgspec.json.encode(request.model_dump(mode="json"), order="deterministic")
-    return await app.submit_once(key, calls, request=hashlib.sha256(body).hexdigest())
+    return await app.jobs.submit_once(key, calls, request=hashlib.sha256(body).hexdigest())
 
 
 @router.post("/jobs", operation_id="submit", status_code=201, response_model=models.Job,
@@ -101,7 +101,7 @@ async def list_jobs(
 ) -> Response:
     """List live jobs and then ended ones, the newest first."""
     return answer(
-        await app.list_jobs(
+        await app.jobs.list(
             states=state or (), queue=queue, task=task, lane=lane, text=q, since=since,
             until=until, limit=limit, cursor=cursor,
         )
@@ -112,29 +112,29 @@ async def list_jobs(
             responses=documented(404))  # fmt: skip
 async def show_job(app: App, id: JobId) -> Response:
     """Show everything known about a job."""
-    return answer(await app.show(id))
+    return answer(await app.jobs.show(id))
 
 
 @router.get("/jobs/{id}/log", operation_id="job_log", response_model=models.Log,
             responses=documented(404))  # fmt: skip
 async def job_log(app: App, id: JobId, limit: Limit = 1000) -> Response:
     """Show the newest lines that a job logged, the oldest of them first."""
-    await app.show(id)
-    return answer({"items": await app.log(id, limit=limit)})
+    await app.jobs.show(id)
+    return answer({"items": await app.jobs.log(id, limit=limit)})
 
 
 @router.get("/jobs/{id}/explain", operation_id="explain_job", response_model=models.Explanation,
             responses=documented(404))  # fmt: skip
 async def explain_job(app: App, id: JobId) -> Response:
     """Say why a job waits: its place, and every limit, lane, pause or worker in its way."""
-    return answer(await app.explain(id))
+    return answer(await app.jobs.explain(id))
 
 
 @router.get("/dedupe", operation_id="ask_dedupe", response_model=models.DedupeKey,
             responses=documented())  # fmt: skip
 async def ask_dedupe(app: App, key: Key) -> Response:
     """Tell whether a job with this dedupe key waits; one that runs does so no longer."""
-    return answer({"key": key, "queued": await app.is_queued(key)})
+    return answer({"key": key, "queued": await app.jobs.is_queued(key)})
 
 
 _CHANGE: Any = UNDECIDED | documented(404, 409, body=True)
@@ -146,8 +146,8 @@ async def cancel_job(
     app: App, id: JobId, how: Annotated[models.Cancel, Body()] = models.Cancel()
 ) -> Response:
     """Cancel a job. A running one is asked to stop, and says `stopping` until it has."""
-    await app.job(id).cancel(outputs=how.outputs, force=how.force)
-    return answer(await app.show(id))
+    await app.jobs.handle(id).cancel(outputs=how.outputs, force=how.force)
+    return answer(await app.jobs.show(id))
 
 
 @router.post("/jobs/{id}/retry", operation_id="retry_job", response_model=models.Job,
@@ -156,15 +156,15 @@ async def retry_job(
     app: App, id: JobId, how: Annotated[models.Retry, Body()] = models.Retry()
 ) -> Response:
     """Run a failed or cancelled job once more, as itself."""
-    await app.job(id).retry(place=how.place)
-    return answer(await app.show(id))
+    await app.jobs.handle(id).retry(place=how.place)
+    return answer(await app.jobs.show(id))
 
 
 @router.post("/jobs/{id}/rerun", operation_id="rerun_job", status_code=201,
              response_model=models.Job, responses=MERGED | _CHANGE)  # fmt: skip
 async def rerun_job(app: App, request: Request, id: JobId) -> Response:
     """Run an ended job's input again, as a new job."""
-    job = await app.rerun(id)
+    job = await app.jobs.rerun(id)
     return made(request, await job.show(), merged=job.merged)
 
 
@@ -172,8 +172,8 @@ async def rerun_job(app: App, request: Request, id: JobId) -> Response:
              responses=_CHANGE)  # fmt: skip
 async def move_job(app: App, id: JobId, where: Annotated[models.Move, Body()]) -> Response:
     """Put a waiting job elsewhere: to an end of its band, or beside another job."""
-    await app.job(id).move(**where.model_dump())
-    return answer(await app.show(id))
+    await app.jobs.handle(id).move(**where.model_dump())
+    return answer(await app.jobs.show(id))
 
 
 @router.post("/jobs/{id}/priority", operation_id="set_priority", response_model=models.Job,
@@ -182,13 +182,13 @@ async def set_priority(
     app: App, id: JobId, wanted: Annotated[models.Prioritize, Body()]
 ) -> Response:
     """Put a waiting job into another band."""
-    await app.job(id).set_priority(Priority[wanted.priority.upper()])
-    return answer(await app.show(id))
+    await app.jobs.handle(id).set_priority(Priority[wanted.priority.upper()])
+    return answer(await app.jobs.show(id))
 
 
 @router.post("/jobs/{id}/skip", operation_id="skip_job", response_model=models.Job,
              responses=_CHANGE)  # fmt: skip
 async def skip_job(app: App, id: JobId) -> Response:
     """Take a waiting job out of its queue as `skipped`."""
-    await app.job(id).skip()
-    return answer(await app.show(id))
+    await app.jobs.handle(id).skip()
+    return answer(await app.jobs.show(id))

@@ -32,7 +32,7 @@ async def list_lanes(
     app: App, queue: Name | None = None, limit: Limit = 100, cursor: LaneCursor = None
 ) -> Response:
     """List lanes by queue and name: those with a job, a past or saved parameters."""
-    views = await app.lanes(queue)
+    views = await app.lanes.list(queue)
     keys = [(view.queue, view.lane) for view in views]
     start = 0 if cursor is None else bisect_right(keys, _place(cursor))
     page = views[start : start + limit]
@@ -52,7 +52,7 @@ def _place(cursor: str) -> tuple[str, str]:
 @router.get("/lanes/{queue}", operation_id="show_lane", response_model=models.Lane,
             responses=documented(404))  # fmt: skip
 async def show_lane(app: App, queue: QueueName, lane: LaneName) -> Response:
-    return answer(await app.lane(queue, lane))
+    return answer(await app.lanes.show(queue, lane))
 
 
 _CHANGE: Any = UNDECIDED | documented(404, 409, body=True)
@@ -65,24 +65,24 @@ async def save_lane(
     app: App, queue: QueueName, lane: LaneName, call: Annotated[models.Call, Body()]
 ) -> Response:
     """Save what a lane runs; refused (`lane_locked`) while it has an active job."""
-    task = await app.find_task(call.task)
-    await app.save_lane(queue, lane, task.call(**call.params))
-    return answer(await app.lane(queue, lane))
+    task = await app._submissions.find_task(call.task)
+    await app.lanes.save(queue, lane, task.call(**call.params))
+    return answer(await app.lanes.show(queue, lane))
 
 
 @router.delete("/lanes/{queue}", operation_id="forget_lane", response_model=models.Lane,
                responses=_CHANGE)  # fmt: skip
 async def forget_lane(app: App, queue: QueueName, lane: LaneName) -> Response:
     """Forget what was saved for a lane; its past and its checkpoint stay."""
-    await app.save_lane(queue, lane, None)
-    return answer(await app.lane(queue, lane))
+    await app.lanes.save(queue, lane, None)
+    return answer(await app.lanes.show(queue, lane))
 
 
 @router.post("/lanes/{queue}/start", operation_id="start_lane", status_code=201,
              response_model=models.Job, responses=MERGED | _CHANGE)  # fmt: skip
 async def start_lane(app: App, request: Request, queue: QueueName, lane: LaneName) -> Response:
     """Run a lane's saved parameters afresh."""
-    job = await app.start_lane(queue, lane)
+    job = await app.lanes.start(queue, lane)
     return made(request, await job.show(), merged=job.merged)
 
 
@@ -90,7 +90,7 @@ async def start_lane(app: App, request: Request, queue: QueueName, lane: LaneNam
              response_model=models.Job, responses=MERGED | _CHANGE)  # fmt: skip
 async def continue_lane(app: App, request: Request, queue: QueueName, lane: LaneName) -> Response:
     """Run a lane's saved parameters from where its last job stopped."""
-    job = await app.continue_lane(queue, lane)
+    job = await app.lanes.continue_(queue, lane)
     return made(request, await job.show(), merged=job.merged)
 
 
@@ -103,5 +103,5 @@ async def cancel_lane(
     how: Annotated[models.Cancel, Body()] = models.Cancel(),
 ) -> Response:
     """Cancel a lane's active job."""
-    job = await app.cancel_lane(queue, lane, outputs=how.outputs, force=how.force)
+    job = await app.lanes.cancel(queue, lane, outputs=how.outputs, force=how.force)
     return answer(await job.show())

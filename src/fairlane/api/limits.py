@@ -20,7 +20,7 @@ router = APIRouter(tags=["limits"], route_class=StrictRoute)
             responses=documented())  # fmt: skip
 async def list_limits(app: App) -> Response:
     """List the rates and resources there are, by name."""
-    return answer({"items": await app.limits()})
+    return answer({"items": await app.limits.list()})
 
 
 @router.put("/limits", operation_id="set_limit", response_model=models.RateOrResource,
@@ -32,10 +32,10 @@ async def set_limit(
 ) -> Response:
     """Change a rate or a resource while running; null gives it back to what the code says."""
     if isinstance(change, models.ResourceChange):
-        kind, values = "resource", await app.set_resource(key, change.amount)
+        kind, values = "resource", await app.limits.set_resource(key, change.amount)
     else:
         kind = "rate"
-        values = await app.set_limit(key, starts=change.starts, per_seconds=change.per_seconds)
-    found = [view for view in await app.limits() if (view.key, view.kind) == (key, kind)]
+        values = await app.limits.set(key, starts=change.starts, per_seconds=change.per_seconds)
+    found = [view for view in await app.limits.list() if (view.key, view.kind) == (key, kind)]
     usual = {"key": key, "kind": kind, "starts": None, "per_seconds": None, "amount": None}
     return answer(found[0] if found else {**usual, **values, "changed_by_operator": []})

@@ -71,9 +71,9 @@ class DatabaseGauges:
         """Read it; where that cannot be done, what this process knows is still worth telling."""
         up = GaugeMetricFamily("fairlane_database_up", "Whether the database answers.")
         try:
-            counts = await self._app.counts()
-            workers = [worker for worker in await self._app.workers() if not worker.device]
-            queues = await self._app.queues()
+            counts = await self._app.queues.counts()
+            workers = [worker for worker in await self._app.workers.list() if not worker.device]
+            queues = await self._app.queues.list()
         except StoreError:
             up.add_metric([], 0)
             return [up]

@@ -35,18 +35,18 @@ def shown(queue: QueueView, counts: dict[str, int]) -> dict[str, Any]:
 
 
 async def _answer(app: Fairlane, name: str) -> Response:
-    known = await app.queues()
+    known = await app.queues.list()
     if name not in known:
         raise UnknownName("queue", name, known)
-    return answer(shown(known[name], (await app.counts()).get(name, {})))
+    return answer(shown(known[name], (await app.queues.counts()).get(name, {})))
 
 
 @router.get("/queues", operation_id="list_queues", response_model=models.Queues,
             responses=documented())  # fmt: skip
 async def list_queues(app: App) -> Response:
     """List every queue, by name."""
-    counts = await app.counts()
-    known = (await app.queues()).values()
+    counts = await app.queues.counts()
+    known = (await app.queues.list()).values()
     return answer({"items": [shown(queue, counts.get(queue.name, {})) for queue in known]})
 
 
@@ -71,7 +71,7 @@ async def list_line(
 
     A job that waits for others to end stands in no order yet: `GET /api/jobs?state=blocked`.
     """
-    return answer(await app.line(queue, limit=limit, cursor=cursor))
+    return answer(await app.queues.line(queue, limit=limit, cursor=cursor))
 
 
 _CHANGE: Any = UNDECIDED | documented(404, body=True)
@@ -83,7 +83,7 @@ async def change_queue(
     app: App, queue: QueueName, changes: Annotated[models.QueueChanges, Body()]
 ) -> Response:
     """Change settings while running; null gives one back to what the code says."""
-    await app.set_queue(queue, **changes.model_dump(exclude_unset=True))
+    await app.queues.set(queue, **changes.model_dump(exclude_unset=True))
     return await _answer(app, queue)
 
 
@@ -91,14 +91,14 @@ async def change_queue(
              responses=_CHANGE)  # fmt: skip
 async def pause_queue(app: App, queue: QueueName) -> Response:
     """Start nothing new; what runs goes on."""
-    await app.pause(queue)
+    await app.queues.pause(queue)
     return await _answer(app, queue)
 
 
 @router.post("/queues/{queue}/resume", operation_id="resume_queue", response_model=models.Queue,
              responses=_CHANGE)  # fmt: skip
 async def resume_queue(app: App, queue: QueueName) -> Response:
-    await app.resume(queue)
+    await app.queues.resume(queue)
     return await _answer(app, queue)
 
 
@@ -106,5 +106,5 @@ async def resume_queue(app: App, queue: QueueName) -> Response:
              response_model=models.Queue, responses=_CHANGE)  # fmt: skip
 async def stop_after_current(app: App, queue: QueueName) -> Response:
     """Pause, and say so; a program that waits for the queue to drain goes on when it has."""
-    await app.stop_after_current(queue)
+    await app.queues.stop_after_current(queue)
     return await _answer(app, queue)

@@ -26,7 +26,7 @@ _OPTIONS = {"queue", "lane", "priority", "meta"}
 
 
 async def _shown(app: Fairlane, name: str) -> ScheduleView:
-    known = await app.schedule_views()
+    known = await app.schedules.list()
     if name not in known:
         raise UnknownName("schedule", name, known)
     return known[name]
@@ -36,7 +36,7 @@ async def _shown(app: Fairlane, name: str) -> ScheduleView:
             responses=documented())  # fmt: skip
 async def list_schedules(app: App) -> Response:
     """List every schedule by name, and when it fires next."""
-    return answer({"items": list((await app.schedule_views()).values())})
+    return answer({"items": list((await app.schedules.list()).values())})
 
 
 @router.post("/schedules", operation_id="save_schedule", status_code=201,
@@ -47,10 +47,10 @@ async def save_schedule(
     app: App, request: Request, given: Annotated[models.NewSchedule, Body()]
 ) -> Response:
     """Make a schedule, or put another in the place of the one with this name."""
-    task = await app.find_task(given.task)
+    task = await app._submissions.find_task(given.task)
     options = given.model_dump(include=_OPTIONS, exclude_unset=True)
     rules: Any = given.model_dump(include=_RULES)
-    await app.save_schedule(given.name, task.options(**options).call(**given.params), **rules)
+    await app.schedules.save(given.name, task.options(**options).call(**given.params), **rules)
     place = address_of(request, "schedules", given.name)
     return answer(await _shown(app, given.name), status=201, Location=place)
 
@@ -66,7 +66,7 @@ async def show_schedule(app: App, id: ScheduleName) -> Response:
 async def list_firings(app: App, id: ScheduleName, limit: Limit = 50) -> Response:
     """List when a schedule fired, the newest first, and what came of it."""
     await _shown(app, id)
-    return answer({"items": await app.firings(id, limit=limit)})
+    return answer({"items": await app.schedules.firings(id, limit=limit)})
 
 
 @router.patch("/schedules/{id}", operation_id="change_schedule", response_model=models.Schedule,
@@ -77,7 +77,7 @@ async def change_schedule(
     """Change some of a schedule; `paused` stops it from firing, and lets it fire again."""
     given = changes.model_dump(exclude_unset=True)
     rules: Any = {name: given[name] for name in _RULES & given.keys() if given[name] is not None}
-    await app.change_schedule(id, await _call(app, id, given), paused=changes.paused, **rules)
+    await app.schedules.change(id, await _call(app, id, given), paused=changes.paused, **rules)
     return answer(await _shown(app, id))
 
 
@@ -85,9 +85,9 @@ async def _call(app: Fairlane, name: str, given: dict[str, Any]) -> Call[Any] | 
     """Return what a changed schedule is to run; None if that stays."""
     if not {"task", "params", *_OPTIONS} & given.keys():
         return None
-    task, params = await app.scheduled_call(name)
+    task, params = await app.schedules.scheduled_call(name)
     chosen = {option: given[option] for option in _OPTIONS & given.keys()}
-    known = await app.find_task(given.get("task") or task)
+    known = await app._submissions.find_task(given.get("task") or task)
     wanted = given.get("params")
     if wanted is None:  # those of another task could hold secrets that this one does not know of
         wanted = params if known.name == task else {}
@@ -98,7 +98,7 @@ async def _call(app: Fairlane, name: str, given: dict[str, Any]) -> Call[Any] | 
                responses=_CHANGE)  # fmt: skip
 async def delete_schedule(app: App, id: ScheduleName) -> Response:
     """Delete a schedule; one that the code declares stays deleted until it is saved again."""
-    await app.delete_schedule(id)
+    await app.schedules.delete(id)
     return Response(status_code=204)
 
 
@@ -106,9 +106,9 @@ async def delete_schedule(app: App, id: ScheduleName) -> Response:
              response_model=models.Job, responses=MADE | _CHANGE)  # fmt: skip
 async def fire_schedule(app: App, request: Request, id: ScheduleName) -> Response:
     """Fire a schedule now; 409 if its policy skipped that, which is recorded."""
-    job = await app.fire(id)
+    job = await app.schedules.fire(id)
     if job is None:
-        newest = await app.firings(id, limit=1)
+        newest = await app.schedules.firings(id, limit=1)
         why = newest[0].reason if newest else "its policy"
         raise Conflict(f'schedule "{id}" made no job: {why}')
     return made(request, await job.show())

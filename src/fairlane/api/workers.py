@@ -15,4 +15,4 @@ router = APIRouter(tags=["workers"])
             responses=documented())  # fmt: skip
 async def list_workers(app: App) -> Response:
     """List the processes that run jobs now."""
-    return answer({"items": await app.workers()})
+    return answer({"items": await app.workers.list()})

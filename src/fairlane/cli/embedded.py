@@ -48,7 +48,7 @@ class Direct(Requests):
         key: str | None = None,  # noqa: ARG002 - nothing is lost on the way to this process
     ) -> Any:
         changes = method != "GET" or path.endswith("/explain")  # which asks the leader's memory
-        if changes and await self._visitor.leader() is None:
+        if changes and await self._visitor.workers.leader() is None:
             async with EmbeddedApp(self._visitor.database, leads=True) as leader:
                 return await asked(leader.client, method, path, query=query, body=body)
         return await asked(self._visitor.client, method, path, query=query, body=body)
@@ -58,7 +58,7 @@ class Direct(Requests):
     ) -> AsyncGenerator[dict[str, Any], None]:
         """Give events as a server does, instants and priorities in its words."""
         wanted: dict[str, Any] = narrowed
-        async with aclosing(self._visitor.events(after=after, **wanted)) as events:
+        async with aclosing(self._visitor.events.follow(after=after, **wanted)) as events:
             async for event in events:
                 yield to_builtins(_in_words(event))
 

@@ -1,62 +1,95 @@
-"""How every call reaches the engine, and what all of them look at first."""
+"""The way of every call to the engine: commands to the leader, reads of the store."""
 
 import contextlib
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, Final, TypeVar
 
-from fairlane.core.inputs import Command, SaveRecord, Submit
+from fairlane.core.inputs import Command, QueryState, SaveRecord, Submission, Submit
 from fairlane.core.validation import check_text
+from fairlane.engine.engine import Engine
+from fairlane.engine.lifetime import Lifetime
 from fairlane.errors import Conflict, UnknownName
 from fairlane.ids import new_id
-from fairlane.tasks import Task
+from fairlane.runtime.clock import Clock
+from fairlane.store.protocol import Store
+from fairlane.tracing import submitting
 
-if TYPE_CHECKING:
-    from fairlane.engine.engine import Engine
-    from fairlane.runtime.clock import Clock
-    from fairlane.store.protocol import Store
+T = TypeVar("T")
 
 _MOST_TRIES: Final = 10
 
 
-class Calling:
-    if TYPE_CHECKING:
-        tasks: dict[str, Task[Any, Any]]
-        clock: Clock
-        database: str
+class Commands:
+    """Send commands to the leader and run reads on the loop of this process's engine."""
 
-        @property
-        def _engine(self) -> Engine: ...
-        @property
-        def _store(self) -> Store: ...
-        async def _on_loop(self, coroutine: Any) -> Any: ...
+    def __init__(self, lifetime: Lifetime, clock: Clock) -> None:
+        self._lifetime = lifetime
+        self.clock = clock
 
-    async def call(self, command: Command) -> Any:
-        """Have the leader carry out a command."""
+    @property
+    def engine(self) -> Engine:
+        return self._lifetime.engine
+
+    @property
+    def store(self) -> Store:
+        return self.engine.store
+
+    async def on_loop(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """Run a coroutine on the engine's loop and return its result to the caller's loop."""
+        return await self._lifetime.run(coroutine)
+
+    async def call(self, command: Command) -> dict[str, Any]:
+        """Have the leader execute a command; return the fields of its answer."""
+        answer: dict[str, Any] = await self._send(command)
+        return answer
+
+    async def query(self, question: QueryState) -> bool:
+        """Have the leader answer a question about its memory with yes or no."""
+        return bool(await self._send(question))
+
+    async def admit(
+        self, submissions: Sequence[Submission], *, sent_before: bool = False
+    ) -> list[dict[str, Any]]:
+        """Have the leader admit all of these jobs or none; return one answer for each."""
+        with submitting(submissions):
+            command = Submit(new_id(), list(submissions), sent_before)
+            answers: list[dict[str, Any]] = await self._send(command)
+        return answers
+
+    async def _send(self, command: Command) -> Any:
         _check_names(command)
-        return await self._on_loop(self._engine.call(command))
+        return await self.on_loop(self.engine.call(command))
 
-    async def _change_record(
+    async def records(self, kind: str) -> dict[str, str]:
+        """Return the stored documents of a kind ("queue", "schedule", "device", …) by name."""
+        return await self.on_loop(self.store.records(kind))
+
+    async def change_record(
         self, kind: str, name: str, change: Callable[[str | None], str | None]
     ) -> None:
-        """Read a document, change and keep it, again if somebody else was faster."""
+        """Read a document, change and store it; start again if another process was faster."""
         for _ in range(_MOST_TRIES):
-            text = (await self._on_loop(self._store.records(kind))).get(name)
+            text = (await self.records(kind)).get(name)
             with contextlib.suppress(Conflict):
                 await self.call(SaveRecord(new_id(), kind, name, change(text), text))
                 return
-        raise Conflict(f'{kind} "{name}" is changed by others all the time; try again')
+        raise Conflict(
+            f'{kind} "{name}" was changed by other processes in each of {_MOST_TRIES} tries; '
+            "try again"
+        )
 
-    async def _check_queue(self, queue: str) -> None:
-        known = await self._on_loop(self._store.records("queue"))
+    async def check_queue(self, queue: str) -> None:
+        """Raise if there is no queue of this name."""
+        known = await self.records("queue")
         if queue not in known:
             raise UnknownName("queue", queue, known)
 
 
 def _check_names(command: Command) -> None:
-    """Refuse what no store could look for; the names of a submission were checked one by one."""
+    """Refuse names that a store cannot hold; those of a submission are checked with its call."""
     if not isinstance(command, Submit):
         for field in set(command.__struct_fields__) - {"body", "instead_of", "params"}:
-            given = getattr(command, field)
-            for name in given if isinstance(given, tuple) else (given,):
+            value = getattr(command, field)
+            for name in value if isinstance(value, tuple) else (value,):
                 if isinstance(name, str):
                     check_text(field, name)

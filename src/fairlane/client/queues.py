@@ -1,108 +1,83 @@
-"""Queues and limits: what they are set to, what they would be, and when nothing is left to do."""
+"""`app.queues`: settings, pauses, the jobs in line, and the forecast."""
 
 import asyncio
 from typing import Any, Final, Unpack
 
-import msgspec
-
-from fairlane.client.commands import Calling
+from fairlane.client.commands import Commands
 from fairlane.core.forecast import Forecast, forecast
-from fairlane.core.inputs import ChangeSetting, Pause, QueryState, Resume
+from fairlane.core.inputs import ChangeSetting, Pause, Resume
 from fairlane.core.queues import QueueChanges, QueueOptions, settings_from
 from fairlane.core.scheduler import Scheduler
 from fairlane.core.validation import check_text
 from fairlane.errors import BadSetting, UnknownName
 from fairlane.ids import new_id
-from fairlane.snapshot import LimitView, QueueView, limit_view, queue_view
+from fairlane.snapshot import QueueView, queue_view
+from fairlane.store.views import FRONT, Page, Place
 
 _FORECAST_JOBS: Final = 10_000
 
 
-class Queues(Calling):
-    async def queues(self) -> dict[str, QueueView]:
+class Queues:
+    """The queues of the database, while an engine runs."""
+
+    def __init__(self, commands: Commands) -> None:
+        self._commands = commands
+
+    async def list(self) -> dict[str, QueueView]:
         """Return every queue with its settings, by name."""
-        stored = await self._on_loop(self._store.records("queue"))
+        stored = await self._commands.records("queue")
         return {name: queue_view(name, stored[name]) for name in sorted(stored)}
 
     async def counts(self) -> dict[str, dict[str, int]]:
         """Return how many live jobs each queue has, by state."""
-        return await self._on_loop(self._store.counts())  # type: ignore[no-any-return]
+        return await self._commands.on_loop(self._commands.store.counts())
 
-    async def limits(self) -> list[LimitView]:
-        """List the rates and resources there are, by name."""
-        views = [
-            limit_view(kind, key, body)
-            for kind in ("rate", "resource")
-            for key, body in (await self._on_loop(self._store.records(kind))).items()
-        ]
-        return sorted(views, key=lambda view: (view.key, view.kind))
+    async def line(self, queue: str, *, limit: int = 50, cursor: str | None = None) -> Page:
+        """List the jobs that stand in a queue's order, the next one first.
+
+        A job that waits for its dependencies stands in no order yet.
+        """
+        await self._commands.check_queue(queue)
+        after = FRONT if cursor is None else Place.read(cursor)
+        if after is None:
+            raise BadSetting(f'"{cursor}" is not a cursor; pass `next` of the page before')
+        limit = max(1, min(limit, 1000))
+        store = self._commands.store
+        rows = await self._commands.on_loop(store.line(queue, after=after, limit=limit + 1))
+        page = rows[:limit]
+        return Page(page, str(Place.of(page[-1])) if len(rows) > limit else None)
 
     async def pause(self, queue: str) -> dict[str, Any]:
-        """Start nothing new; what runs goes on."""
-        return await self.call(Pause(new_id(), queue))  # type: ignore[no-any-return]
+        """Start no further job of a queue; running jobs go on."""
+        return await self._commands.call(Pause(new_id(), queue))
 
     async def stop_after_current(self, queue: str) -> dict[str, Any]:
-        """Pause, and let `drain` return when the last running job has ended."""
-        return await self.call(Pause(new_id(), queue, after_current=True))  # type: ignore[no-any-return]
+        """Pause a queue, and let `app.drain` return when its last running job has ended."""
+        return await self._commands.call(Pause(new_id(), queue, after_current=True))
 
     async def resume(self, queue: str) -> dict[str, Any]:
-        return await self.call(Resume(new_id(), queue))  # type: ignore[no-any-return]
+        """End the pause of a queue."""
+        return await self._commands.call(Resume(new_id(), queue))
 
-    async def set_queue(self, queue: str, **settings: Unpack[QueueChanges]) -> dict[str, Any]:
-        """Change settings while running; None clears a choice, so that the code's counts again."""
-        return await self._set("queue", queue, {**settings})
-
-    async def set_limit(
-        self, key: str, *, starts: int | None = None, per_seconds: float | None = None
-    ) -> dict[str, Any]:
-        return await self._set("rate", key, {"starts": starts, "per_seconds": per_seconds})
-
-    async def set_resource(self, name: str, amount: int | None) -> dict[str, Any]:
-        return await self._set("resource", name, {"amount": amount})
-
-    async def _set(self, kind: Any, name: str, values: dict[str, Any]) -> dict[str, Any]:
-        return await self.call(ChangeSetting(new_id(), kind, name, "operator", values))  # type: ignore[no-any-return]
-
-    async def is_queued(self, dedupe: str) -> bool:
-        """Tell whether a job with this dedupe key waits."""
-        return bool(await self.call(QueryState(new_id(), queued=dedupe)))
-
-    async def is_running(self, queue: str, lane: str) -> bool:
-        """Tell whether a job of this lane runs."""
-        return bool(await self.call(QueryState(new_id(), lane=(queue, lane))))
-
-    async def drain(self, queue: str | None = None) -> None:
-        """Return when nothing runs and nothing will: all done, or paused and the last one ended."""
-        if queue is not None:
-            await self._check_queue(queue)
-        loop = asyncio.get_running_loop()
-        began = loop.time()
-        while not await self._is_drained(queue):  # other processes end jobs too
-            # To count a long queue takes its time; it must not take all of it.
-            await asyncio.sleep(max(0.05, 5 * (loop.time() - began)))
-            began = loop.time()
-
-    async def _is_drained(self, queue: str | None) -> bool:
-        records = await self._on_loop(self._store.records("queue"))
-        for name, counts in (await self._on_loop(self._store.counts())).items():
-            if queue in (None, name):
-                paused = msgspec.json.decode(records[name])["paused"] if name in records else None
-                busy = {"running", "interrupted"} if paused else set(counts) - {"scheduled"}
-                if any(counts.get(state) for state in busy):
-                    return False
-        return True
+    async def set(self, queue: str, **settings: Unpack[QueueChanges]) -> dict[str, Any]:
+        """Change settings of a queue; None clears one, so that the declared value counts again."""
+        values: dict[str, Any] = {**settings}
+        return await self._commands.call(
+            ChangeSetting(new_id(), "queue", queue, "operator", values)
+        )
 
     async def forecast(self, queue: str | None = None, **what_if: Unpack[QueueOptions]) -> Forecast:
-        """Say when each waiting job will start; with a queue's settings, what they would change."""
+        """Return when each waiting job will start; `what_if` are other settings of the queue."""
         if what_if and queue is None:
-            raise BadSetting(f"say which queue would have {', '.join(what_if)}: forecast(queue, …)")
+            raise BadSetting(f"name the queue that would have {', '.join(what_if)}")
         if queue is not None:
             check_text("queue", queue)
+        store = self._commands.store
         image, durations = await asyncio.gather(
-            self._on_loop(self._store.image(queue=queue, limit=_FORECAST_JOBS)),
-            self._on_loop(self._store.durations()),
+            self._commands.on_loop(store.image(queue=queue, limit=_FORECAST_JOBS)),
+            self._commands.on_loop(store.durations()),
         )
-        now = self.clock.now()
+        now = self._commands.clock.now()
         if queue is not None:
             known = [name for kind, name in image.records if kind == "queue"]
             if queue not in known:

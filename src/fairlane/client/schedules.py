@@ -1,49 +1,57 @@
-"""Schedules: making, changing and firing them while everything runs."""
+"""`app.schedules`: creating, changing and firing schedules while an engine runs."""
 
+import builtins
 from collections.abc import Callable
 from typing import Any, Unpack
 
 import msgspec
 
-from fairlane.client.jobs import Jobs
-from fairlane.core.inputs import SaveRecord, Submit
+from fairlane.client.commands import Commands
+from fairlane.client.job import Job
+from fairlane.core.inputs import SaveRecord
+from fairlane.core.live_job import JobId
 from fairlane.core.validation import check_path_name, check_text
 from fairlane.errors import UnknownName
 from fairlane.ids import new_id
-from fairlane.job import Job
 from fairlane.leader.schedule import Rules, Schedule, fire, ruled
-from fairlane.snapshot import ScheduleView, schedule_view, schedule_without_secrets
+from fairlane.snapshot import ScheduleView, schedule_view
 from fairlane.store.views import FiringView
 from fairlane.tasks import Call, as_call
-from fairlane.tracing import submitting
 
 
-class Schedules(Jobs):
-    async def schedules(self) -> dict[str, Schedule]:
-        known = await self._stored_schedules()
-        return {name: schedule_without_secrets(schedule) for name, schedule in known.items()}
+class Schedules:
+    """The schedules of the database, declared by programs or saved by operators."""
 
-    async def _stored_schedules(self) -> dict[str, Schedule]:
-        stored = await self._on_loop(self._store.records("schedule"))
-        known = {name: msgspec.json.decode(body, type=Schedule) for name, body in stored.items()}
-        return {name: schedule for name, schedule in known.items() if not schedule.deleted}
+    def __init__(self, commands: Commands) -> None:
+        self._commands = commands
 
-    async def schedule_views(self) -> dict[str, ScheduleView]:
-        """Return every schedule as people see it, and when it fires next, by name."""
-        known, now = await self._stored_schedules(), self.clock.now()
-        return {name: schedule_view(known[name], now) for name in sorted(known)}
+    async def list(self) -> dict[str, ScheduleView]:
+        """Return every schedule without secret parameters and with its next time, by name."""
+        stored, now = await self._stored(), self._commands.clock.now()
+        return {name: schedule_view(stored[name], now) for name in sorted(stored)}
 
-    async def save_schedule(self, name: str, call: Call[Any], **rules: Unpack[Rules]) -> None:
-        """Make a schedule while running, or put another in its place; see `app.schedule`."""
+    async def _stored(self) -> dict[str, Schedule]:
+        rows = await self._commands.records("schedule")
+        schedules = {name: _decode(body) for name, body in rows.items()}
+        return {name: schedule for name, schedule in schedules.items() if not schedule.deleted}
+
+    async def _stored_schedule(self, name: str) -> Schedule:
+        stored = await self._stored()
+        if name not in stored:
+            raise UnknownName("schedule", name, stored)
+        return stored[name]
+
+    async def save(self, name: str, call: Call[Any], **rules: Unpack[Rules]) -> None:
+        """Create a schedule while running, or replace one; see `app.schedule` for the rules."""
         check_path_name("schedule", name)
-        fresh = ruled(name, as_call(call).submission(), rules)
-        before = (await self._on_loop(self._store.records("schedule"))).get(name)
-        declared = before is not None and msgspec.json.decode(before, type=Schedule).declared
+        schedule = ruled(name, as_call(call).submission(), rules)
+        before = (await self._commands.records("schedule")).get(name)
+        declared = before is not None and _decode(before).declared
         changes = {"since": None, "declared": declared, "changed": True}
-        text = msgspec.structs.replace(fresh, **changes).text()
-        await self.call(SaveRecord(new_id(), "schedule", name, text))
+        text = msgspec.structs.replace(schedule, **changes).text()
+        await self._commands.call(SaveRecord(new_id(), "schedule", name, text))
 
-    async def change_schedule(
+    async def change(
         self,
         name: str,
         call: Call[Any] | None = None,
@@ -51,67 +59,65 @@ class Schedules(Jobs):
         paused: bool | None = None,
         **rules: Unpack[Rules],
     ) -> None:
-        """Change some of a schedule's rules, or what it runs; the rest stays as it is."""
+        """Change some rules of a schedule, or the call that it submits."""
         submission = None if call is None else as_call(call).submission()
 
-        def change(was: Schedule) -> Schedule:
-            changes = rules or submission is not None
-            after = was.changed_to(rules, submission) if changes else was
+        def change(before: Schedule) -> Schedule:
+            has_changes = rules or submission is not None
+            after = before.changed_to(rules, submission) if has_changes else before
             if paused is None or paused == after.paused:
                 return after
-            since = after.since if paused else None  # what it missed meanwhile stays missed
+            since = after.since if paused else None  # times missed in a pause stay missed
             return msgspec.structs.replace(after, paused=paused, since=since)
 
-        await self._change_schedule(name, change)
+        await self._change(name, change)
 
-    async def scheduled_call(self, name: str) -> tuple[str, dict[str, Any]]:
-        """Return which task a schedule runs and with what, secrets included."""
-        submission = (await self._schedule(name)).submission
-        return submission.task, msgspec.json.decode(submission.params)
+    async def pause(self, name: str) -> None:
+        """Stop a schedule from firing."""
+        await self.change(name, paused=True)
 
-    async def firings(self, schedule: str, *, limit: int = 50) -> list[FiringView]:
-        check_text("schedule", schedule)
-        return await self._on_loop(self._store.firings(schedule, limit=limit))  # type: ignore[no-any-return]
+    async def resume(self, name: str) -> None:
+        """Let a schedule fire again, from now on; times missed in the pause stay missed."""
+        await self.change(name, paused=False)
 
-    async def pause_schedule(self, name: str) -> None:
-        await self.change_schedule(name, paused=True)
+    async def delete(self, name: str) -> None:
+        """Delete a schedule; a declared one stays deleted until it is saved again."""
+        await self._change(name, _deleted)
 
-    async def resume_schedule(self, name: str) -> None:
-        """Let a schedule fire again, from now on; what it missed while paused stays missed."""
-        await self.change_schedule(name, paused=False)
-
-    async def delete_schedule(self, name: str) -> None:
-        """Delete a schedule; one that the code declares stays deleted until it is saved again."""
-        await self._change_schedule(name, _deleted)
-
-    async def _change_schedule(
-        self, name: str, change: Callable[[Schedule], Schedule | None]
-    ) -> None:
-        known = await self._stored_schedules()
+    async def _change(self, name: str, change: Callable[[Schedule], Schedule | None]) -> None:
+        known = await self._stored()
 
         def change_text(text: str | None) -> str | None:
-            was = None if text is None else msgspec.json.decode(text, type=Schedule)
-            if was is None or was.deleted:
+            before = None if text is None else _decode(text)
+            if before is None or before.deleted:
                 raise UnknownName("schedule", name, known)
-            after = change(was)
+            after = change(before)
             return None if after is None else after.text()
 
-        await self._change_record("schedule", name, change_text)
+        await self._commands.change_record("schedule", name, change_text)
 
     async def fire(self, name: str) -> Job[Any] | None:
-        """Fire a schedule by hand; None if its policy skipped it, which is recorded."""
-        submission = fire(await self._schedule(name), None)
-        with submitting([submission]):
-            answers = await self.call(Submit(new_id(), [submission]))
-        return self.job(answers[0]["id"]) if answers and answers[0]["id"] else None
+        """Fire a schedule by hand; None if its policy skipped the firing, which is recorded."""
+        submission = fire(await self._stored_schedule(name), None)
+        answers = await self._commands.admit([submission])
+        id = answers[0]["id"] if answers else None
+        return Job(self._commands, JobId(id)) if id else None
 
-    async def _schedule(self, name: str) -> Schedule:
-        known = await self._stored_schedules()
-        if name not in known:
-            raise UnknownName("schedule", name, known)
-        return known[name]
+    async def firings(self, schedule: str, *, limit: int = 50) -> builtins.list[FiringView]:
+        """Return when a schedule fired and with which result, the newest first."""
+        check_text("schedule", schedule)
+        return await self._commands.on_loop(self._commands.store.firings(schedule, limit=limit))
+
+    async def scheduled_call(self, name: str) -> tuple[str, dict[str, Any]]:
+        """Return the task and the parameters that a schedule submits, secrets included."""
+        submission = (await self._stored_schedule(name)).submission
+        return submission.task, msgspec.json.decode(submission.params)
+
+
+def _decode(text: str) -> Schedule:
+    return msgspec.json.decode(text, type=Schedule)
 
 
 def _deleted(schedule: Schedule) -> Schedule | None:
-    """What the code declares is kept as deleted: it would come back with the next start."""
+    """Store a declared schedule as deleted: its program would declare it again at every start."""
     return msgspec.structs.replace(schedule, deleted=True) if schedule.declared else None

@@ -1,18 +1,18 @@
-"""Submitting jobs: of this program's tasks, and of those that another one has described."""
+"""Submitting jobs, of this program's tasks and of tasks that other programs have described."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
-from fairlane.client.commands import Calling
+from fairlane.client.commands import Commands
+from fairlane.client.job import Job
 from fairlane.core.inputs import Submission, Submit
 from fairlane.core.live_job import JobId
 from fairlane.errors import KeyReused, UnknownName, UsageError
 from fairlane.ids import keyed_id, new_id
-from fairlane.job import Job
-from fairlane.store.open_store import store_at
+from fairlane.store.protocol import Store
 from fairlane.task_schema import Description, describe, description_from, task_from
 from fairlane.tasks import Call, Task, as_call, check_size
 from fairlane.tracing import submitting
@@ -21,17 +21,27 @@ from fairlane.transactions import execute, execute_now
 R = TypeVar("R")
 
 
-class Submitting(Calling):
-    if TYPE_CHECKING:
+class Submissions:
+    """Turn calls into jobs: all ways to submit lead here."""
 
-        def _reserve(self, job: str, path: Path) -> Path: ...
+    def __init__(
+        self,
+        commands: Commands,
+        tasks: Mapping[str, Task[Any, Any]],
+        new_store: Callable[[], Store],
+    ) -> None:
+        self._commands = commands
+        self._tasks = tasks
+        self._new_store = new_store
 
     async def submit(self, call: Call[R]) -> Job[R]:
-        """Submit a call; once this returns the job is on disk."""
         return (await self.submit_many([call]))[0]
 
     async def submit_many(self, calls: Sequence[Call[Any]]) -> list[Job[Any]]:
-        """Submit calls in this order, all or none: one conflict refuses all and names it."""
+        """Submit calls in this order, all or none."""
+        if isinstance(calls, Call):
+            raise UsageError(f"submit_many takes a list of calls, got {calls!r}; use submit")
+        calls = [as_call(call) for call in calls]
         if not calls:
             return []
         submissions: list[Submission] = []
@@ -39,55 +49,59 @@ class Submitting(Calling):
         try:
             submissions.extend(call.submission(self._reserve) for call in calls)
             check_size(submissions)
-            own_ids = any(call.has_own_id for call in calls)
-            with submitting(submissions):
-                answers = await self.call(Submit(new_id(), submissions, own_ids))
+            has_own_ids = any(call.has_own_id for call in calls)
+            answers = await self._commands.admit(submissions, sent_before=has_own_ids)
             admitted.update(answer["id"] for answer in answers)
         finally:
             self._release(job.id for job in submissions if job.id not in admitted)
         return [
-            Job(self, JobId(a["id"]), results=call.task.definition.results, merged=a["merged"])  # type: ignore[arg-type]
-            for call, a in zip(calls, answers, strict=True)
+            self._handle(JobId(answer["id"]), call, merged=answer["merged"])
+            for call, answer in zip(calls, answers, strict=True)
         ]
+
+    def _handle(self, id: JobId, call: Call[R], *, merged: bool = False) -> Job[R]:
+        results = call.task.definition.results
+        return Job(self._commands, id, results=results, merged=merged)
+
+    def _reserve(self, job: str, path: Path) -> Path:
+        return self._commands.engine.worker.outputs.reserve_unused_path(job, path)
+
+    def _release(self, jobs: Iterable[str]) -> None:
+        """Release the output names of jobs that were not admitted."""
+        for job in jobs:
+            self._commands.engine.worker.outputs.release(job)
 
     async def submit_once(
         self, key: str, calls: Sequence[Call[Any]], *, request: str
     ) -> list[Job[Any]]:
-        """Submit under a key: the same again gives the same jobs, whoever asks, however often.
-
-        `request` stands for what is asked for, such as a digest of it; something else under a key
-        that was used is refused. A call that is merged into another job leaves no trace of its key.
-        """
-        named = [call.known_as(keyed_id(key, n), request) for n, call in enumerate(calls)]
-        if named:
+        """Submit under an idempotency key: the same key and request return the same jobs."""
+        keyed = [call.known_as(keyed_id(key, n), request) for n, call in enumerate(calls)]
+        if keyed:
             await self._check_request(keyed_id(key, 0), key, request)
-        jobs = await self.submit_many(named)
-        if named:  # somebody may have used it at the same moment
+        jobs = await self.submit_many(keyed)
+        if keyed:  # another caller may have used the key at the same moment
             await self._check_request(keyed_id(key, 0), key, request)
         return jobs
 
     async def _check_request(self, job: JobId, key: str, request: str) -> None:
-        known = await self._on_loop(self._store.submission(job))
-        if known is not None and msgspec.json.decode(known.options).get("request") != request:
+        stored = await self._commands.on_loop(self._commands.store.submission(job))
+        if stored is not None and msgspec.json.decode(stored.options).get("request") != request:
             raise KeyReused(key, job)
 
-    async def submit_inside(self, connection: Any, *calls: Call[Any]) -> list[Job[Any]]:
-        """Submit as a part of your own transaction on PostgreSQL: with all of it, or not at all.
-
-        `connection` is one of asyncpg or of psycopg 3; with `app.sync` one that is not awaited.
-        Nothing can be refused before you commit: a job that does not fit then ends as skipped.
-        """
+    async def submit_inside(self, connection: Any, calls: Sequence[Call[Any]]) -> list[Job[Any]]:
+        """Submit on a connection of asyncpg or psycopg that is awaited."""
         statement, values, jobs = self._insertion(calls)
         await execute(connection, statement, values)
         return jobs
 
-    def _submit_inside_now(self, connection: Any, *calls: Call[Any]) -> list[Job[Any]]:
+    def submit_inside_now(self, connection: Any, calls: Sequence[Call[Any]]) -> list[Job[Any]]:
+        """Submit on a connection of psycopg that is not awaited."""
         statement, values, jobs = self._insertion(calls)
         execute_now(connection, statement, values)
         return jobs
 
     def _insertion(self, calls: Sequence[Call[Any]]) -> tuple[str, tuple[Any, ...], list[Job[Any]]]:
-        insertion = getattr(store_at(self.database), "insertion", None)
+        insertion = getattr(self._new_store(), "insertion", None)
         if insertion is None:
             raise UsageError(
                 "submit_inside needs a database on PostgreSQL: it shares a transaction"
@@ -99,41 +113,22 @@ class Submitting(Calling):
         command = Submit(new_id(), submissions, sent_before=True, binding=True)
         with submitting(submissions):
             body = msgspec.json.encode(command).decode()
-        statement, values = insertion(command.key, body, self.clock.now())
-        results = [call.task.definition.results for call in calls]
-        jobs: list[Job[Any]] = [
-            Job(self, JobId(job.id), results=read)  # type: ignore[arg-type]
-            for job, read in zip(submissions, results, strict=True)
-        ]
-        return statement, values, jobs
-
-    def _release(self, jobs: Iterable[str]) -> None:
-        """Give back the output names of jobs that were not admitted."""
-        for job in jobs:
-            self._engine.worker.outputs.release(job)
-
-    async def submit_by_name(self, task: str, params: dict[str, Any], **options: Any) -> Job[Any]:
-        """Submit a job of a task by the task's name."""
-        known = await self.find_task(task)
-        return await self.submit(known.options(**options).call(**params))
+        statement, values = insertion(command.key, body, self._commands.clock.now())
+        pairs = zip(submissions, calls, strict=True)
+        return statement, values, [self._handle(job.id, call) for job, call in pairs]
 
     async def find_task(self, name: str) -> Task[Any, Any]:
-        """Return a task of this program, or of another by what is stored about it."""
-        if name in self.tasks:
-            return self.tasks[name]
+        """Return a task of this program, or one rebuilt from another program's description."""
+        if name in self._tasks:
+            return self._tasks[name]
         known = await self.descriptions()
         if name not in known:
-            raise UnknownName("task", name, {*self.tasks, *known})
-        return task_from(name, known[name], self)  # type: ignore[arg-type]
+            raise UnknownName("task", name, {*self._tasks, *known})
+        return task_from(name, known[name], self)
 
     async def descriptions(self) -> dict[str, Description]:
-        """Describe every task that a program on this database has declared, by name."""
-        stored = await self._on_loop(self._store.records("task"))
-        read = {name: description_from(body) for name, body in stored.items()}
-        known = {name: describe(task) for name, task in self.tasks.items()}
-        return {name: found for name, found in read.items() if found is not None} | known
-
-    def task_named(self, name: str) -> Task[Any, Any]:
-        if name not in self.tasks:
-            raise UnknownName("task", name, self.tasks)
-        return self.tasks[name]
+        """Return the description of every task that a program on this database has declared."""
+        stored = await self._commands.records("task")
+        decoded = {name: description_from(body) for name, body in stored.items()}
+        own = {name: describe(task) for name, task in self._tasks.items()}
+        return {name: found for name, found in decoded.items() if found is not None} | own

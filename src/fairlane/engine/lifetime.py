@@ -10,11 +10,14 @@ import os
 import threading
 import weakref
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any
+from concurrent.futures import Future
+from typing import Any, TypeVar
 
 from fairlane.engine.engine import Engine
 from fairlane.errors import NotStarted, UsageError
 from fairlane.process.child_pool import IN_CHILD
+
+T = TypeVar("T")
 
 _lifetimes: "weakref.WeakSet[Lifetime]" = weakref.WeakSet()
 
@@ -119,16 +122,16 @@ class Lifetime:
             thread.join()
             self._thread = None
 
-    async def run(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
+    async def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine on the engine's loop, from whichever loop this is."""
         if self._loop is asyncio.get_running_loop():
             return await coroutine
         return await asyncio.wrap_future(self._elsewhere(coroutine))
 
-    def run_sync(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
+    def run_sync(self, coroutine: Coroutine[Any, Any, T]) -> T:
         return self._elsewhere(coroutine).result()
 
-    def _elsewhere(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
+    def _elsewhere(self, coroutine: Coroutine[Any, Any, T]) -> Future[T]:
         try:
             _ = self.engine
         except BaseException:

@@ -188,9 +188,9 @@ def commands(folder: Path | None = None) -> typer.Typer:
         async def act(app: Fairlane, rows: Rows) -> None:
             names = canonicals(accounts)
             await rows.listed(names)  # or one of them is unknown
-            jobs = [await app.cancel_lane(QUEUE, name, outputs=outputs) for name in names]
+            jobs = [await app.lanes.cancel(QUEUE, name, outputs=outputs) for name in names]
             for job in jobs:
-                await app.wait_for(job.id)
+                await app.jobs.wait(job.id)
             say(await rows.listed(names), as_json=as_json)
 
         carry_out(act)

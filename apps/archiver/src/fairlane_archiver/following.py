@@ -21,7 +21,7 @@ async def follow(
     app: Fairlane, rows: Rows, jobs: Sequence[Job[Any]], names: Sequence[str], *, silent: bool
 ) -> list[JobView]:
     """Return the jobs once all have ended."""
-    waiting = [asyncio.create_task(app.wait_for(job.id)) for job in jobs]
+    waiting = [asyncio.create_task(app.jobs.wait(job.id)) for job in jobs]
     everything = asyncio.gather(*waiting)
     shown = _Shown(silent=silent)
     try:

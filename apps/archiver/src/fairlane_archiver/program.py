@@ -128,14 +128,14 @@ def build(
         account: Annotated[str | None, Field(description="Whose row; all without it")] = None,
     ) -> dict[str, int]:
         """Continue a row as it is saved at that time, for schedules."""
-        saved = [lane.lane for lane in await app.lanes(QUEUE) if lane.params is not None]
+        saved = [lane.lane for lane in await app.lanes.list(QUEUE) if lane.params is not None]
         wanted = saved if account is None else [name for name in saved if name == account]
         if account is not None and not wanted:
             raise Permanent(f"{account} is not in the archive any more", code="unknown_account")
         continued = 0
         for name in wanted:
             try:
-                await app.continue_lane(QUEUE, name)
+                await app.lanes.continue_(QUEUE, name)
                 continued += 1
             except (Conflict, UsageError) as error:  # it is at work, or cannot be any more
                 ctx.log(f"{name}: {error}", "warning")
@@ -185,7 +185,7 @@ async def _archived(
     except BaseException:
         # Asked to stop by a canceller, it leaves no part files; a program that ends goes on with
         # them when it is back.
-        if ctx.stopping and (await app.show(run)).stopping:
+        if ctx.stopping and (await app.jobs.show(run)).stopping:
             await in_thread(shelf.drop_parts)
         raise
     return counts.as_dict()
@@ -193,7 +193,7 @@ async def _archived(
 
 async def _settled(app: Fairlane, archive: Archive, run: str) -> None:
     try:
-        await in_thread(archive.settle, await app.show(run))
+        await in_thread(archive.settle, await app.jobs.show(run))
     except NotFound:
         await in_thread(archive.index.close_run, run)  # so long ago that nobody remembers
 

@@ -39,15 +39,15 @@ class Rows:
     async def save(self, text: str, filters: dict[str, Any], *, keeps: bool) -> str:
         """Save what a row asks for, and return its account; `keeps` what is not named."""
         account = canonical(without_login(text))
-        saved = (await self._app.lane(QUEUE, account)).params if keeps else None
+        saved = (await self._app.lanes.show(QUEUE, account)).params if keeps else None
         wanted = {**_filters(saved), **filters}
         call = self._app.tasks[TASK].call(account=account, **wanted)
-        await self._app.save_lane(QUEUE, account, call)
+        await self._app.lanes.save(QUEUE, account, call)
         return account
 
     async def filters(self, account: str) -> dict[str, Any]:
         """Return what is saved for a row, without whose row it is."""
-        saved = (await self._app.lane(QUEUE, account)).params
+        saved = (await self._app.lanes.show(QUEUE, account)).params
         if saved is None:
             raise _unknown(account)
         return _filters(saved)
@@ -58,7 +58,7 @@ class Rows:
         """Start or continue rows, in this order; return also why some are not."""
         for account in accounts:
             await self.filters(account)
-        verb = self._app.continue_lane if continues else self._app.start_lane
+        verb = self._app.lanes.continue_ if continues else self._app.lanes.start
         jobs: list[Job[Any]] = []
         refused: dict[str, LaneBusy | BadParameters] = {}
         for account in accounts:
@@ -72,11 +72,11 @@ class Rows:
     async def remove(self, account: str) -> None:
         """Forget a row; its files and where it stopped stay."""
         await self.filters(account)
-        await self._app.save_lane(QUEUE, account, None)
+        await self._app.lanes.save(QUEUE, account, None)
 
     async def last_job(self, account: str) -> str:
         """Return the job that a row runs or ran last."""
-        lane = await self._app.lane(QUEUE, account)
+        lane = await self._app.lanes.show(QUEUE, account)
         if lane.params is None and lane.last_job is None and lane.active_job is None:
             raise _unknown(account)
         id = lane.active_job or lane.last_job
@@ -88,7 +88,7 @@ class Rows:
         """Return these rows, or all; a job that was submitted without a row is one, too."""
         known = {
             lane.lane: lane
-            for lane in await self._app.lanes(QUEUE)
+            for lane in await self._app.lanes.list(QUEUE)
             if lane.params is not None or lane.active_job is not None
         }
         named = list(dict.fromkeys(accounts))
@@ -101,7 +101,7 @@ class Rows:
     async def _row(self, lane: LaneView) -> Row:
         id = lane.active_job or lane.last_job
         try:
-            job = None if id is None else await self._app.show(id)
+            job = None if id is None else await self._app.jobs.show(id)
         except NotFound:
             job = None  # its history was pruned
         told = {} if job is None else job.statistics

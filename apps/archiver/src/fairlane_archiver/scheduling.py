@@ -26,18 +26,18 @@ async def put(
         raise BadSetting('say when: --cron "0 3 * * *" (each day at three) or --every 6h')
     call = app.tasks[CONTINUE].call(account=account)
     name = name_of(account)
-    await app.save_schedule(
+    await app.schedules.save(
         name, call, cron=cron, every_seconds=None if every is None else seconds(every),
         timezone=timezone or "UTC", grace_seconds=_GRACE_SECONDS,
     )  # fmt: skip
-    view = (await app.schedule_views())[name]
+    view = (await app.schedules.list())[name]
     return {"schedule": name, "account": account, "next_at": view.next_at}
 
 
 async def drop(app: Fairlane, account: str | None) -> bool:
     """Delete the schedule of a row; tell whether there was one."""
     try:
-        await app.delete_schedule(name_of(account))
+        await app.schedules.delete(name_of(account))
     except UnknownName:
         return False
     return True

@@ -64,5 +64,5 @@ def say(
 
 
 async def warn_if_nobody_works(app: Fairlane) -> None:
-    if not await app.workers():
+    if not await app.workers.list():
         note(f"nobody works on it; `{NAME} serve` does")

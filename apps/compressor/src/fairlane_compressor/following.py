@@ -63,10 +63,12 @@ async def follow(
             for id in reversed(ids):  # from the end, so that none starts that is about to end
                 if id in ours:
                     with contextlib.suppress(Conflict):  # it has ended
-                        await app.job(id).cancel()
+                        await app.jobs.handle(id).cancel()
                 else:
                     waiting[id].cancel()
-        views = [await (app.show(id) if waiting[id].cancelling() else waiting[id]) for id in ids]
+        views = [
+            await (app.jobs.show(id) if waiting[id].cancelling() else waiting[id]) for id in ids
+        ]
         return Followed(views, stop.is_set())
     finally:
         for number in numbers:
@@ -80,15 +82,15 @@ async def follow(
 
 
 async def _ended(app: Fairlane, id: str, ended: Ended) -> JobView:
-    view = await app.wait_for(id)
+    view = await app.jobs.wait(id)
     ended(view)
     return view
 
 
 async def _look_on(app: Fairlane, ids: set[str], after: int, heard: Heard) -> None:
     views: dict[str, JobView] = {}
-    async for event in app.events(after=after, queue="compress"):
+    async for event in app.events.follow(after=after, queue="compress"):
         if event.job in ids and event.job is not None:
             if event.job not in views or event.data.get("state") == "blocked":
-                views[event.job] = await app.show(event.job)
+                views[event.job] = await app.jobs.show(event.job)
             heard(event, views[event.job])

@@ -49,7 +49,9 @@ async def outputs(app: Fairlane) -> set[str]:
 async def _completed(app: Fairlane) -> AsyncIterator[JobView]:
     cursor = None
     while True:
-        page = await app.history(states=["completed"], task="compress", limit=1000, cursor=cursor)
+        page = await app.jobs.history(
+            states=["completed"], task="compress", limit=1000, cursor=cursor
+        )
         for view in page.items:
             yield view
         if (cursor := page.next) is None:

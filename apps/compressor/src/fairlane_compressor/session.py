@@ -69,7 +69,7 @@ class Session:
             async with self._app:
                 task = self._app.tasks["compress"]
                 configured = task.options(priority=priority, meta={"session": self._id})
-                after = await self._app.newest_event()
+                after = await self._app.events.newest()
                 jobs = await self._app.submit_many(
                     [configured.call(**msgspec.structs.asdict(order)) for order in found.orders]
                 )
@@ -82,10 +82,10 @@ class Session:
         """Retry what sessions stopped at their end, and wait for whatever else is there."""
         try:
             async with self._app:
-                after = await self._app.newest_event()
+                after = await self._app.events.newest()
                 jobs = await self._retried()
                 theirs = await self._live() - {job.id for job in jobs}
-                jobs += [self._app.job(id) for id in sorted(theirs)]
+                jobs += [self._app.jobs.handle(id) for id in sorted(theirs)]
                 if jobs:
                     return await self._follow(jobs, after, theirs=theirs)
         except Interrupted:
@@ -99,7 +99,7 @@ class Session:
         retried: dict[str, Job[Any]] = {}
         for note, ids in self._stopped.read().items():
             for id in ids:
-                job = self._app.job(id)
+                job = self._app.jobs.handle(id)
                 try:
                     if await self._is_left(await job.show()):
                         await job.retry(place="tail")
@@ -112,14 +112,14 @@ class Session:
     async def _is_left(self, view: JobView) -> bool:
         if view.state != "cancelled":
             return False
-        newest = await self._app.history(queue=QUEUE, lane=view.lane, limit=1)
+        newest = await self._app.jobs.history(queue=QUEUE, lane=view.lane, limit=1)
         return [job.id for job in newest.items] == [view.id]
 
     async def _live(self) -> set[str]:
         found: set[str] = set()
         cursor = None
         while True:
-            page = await self._app.list_jobs(states=_LIVE, queue=QUEUE, limit=1000, cursor=cursor)
+            page = await self._app.jobs.list(states=_LIVE, queue=QUEUE, limit=1000, cursor=cursor)
             found.update(view.id for view in page.items)
             if (cursor := page.next) is None:
                 return found
@@ -161,7 +161,7 @@ class Session:
             self._console.print_json(json.dumps(entries))
 
     async def _tell_of_a_pause(self) -> None:
-        if (await self._app.queues())[QUEUE].paused:
+        if (await self._app.queues.list())[QUEUE].paused:
             self._say(f"the queue is paused: {self._name} resume {QUEUE} lets it go on")
 
     def _say(self, words: str) -> None:

@@ -1,29 +1,40 @@
 """A handle on one job."""
 
 import asyncio
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar, cast
 
+from fairlane.client.commands import Commands
 from fairlane.core.inputs import Cancel, Explain, Move, Prioritize, RetryJob, Skip
-from fairlane.core.lifecycle import Priority
+from fairlane.core.lifecycle import FINAL, Priority
 from fairlane.core.live_job import JobId
-from fairlane.errors import BadSetting, JobCancelled, JobFailed, JobSkipped
+from fairlane.core.validation import check_text
+from fairlane.errors import (
+    BadSetting,
+    IllegalTransition,
+    JobCancelled,
+    JobFailed,
+    JobSkipped,
+    NotFound,
+)
 from fairlane.ids import new_id
 from fairlane.store.views import JobView, LogLine
 from fairlane.task.parameters import Results
-
-if TYPE_CHECKING:
-    from fairlane.app import Fairlane
 
 R = TypeVar("R")
 
 
 class Job(Generic[R]):
-    """A submitted job. `merged` is true where an equal one was already there."""
+    """A submitted job. `merged` is true if the submission joined an equal job."""
 
     def __init__(
-        self, app: "Fairlane", id: JobId, *, results: Results | None = None, merged: bool = False
+        self,
+        commands: Commands,
+        id: JobId,
+        *,
+        results: Results | None = None,
+        merged: bool = False,
     ) -> None:
-        self._app = app
+        self._commands = commands
         self._results = results
         self.id = id
         self.merged = merged
@@ -32,20 +43,19 @@ class Job(Generic[R]):
         return f"<Job {self.id}>"
 
     async def show(self) -> JobView:
-        """Return everything known about the job now."""
-        return await self._app.show(self.id)
+        """Return the stored state of the job."""
+        return await read_view(self._commands, self.id)
 
     async def wait(self, timeout_seconds: float | None = None) -> R:
         """Return the result when the job has completed; raise if it ended otherwise."""
         try:
             async with asyncio.timeout(timeout_seconds):
-                view = await self._app.wait_for(self.id)
+                view = await wait_for_end(self._commands, self.id)
         except TimeoutError:
             raise TimeoutError(f"job {self.id} has not ended in {timeout_seconds:g} s") from None
         if view.state == "completed":
-            if self._results is None:
-                return view.result  # type: ignore[no-any-return]
-            return self._results.from_json_value(view.result)  # type: ignore[no-any-return]
+            results = self._results
+            return cast(R, view.result if results is None else results.from_json_value(view.result))
         if view.state == "failed":
             error = view.error
             problem = None if error is None else {"code": error.code, "message": error.message,
@@ -64,17 +74,27 @@ class Job(Generic[R]):
         `outputs` says what becomes of finished files; `force` kills a process that does not stop.
         """
         _one_of("outputs", outputs, "keep", "delete")
-        return await self._call(Cancel(new_id(), self.id, outputs, force))
+        return await self._commands.call(Cancel(new_id(), self.id, outputs, force))
 
     async def retry(self, *, place: Literal["head", "tail"] = "head") -> dict[str, Any]:
         """Run a failed or cancelled job once more, as itself."""
         _one_of("place", place, "head", "tail")
-        return await self._call(RetryJob(new_id(), self.id, place))
+        return await self._commands.call(RetryJob(new_id(), self.id, place))
 
     async def rerun(self) -> "Job[R]":
-        """Run an ended job's input again, as a new job."""
-        job = await self._app.rerun(self.id)
-        return Job(self._app, job.id, results=self._results, merged=job.merged)
+        """Submit the input of an ended job again, as a new job."""
+        view = await self.show()
+        if view.state not in FINAL:
+            raise IllegalTransition.of_command(
+                self.id, view.state, "it can be run again when it has ended"
+            )
+        submission = await self._commands.on_loop(self._commands.store.submission(self.id))
+        if submission is None:
+            raise NotFound(f"job {self.id} does not exist")
+        submission.id = new_id()
+        answer = (await self._commands.admit([submission]))[0]
+        id, merged = JobId(answer["id"]), answer["merged"]
+        return Job(self._commands, id, results=self._results, merged=merged)
 
     async def move(
         self,
@@ -89,24 +109,41 @@ class Job(Generic[R]):
         """
         if to is not None:
             _one_of("to", to, "head", "tail")
-        return await self._call(Move(new_id(), self.id, to, _id(before), _id(after)))
+        return await self._commands.call(Move(new_id(), self.id, to, _id(before), _id(after)))
 
     async def set_priority(self, priority: Priority) -> dict[str, Any]:
-        return await self._call(Prioritize(new_id(), self.id, Priority(priority)))
+        return await self._commands.call(Prioritize(new_id(), self.id, Priority(priority)))
 
     async def skip(self) -> dict[str, Any]:
         """Take a waiting job out of the queue as `skipped`."""
-        return await self._call(Skip(new_id(), self.id))
+        return await self._commands.call(Skip(new_id(), self.id))
 
     async def explain(self) -> dict[str, Any]:
         """Say why the job waits: its place, and everything in its way."""
-        return await self._call(Explain(new_id(), self.id))
+        return await self._commands.call(Explain(new_id(), self.id))
 
     async def log(self, *, limit: int = 1000) -> list[LogLine]:
-        return await self._app.log(self.id, limit=limit)
+        return await read_log(self._commands, self.id, limit)
 
-    async def _call(self, command: Any) -> dict[str, Any]:
-        return await self._app.call(command)  # type: ignore[no-any-return]
+
+async def read_view(commands: Commands, id: str) -> JobView:
+    """Read a job from the store, or raise that it does not exist."""
+    check_text("id of a job", id)
+    views = await commands.on_loop(commands.store.jobs([JobId(id)]))
+    if id not in views:
+        raise NotFound(f"job {id} does not exist")
+    return views[JobId(id)]
+
+
+async def wait_for_end(commands: Commands, id: str) -> JobView:
+    """Return a job once it has ended, also if it failed or was cancelled."""
+    check_text("id of a job", id)
+    return await commands.on_loop(commands.engine.waits.ended(JobId(id)))
+
+
+async def read_log(commands: Commands, id: str, limit: int) -> list[LogLine]:
+    check_text("id of a job", id)
+    return await commands.on_loop(commands.store.log(JobId(id), limit=limit))
 
 
 def _id(job: "Job[Any] | str | None") -> JobId | None:
