@@ -1,4 +1,4 @@
-# Two commands are all a reader needs: `make run` and `make test`. Each sets everything up by itself.
+# Two commands are enough for a reader: `make run` and `make test`. Both install their dependencies.
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
@@ -12,7 +12,7 @@ ARGS ?=
 SEEDS ?= 500
 EXAMPLES ?= 500
 
-# Some machines forbid it, and then every process that a test starts compiles all of Fairlane anew.
+# With this variable set, every process that a test starts would compile all of Fairlane again.
 unexport PYTHONDONTWRITEBYTECODE
 
 BIN := $(VENV)/bin
@@ -21,22 +21,22 @@ STAMP := $(VENV)/.installed
 PIP := $(BIN)/python -m pip --quiet --quiet --disable-pip-version-check --no-input
 INSTALL = $(PIP) install --root-user-action=ignore --no-warn-script-location --constraint constraints.txt
 
-help: ## Show what can be made
-	@echo "The first command sets everything up, which takes about a minute."
-	@echo "make run        set up, and open the console on a studio at work (ARGS=\"--port 9000\")"
+help: ## List the targets
+	@echo "The first command installs the dependencies, which takes about a minute."
+	@echo "make run        set up, and open the console on a demo studio (ARGS=\"--port 9000\")"
 	@echo "make tour       a short tour of Fairlane in the terminal"
 	@echo "make test       set up and run every test (ARGS=\"tests/core -k lane\" for some)"
-	@echo "make check      formatting, lint, types and layers, of the console too"
-	@echo "make format     put the code into the agreed form"
-	@echo "make simulate   worlds full of trouble: 2 minutes (SEEDS=5000 for more)"
+	@echo "make check      formatting, lint, types and import layers, console included"
+	@echo "make format     format the code"
+	@echo "make simulate   simulated worlds full of failures: 2 minutes (SEEDS=5000 for more)"
 	@echo "make chaos      real kills, bad disks, power cuts, many processes: half an hour"
-	@echo "make mutations  take out guards; somebody must notice each: 8 minutes"
-	@echo "make schemathesis  ask the HTTP API everything its document allows: 15 minutes"
-	@echo "make bench      races on SQLite and PostgreSQL: half an hour (ARGS=postgres for one)"
+	@echo "make mutations  remove guards; a test must notice each: 8 minutes"
+	@echo "make schemathesis  fuzz the HTTP API by its OpenAPI document: 15 minutes"
+	@echo "make bench      benchmarks on SQLite and PostgreSQL: half an hour (ARGS=postgres for one)"
 	@echo "make screenshots  every page of the console in both themes, into screenshots/"
 	@echo "make smoothness   10,000 jobs and 200 events a second in a browser: 10 minutes"
 	@echo "make setup      only create $(VENV) and install into it"
-	@echo "make clean      remove $(VENV), the tour's database and everything tools have made"
+	@echo "make clean      remove $(VENV), the tour's database and all generated files"
 
 run: console
 	@exec $(BIN)/python examples/demo.py $(ARGS)
@@ -84,14 +84,14 @@ setup: $(STAMP) console
 	@echo "$(VENV) is ready"
 
 clean:
-	@echo "Removing $(VENV), the tour's database and what tools have made"
+	@echo "Removing $(VENV), the tour's database and generated files"
 	@rm -rf "$(VENV)" src/fairlane/console console/node_modules screenshots build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache .peers benchmarks/.scratch
 	@rm -f tour.db tour.db-* tour.db.*
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# A stamp is newer than what it was installed from, so a second run installs nothing. A folder whose
-# interpreter no longer starts (the tree was moved, Python was upgraded) is made anew. To run it takes
-# less than to work on it.
+# A stamp is newer than the files it was installed from, so a second run installs no package. A
+# folder whose interpreter no longer starts (the tree was moved, Python was upgraded) is created
+# again. READY is enough to run Fairlane, STAMP adds the tools for development.
 $(READY): pyproject.toml constraints.txt $(wildcard apps/*/pyproject.toml)
 	@"$(BIN)/python" -m pip --version >/dev/null 2>&1 || { $(find_python); $(need_venv); \
 	    echo "Creating $(VENV) with $$($$python --version)"; \
@@ -101,15 +101,15 @@ $(READY): pyproject.toml constraints.txt $(wildcard apps/*/pyproject.toml)
 	@touch "$(READY)"
 
 $(STAMP): $(READY)
-	@echo "Installing the tools of its tests: about half a minute, once (and when pyproject.toml changes)"
+	@echo "Installing the tools for tests: about half a minute, once (and when pyproject.toml changes)"
 	@$(INSTALL) --editable '.[dev]' --editable apps/compressor --editable 'apps/archiver[gallery]'
 	@touch "$(STAMP)"
 
-# The console is built when it is installed, and here when it has changed since.
+# pip builds the console at installation; this target rebuilds it after a change.
 console: $(READY)
 	@$(BIN)/python hatch_build.py
 
-# Its tests need a browser. Without one they are skipped, and say so.
+# The tests of the console need a browser. Without one they are skipped with a message.
 browser:
 	@for name in "$$CHROMIUM" chromium chromium-browser google-chrome; do \
 	    command -v "$$name" >/dev/null 2>&1 && exit 0; \
@@ -130,12 +130,12 @@ if [ -z "$$python" ]; then \
 fi
 endef
 
-# Debian ships the venv module as a package of its own.
+# Debian ships the venv module as a separate package.
 define need_venv
 package=$$($$python -c 'import sys; print("python%d.%d-venv" % sys.version_info[:2])'); \
 if ! $$python -c 'import venv, ensurepip' >/dev/null 2>&1; then \
     if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then \
-        echo "Installing $$package, which Debian keeps apart from Python"; \
+        echo "Installing $$package, a separate package on Debian"; \
         { apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends "$$package"; } >/dev/null 2>&1 \
             || { echo "apt-get could not install $$package; install it by hand and try again." >&2; exit 1; }; \
     else \
@@ -147,10 +147,10 @@ endef
 
 define need_chromium
 if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then \
-    echo "Installing chromium, in which the console is tested: about a minute, once"; \
+    echo "Installing chromium for the tests of the console: about a minute, once"; \
     { apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends chromium fonts-noto-cjk; } >/dev/null 2>&1 \
         || echo "apt-get could not install chromium: tests in a browser are skipped." >&2; \
 else \
-    echo "There is no chromium: tests in a browser are skipped. Install it (Debian and Ubuntu: sudo apt-get install chromium), or set CHROMIUM to where it is." >&2; \
+    echo "There is no chromium: tests in a browser are skipped. Install it (Debian and Ubuntu: sudo apt-get install chromium), or set CHROMIUM to its path." >&2; \
 fi
 endef

@@ -1,4 +1,4 @@
-"""A clock for the demo, so that there is a past to look at when it begins."""
+"""A clock for the demo, which gives it a history at the start."""
 
 import asyncio
 import random
@@ -7,7 +7,7 @@ from contextvars import ContextVar
 
 
 class CatchingUp:
-    """A clock that begins in the past, runs fast, and is the real one from when they meet."""
+    """A clock that begins in the past and runs fast until it meets the real time."""
 
     def __init__(self) -> None:
         self._meets_at = 0.0
@@ -31,9 +31,9 @@ class CatchingUp:
         return 0.0
 
     async def nap(self, shortest: float, longest: float | None = None) -> None:
-        """Sleep for so many of its seconds, or for something between two numbers of them.
+        """Sleep for a number of seconds of this clock, random between the two arguments.
 
-        A fast second is so short that every nap is too long. The next one makes up for it.
+        A fast second is so short that every sleep is too long; the next sleep compensates.
         """
         seconds = random.uniform(shortest, shortest if longest is None else longest)
         until = max(self._woken_at.get(0.0), self.now() - self._pace * 0.01) + seconds

@@ -1,13 +1,12 @@
-"""A small media studio at work, to be watched and steered in the console: `make run`.
+"""A small media studio to watch and control in the console: `make run`.
 
 It archives accounts (a lane each), downloads videos, compresses them one at a time, writes
-transcripts on the one gpu there is, shows films on its screens and checks a flaky service. Nothing
-is real but the queue: tasks sleep, and no network is used. New jobs come for as long as it runs,
-never more than a few dozen at a time, and everything is kept in a temporary folder that goes when
-it ends.
+transcripts on its one gpu, shows films on its screens and checks a flaky service. Only the queue
+is real: tasks sleep, and no network is used. The demo submits new jobs while it runs, never more
+than a few dozen at a time. Its temporary folder is deleted at the end.
 
-So that there is a past to look at, the studio has been at work for half an hour when you arrive:
-its clock begins back then and catches up with the real one in three seconds.
+To have a history at the start, its clock begins half an hour in the past and catches up with the
+real time in three seconds.
 """
 
 import argparse
@@ -38,7 +37,7 @@ PAST_SECONDS = 30 * 60
 CATCH_UP_SECONDS = 3.0
 FOLDER = Path(tempfile.gettempdir()) / f"fairlane-demo-{os.getpid()}"
 ACCOUNTS = ["esa", "nasa", "noaa", "nrk", "rijksmuseum", "故宫博物院"]
-IDLE_ACCOUNTS = ["loc", "tate", "unesco"]  # for you to start
+IDLE_ACCOUNTS = ["loc", "tate", "unesco"]  # for the user to start
 TITLES = [
     "aurora over Tromsø", "how bread rises", "a walk through Kyoto", "the tides of Fundy",
     "night trains of Europe", "小城的早晨", "Sagrada Família", "<b>bold & beautiful",
@@ -52,7 +51,7 @@ nap = clock.nap
 
 
 class Screen(Device):
-    """Somebody took the cable of the one in the attic."""
+    """A screen; the one in the attic has no cable and stays down."""
 
     async def connect(self) -> None:
         if self.name == "attic":
@@ -81,7 +80,7 @@ async def archive(
     media: Literal["everything", "pictures", "videos"] = "everything",
     token: SecretStr | None = None,
 ) -> dict[str, int]:
-    """Save what an account has posted; a continued one goes on where it stopped."""
+    """Save the posts of an account; a `continue` job starts from the checkpoint."""
     saved = ctx.checkpoint.get("saved", 0)
     async with ctx.stage("listing") as stage:
         for page in range(1, 5):
@@ -110,11 +109,11 @@ async def download(
     site: str = "video.example",
     quality: Literal["best", "1080p", "720p"] = "best",
 ) -> dict[str, Any]:
-    """Download a video. Some servers are slow and tried again; some no longer have it."""
+    """Download a video. Slow servers are retried; some videos are deleted."""
     async with ctx.stage("resolve"):
         await nap(0.5, 2)
         ctx.log(f"found {title!r} on {site}")
-        refuse_what_is_gone(title, site)
+        refuse_deleted_video(title, site)
     size = random.randint(80, 600)
     async with ctx.stage("download") as stage:
         for step in range(1, 26):
@@ -130,7 +129,7 @@ async def download(
     return {"megabytes": size, "quality": quality}
 
 
-def refuse_what_is_gone(title: str, site: str) -> None:
+def refuse_deleted_video(title: str, site: str) -> None:
     if site == "gone.example":
         raise Permanent(f"404: {title!r} is no longer on {site}")
 
@@ -146,7 +145,7 @@ async def compress(
     preset: Literal["fast", "balanced", "small"] = "balanced",
     crf: Annotated[int, Field(ge=0, le=51, description="Lower is better, and larger")] = 23,
 ) -> dict[str, Any]:
-    """Compress a video, one at a time; the file appears when it is whole."""
+    """Compress a video, one at a time; the file appears when it is complete."""
     frames = random.randint(2_000, 9_000)
     async with ctx.output(ctx.outputs[0]) as part:
         with part.open("wb") as file:
@@ -163,7 +162,7 @@ async def compress(
 async def transcribe(
     ctx: Context, title: str, language: Literal["auto", "en", "zh"] = "auto"
 ) -> dict[str, Any]:
-    """Write down what is said; recognising speech needs the gpu."""
+    """Write a transcript; speech recognition needs the gpu."""
     await ctx.stage("audio").run(nap, 1.0, 3.0)
     await ctx.stage("speech").run(
         recognise, title, uses={"gpu": 1}, retry=Retry(times=1, first_seconds=3), fallback=Give("")
@@ -183,7 +182,7 @@ async def recognise(title: str) -> str:
     queue="checks", bucket="{site}", limits=["service"], retry=Retry(times=2, first_seconds=8)
 )
 async def check(ctx: Context, site: str) -> dict[str, int]:
-    """Ask a service how it is; it allows six questions a minute."""
+    """Check the status of a service, which allows six requests a minute."""
     await nap(0.4, 2)
     answer = random.choices([200, 503, 410], [75, 20, 5])[0]
     if answer == 503:
@@ -196,7 +195,7 @@ async def check(ctx: Context, site: str) -> dict[str, int]:
 
 @app.task(queue="screens", requires=["{needs}"])
 async def show(ctx: Context, title: str, needs: Literal["large", "sound"] = "sound") -> str:
-    """Show a film on a screen that has what it needs."""
+    """Show a film on a screen with the required label."""
     for minute in range(1, 31):
         await nap(0.4, 0.8)
         ctx.progress(minute / 0.3, f"minute {minute} of 30 in the {ctx.device.name}")
@@ -205,7 +204,7 @@ async def show(ctx: Context, title: str, needs: Literal["large", "sound"] = "sou
 
 @app.task(queue="reports")
 async def report(ctx: Context, title: str) -> str:
-    """Sum up what was done; it waits for the jobs it is about."""
+    """Write a report; it depends on the jobs it describes."""
     for step in range(1, 11):
         await nap(0.3, 0.8)
         ctx.progress(10 * step, f"chapter {step} of 10")
@@ -219,7 +218,7 @@ def room(params: Mapping[str, Any]) -> str | None:
 
 @app.task(queue="reports", preconditions=[room])
 async def backup(gigabytes: Annotated[int, Field(ge=1, le=10_000)]) -> None:
-    """Copy everything to another disk, as soon as there is room."""
+    """Copy all files to another disk, as soon as it has enough space."""
     await nap(gigabytes / 10)
 
 
@@ -230,7 +229,7 @@ app.schedule(
 app.schedule("weekly backup", backup.call(gigabytes=80), cron="0 6 * * 0")
 
 
-# What comes in, for as long as it runs.
+# The submissions while the demo runs.
 
 
 def a_priority() -> Priority:
@@ -249,7 +248,7 @@ def a_compression() -> Call[Any]:
 
 
 async def supply(queue: str) -> None:
-    """Bring one more job, or a few that belong together."""
+    """Submit one more job, or a few that depend on one another."""
     match queue:
         case "archive":
             account = random.choice(ACCOUNTS)
@@ -291,7 +290,7 @@ async def keep_busy() -> None:
 
 
 async def set_the_stage() -> None:
-    """Leave parameters with every lane, and something that waits for more than its turn."""
+    """Save parameters for every lane, and submit jobs that are scheduled or blocked."""
     for account in ACCOUNTS + IDLE_ACCOUNTS:
         posts = random.randrange(20, 80, 5)
         await app.lanes.save("archive", account, archive.call(account, posts=posts))
@@ -302,11 +301,11 @@ async def set_the_stage() -> None:
     await backup.submit(gigabytes=400)
 
 
-# Serving it.
+# The server.
 
 
 class Server(uvicorn.Server):
-    """A server that leaves it to us what happens after a signal: the engine ends in peace."""
+    """A server that does not raise the signal again, so that the engine stops cleanly."""
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -316,16 +315,16 @@ class Server(uvicorn.Server):
 
 
 def listen(port: int) -> socket.socket:
-    """Return a socket on this port, or on the next one that is free."""
+    """Return a socket on this port, or on the next free port."""
     for candidate in [*range(port, port + 20), 0]:
         with contextlib.suppress(OSError):
             return socket.create_server(("127.0.0.1", candidate))
-    raise SystemExit("there is no port to listen on")
+    raise SystemExit("no free port to listen on")
 
 
 @contextlib.asynccontextmanager
 async def studio() -> AsyncIterator[None]:
-    """Have the engine run, and new jobs come in, for as long as the block lasts."""
+    """Run the engine and submit new jobs until the block ends."""
     clock.begin(past_seconds=PAST_SECONDS, within_seconds=CATCH_UP_SECONDS)
     async with app, asyncio.TaskGroup() as group:
         await set_the_stage()
@@ -350,12 +349,12 @@ GREETING = """\
 Fairlane's console is on {url} (Ctrl-C ends it).
 
 Try this there:
-  - drag a waiting job up, or press "start now"; ask why it waits, and when it will run
-  - pause a queue, or let it run more at a time with the control at its head
+  - drag a waiting job up, or choose "Start now"; see why it waits and when it will start
+  - pause a queue, or change its concurrency with the control at its head
   - open Lanes and start "tate"; copy its parameters to "loc"; see why "nasa" is locked
-  - cancel a compression and delete what it wrote; retry a download that failed
+  - cancel a compression and delete its files; retry a failed download
   - open Workers, pause a screen, and see why the one in the attic is down
-  - press ? for what the keyboard can do
+  - press ? for the keyboard shortcuts
 """
 
 
@@ -368,10 +367,12 @@ def has_display() -> bool:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--port", type=int, default=PORT, help="the first to try; 0 takes any")
+    parser.add_argument(
+        "--port", type=int, default=PORT, help="the first port to try; 0 for any free port"
+    )
     parser.add_argument("--no-browser", action="store_true", help="do not open a browser")
     arguments = parser.parse_args()
-    logging.getLogger("fairlane").addHandler(logging.NullHandler())  # the console shows what fails
+    logging.getLogger("fairlane").addHandler(logging.NullHandler())  # the console shows failures
     FOLDER.mkdir()
     try:
         with listen(arguments.port) as listener:

@@ -2,7 +2,7 @@
 
     FAIRLANE_DATABASE=postgresql://… gunicorn -w 4 --threads 4 examples.flask_app:web
 
-Kill any of the four: the others go on, whoever it was.
+Kill any of the four processes: the other three continue, also if it was the leader.
 """
 
 import os
@@ -20,7 +20,7 @@ web = Flask(__name__)
 
 @app.task(queue="downloads", lane="{account}")
 def download(ctx: SyncContext, account: str, pages: int = 3) -> dict[str, int]:
-    """Pretend to download; two jobs of one account never run at once, in whichever process."""
+    """Pretend to download; two jobs of one account never run at once, in any process."""
     for page in range(pages):
         ctx.progress(100 * page / pages, f"page {page + 1} of {account}")
         time.sleep(0.05)

@@ -1,9 +1,8 @@
-"""A tour of Fairlane in the terminal: a small media archive at work, live.
+"""A tour of Fairlane in the terminal: a small media archive, live.
 
-It fetches from six accounts (a lane each, three at a time), makes previews on a scarce "gpu",
-checks a flaky service, and pauses and changes its own queue on the way. It takes about half a
-minute. Everything is kept in `tour.db`: kill it with `kill -9` in the middle and run it again, and
-it goes on where it was.
+It fetches from six accounts (a lane each, three at a time), renders previews on one "gpu", checks a
+flaky service, and pauses and changes its queue. It takes about half a minute. The database is
+`tour.db`: kill the tour with `kill -9` and run it again, and it continues.
 """
 
 import argparse
@@ -38,9 +37,9 @@ from fairlane import (
 DATABASE = Path("tour.db")
 ACCOUNTS = ["esa", "nasa", "noaa", "nrk", "rijks", "tate"]
 PAGES = range(1, 9)
-CRASHES = 5  # how often this program may be killed before a job that ran each time is given up
+CRASHES = 5  # kills of this program after which a job that ran each time fails
 
-logging.getLogger("fairlane").addHandler(logging.NullHandler())  # the picture shows what fails
+logging.getLogger("fairlane").addHandler(logging.NullHandler())  # the picture shows failures
 
 app = Fairlane(f"sqlite:///{DATABASE}")
 app.queue("archive", max_concurrent=3)
@@ -70,7 +69,7 @@ async def list_page(account: str, page: int) -> int:
 
 @app.task(queue="previews", lane="{account}", recover=CRASHES)
 async def preview(ctx: Context, account: str) -> str:
-    """Render a preview; the rendering itself needs the one gpu there is."""
+    """Render a preview; the rendering stage needs the only gpu."""
     return str(
         await ctx.stage("rendering").run(
             render, account, uses={"gpu": 1}, fallback=Give("no preview")
@@ -87,7 +86,7 @@ async def render(account: str) -> str:
 
 @app.task(queue="checks", limits=["service"], retry=Retry(times=3), recover=CRASHES)
 async def check(ctx: Context, account: str) -> None:
-    """Ask a service that is allowed two questions in three seconds and fails now and then."""
+    """Query a service that allows two requests in three seconds and sometimes fails."""
     await asyncio.sleep(0.2)
     if ctx.attempt == 1 and random.random() < 0.5:
         raise Retryable("the service answered 503")
@@ -95,7 +94,7 @@ async def check(ctx: Context, account: str) -> None:
         raise ValueError("the account is gone")
 
 
-async def submit_everything() -> None:
+async def submit_all() -> None:
     await app.submit_many(
         [fetch.call(account=account, page=page) for page in PAGES for account in ACCOUNTS]
         + [preview.call(account=account) for account in ACCOUNTS * 2]
@@ -103,38 +102,38 @@ async def submit_everything() -> None:
     )
 
 
-async def clear_what_the_tour_set() -> None:
-    """Let the code's settings count again: what an operator sets outlives the program."""
+async def clear_settings() -> None:
+    """Reset to the declared settings: an operator's settings outlive the program."""
     await app.queues.resume("archive")
     await app.queues.set("archive", max_concurrent=None)
 
 
 class Story:
-    """What the tour does by itself, and tells."""
+    """The steps of the tour, with a sentence for each."""
 
-    def __init__(self, heard: Callable[[str], None]) -> None:
-        self._heard = heard
+    def __init__(self, print_line: Callable[[str], None]) -> None:
+        self._print_line = print_line
         self.line = ""
 
-    def say(self, line: str) -> None:
+    def show(self, line: str) -> None:
         self.line = line
-        self._heard(line)
+        self._print_line(line)
 
-    async def tell(self) -> None:
+    async def play(self) -> None:
         await asyncio.sleep(6)
-        self.say("The archive is paused: what runs goes on, nothing new starts.")
+        self.show("The archive is paused: running jobs continue, no new job starts.")
         await app.queues.pause("archive")
         await asyncio.sleep(5)
-        self.say("The archive is resumed: it goes on where it stopped.")
+        self.show("The archive is resumed: waiting jobs start again.")
         await app.queues.resume("archive")
         await asyncio.sleep(4)
-        self.say("The archive may run 5 at a time instead of 3: free slots fill at once.")
+        self.show("The archive may run 5 at a time instead of 3: waiting jobs start at once.")
         await app.queues.set("archive", max_concurrent=5)
         await asyncio.sleep(5)
-        self.say("A page of loc comes with high priority: it passes all that wait.")
+        self.show("A page of loc has high priority: it passes all waiting jobs.")
         await fetch.options(priority=Priority.HIGH).submit(account="loc", page=9)
         await asyncio.sleep(5)
-        self.say("The limit is cleared: 3 at a time again, as the code says.")
+        self.show("The limit is reset to the declared one: 3 at a time.")
         await app.queues.set("archive", max_concurrent=None)
 
 
@@ -166,7 +165,7 @@ async def reasons(snapshot: Snapshot, most: int) -> list[tuple[JobView, str]]:
 
 
 def table(*columns: str) -> Table:
-    """Fixed columns, and a last one that takes what is left and is cut off there."""
+    """Return a table with fixed columns and a last column for the remaining width."""
     made = Table(box=None, expand=True, pad_edge=False)
     for column, width in zip(columns[:-1], (8, 6, 12), strict=True):
         made.add_column(column, no_wrap=True, min_width=width, max_width=width)
@@ -186,7 +185,7 @@ def counted(snapshot: Snapshot) -> Text:
 def picture(
     snapshot: Snapshot, waiting: list[tuple[JobView, str]], story: Story, rows: int
 ) -> Group:
-    """Draw the present in so many rows of jobs; what ended takes what the others leave."""
+    """Draw the snapshot in a number of rows; ended jobs use the remaining rows."""
     running = table("running", "lane", "progress", "doing")
     for job in snapshot.running[: rows - len(waiting) - 2]:
         running.add_row(job.task, job.lane or "", bar(job), doing(job))
@@ -195,8 +194,8 @@ def picture(
         queue.add_row(job.task, job.lane or "", job.state, Text(why, style="dim"))
     ended = table("ended", "lane", "state", "result")
     for job in snapshot.ended[: rows - running.row_count - queue.row_count]:
-        said = job.error.message if job.error else str(job.result)
-        ended.add_row(job.task, job.lane or "", Text(job.state, STYLES[job.state]), said)
+        result = job.error.message if job.error else str(job.result)
+        ended.add_row(job.task, job.lane or "", Text(job.state, STYLES[job.state]), result)
     line = Text(story.line, no_wrap=True, overflow="ellipsis")
     return Group(
         Panel(line, title="Fairlane", subtitle=f"event {snapshot.seq}"),
@@ -215,7 +214,7 @@ async def snapshots(rows: int) -> AsyncIterator[Snapshot]:
 
 
 async def show_live(console: Console, story: Story) -> None:
-    rows = max(8, console.height - 9)  # what the panel, the counts and three headings leave
+    rows = max(8, console.height - 9)  # minus the panel, the counts and three headings
     most = 2 if rows < 20 else 3
     with Live(console=console, refresh_per_second=8, transient=False) as live:
         async for snapshot in snapshots(rows):
@@ -223,7 +222,7 @@ async def show_live(console: Console, story: Story) -> None:
 
 
 async def show_lines(console: Console, after: int) -> None:
-    """Without a terminal: one line per thing that happens."""
+    """Without a terminal: print one line per event."""
     jobs: dict[str, JobView] = {}
     async for event in app.events.follow(after=after):
         if event.type == "job_state_changed" and event.job:
@@ -239,20 +238,20 @@ async def show_lines(console: Console, after: int) -> None:
 
 async def run(console: Console, *, plain: bool) -> None:
     story = Story(lambda line: console.print(f"-- {line}") if plain else None)
-    await clear_what_the_tour_set()
+    await clear_settings()
     present = await app.snapshot(waiting=0, ended=0)
     if present.counts:
-        story.say("tour.db had unfinished jobs from an earlier run: they go on.")
+        story.show("tour.db had unfinished jobs from an earlier run: they continue.")
     else:
-        story.say("48 pages, 12 previews and 6 checks are accepted, all in one commit.")
-        await submit_everything()
-    telling = asyncio.create_task(story.tell())
+        story.show("48 pages, 12 previews and 6 checks are stored, all in one commit.")
+        await submit_all()
+    playing = asyncio.create_task(story.play())
     try:
         await (show_lines(console, present.seq) if plain else show_live(console, story))
     finally:
-        telling.cancel()
-        await asyncio.wait([telling])
-        await clear_what_the_tour_set()
+        playing.cancel()
+        await asyncio.wait([playing])
+        await clear_settings()
 
 
 async def main(*, plain: bool) -> None:
@@ -267,7 +266,7 @@ async def main(*, plain: bool) -> None:
     for job in failed:
         why = job.error.message if job.error else "unknown"
         console.print(f"  {job.task} {job.params['account']}: {why}")
-    console.print(f"All of it is in {DATABASE}. The next step is docs/quickstart.md.")
+    console.print(f"The data is in {DATABASE}. The next step is docs/quickstart.md.")
 
 
 if __name__ == "__main__":
@@ -278,5 +277,5 @@ if __name__ == "__main__":
     try:
         asyncio.run(main(plain=parser.parse_args().plain))
     except KeyboardInterrupt:
-        print("\nStopped. What ran was handed back; run it again and it goes on.")
+        print("\nStopped. Running jobs returned to the queue; run the tour again to continue.")
         sys.exit(130)
