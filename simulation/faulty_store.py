@@ -11,12 +11,24 @@ from fairlane.store.protocol import Store, Writing
 from simulation.journal import Journal
 from simulation.store_faults import Moment, StoreFaults
 
-VERBS: Final = frozenset({
-    "open", "close", "append", "answers", "version", "jobs", "submission", "history", "seq",
-    "counts", "picture", "lanes", "events", "log", "records", "firings", "durations", "image",
-    "lead", "resign", "leader", "load", "take", "ended", "payloads",
-    "say", "messages", "assigned", "heard", "beats", "skew",
-})  # fmt: skip
+# The methods that can fail, with their words in the journal.
+VERBS: Final = {
+    **{name: name for name in (
+        "open", "close", "append", "answers", "version", "jobs", "submission", "history",
+        "counts", "lanes", "events", "log", "records", "firings", "durations", "lead", "resign",
+        "leader", "load", "payloads", "messages",
+    )},
+    "assigned_payloads": "assigned",
+    "clock_skew": "skew",
+    "delete_messages": "heard",
+    "ended_jobs": "ended",
+    "last_seq": "seq",
+    "lease_counts": "beats",
+    "read_image": "image",
+    "read_inbox": "take",
+    "read_snapshot": "picture",
+    "send_report": "say",
+}  # fmt: skip
 _LEADERS: Final = frozenset({
     "lead", "load", "take", "ended", "payloads", "commit", "beats", "skew",
 })  # fmt: skip
@@ -46,13 +58,14 @@ class FaultyStore:
 
     def __getattr__(self, name: str) -> Any:
         real = getattr(self.real, name)
-        if name not in VERBS:
+        verb = VERBS.get(name)
+        if verb is None:
             return real
 
         async def call(*args: Any, **kwargs: Any) -> Any:
-            await self._inject_fault(name, "before")
+            await self._inject_fault(verb, "before")
             answer = await real(*args, **kwargs)
-            await self._inject_fault(name, "after")
+            await self._inject_fault(verb, "after")
             return answer
 
         return call

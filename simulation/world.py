@@ -163,7 +163,7 @@ class World:
     async def _committed(self, host: Host, store: FaultyStore) -> None:
         """Now and then, right after a commit, see that a new leader would know the same."""
         if host.up and store is host.stores[-1] and self._dice.random() < _MEMORY_CHECKS:
-            leader, image = host.engine.leader, await store.real.image()
+            leader, image = host.engine.leader, await store.real.read_image()
             if not leader.is_ahead:
                 check_memory(self.journal, leader._scheduler, image, self.wall.now())
 

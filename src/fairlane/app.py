@@ -444,7 +444,7 @@ class Fairlane:
         It has the first waiting jobs of each queue, the newest ended jobs of all queues, and so
         many lanes, the active ones first.
         """
-        reading = self._store.picture(waiting=waiting, ended=ended, lanes=lanes)
+        reading = self._store.read_snapshot(waiting=waiting, ended=ended, lanes=lanes)
         picture = await self._commands.on_loop(reading)
         return snapshot_from(picture, self._commands.clock.now())
 

@@ -37,11 +37,11 @@ class Worker:
 class Unreliable(SharedMemoryStore):
     failures = 0
 
-    async def say(self, key: str, body: str, at: float) -> None:
+    async def send_report(self, key: str, body: str, at: float) -> None:
         if self.failures:
             self.failures -= 1
             raise StoreUnavailable("not now")
-        await super().say(key, body, at)
+        await super().send_report(key, body, at)
 
 
 class Bench:

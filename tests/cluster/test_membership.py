@@ -295,7 +295,7 @@ async def test_what_a_cancelled_job_made_is_removed_on_the_host_where_it_lies(
 async def _records(app: SharedApp, job: JobId) -> AsyncIterator[str]:
     start = Start(job, "write", WorkerId(""), 1, 1, True, "start", "default", None)
     store = SharedMemoryStore(app.shared_database)
-    for payload in (await store.assigned([start])).values():
+    for payload in (await store.assigned_payloads([start])).values():
         for body in payload.kept.values():
             yield body
 
@@ -305,11 +305,11 @@ class Forgetful(SharedMemoryStore):
 
     lost = False
 
-    async def say(self, key: str, body: str, at: float) -> None:
+    async def send_report(self, key: str, body: str, at: float) -> None:
         if '"unblocked"' in body and not self.lost:
             self.lost = True
         else:
-            await super().say(key, body, at)
+            await super().send_report(key, body, at)
 
 
 async def test_a_job_that_may_start_again_does_so_though_that_was_lost_once(open_app: Open) -> None:

@@ -81,7 +81,7 @@ async def test_a_job_that_fails_a_constraint_takes_the_whole_commit_with_it(stor
     assert list(image.jobs) == [first]
     assert (image.records, image.takes, image.seq) == ({}, [], 0)
     assert await store.answers(["key"]) == {}
-    assert [row.key for row in await store.take(10)] == ["key"]
+    assert [row.key for row in await store.read_inbox(10)] == ["key"]
     assert await store.jobs([JobId("b"), JobId("c")]) == {}
 
 

@@ -29,7 +29,7 @@ async def payload_of(store: Store, job: LiveJob, *, kind: str = "start") -> Payl
 
 
 async def revive(store: Store, job: LiveJob) -> LiveJob:
-    again = (await store.ended([job.id]))[job.id]
+    again = (await store.ended_jobs([job.id]))[job.id]
     again.state, again.position = State.QUEUED, "800000000000"
     await store.commit(Changes(revived=[job.id], entered={job.id: again}), NOW)
     return again
@@ -130,7 +130,7 @@ async def test_an_ended_job_is_rebuilt_as_the_core_knew_it(store: Store) -> None
     changes = ended(job, state=State.FAILED)
     job.reason = Reason("crash_loop", "it crashed twice")
     await store.commit(changes, NOW)
-    rebuilt = await store.ended([job.id, JobId("unknown")])
+    rebuilt = await store.ended_jobs([job.id, JobId("unknown")])
     job.exclusive, job.holds_lane, job.position = False, False, ""
     assert rebuilt == {job.id: job}
 
@@ -138,7 +138,7 @@ async def test_an_ended_job_is_rebuilt_as_the_core_knew_it(store: Store) -> None
 async def test_a_live_job_has_not_ended(store: Store) -> None:
     job = a_job("a")
     await store.commit(admitted(job), NOW)
-    assert await store.ended([job.id]) == {}
+    assert await store.ended_jobs([job.id]) == {}
 
 
 async def test_a_revived_job_gets_its_report_and_what_it_kept_back(store: Store) -> None:
@@ -153,7 +153,7 @@ async def test_a_revived_job_gets_its_report_and_what_it_kept_back(store: Store)
     assert (shown.state, shown.statistics) == ("failed", {"n": 1})
     again = await revive(store, job)
     assert list((await store.load()).jobs) == [again]
-    assert await store.ended([job.id]) == {}
+    assert await store.ended_jobs([job.id]) == {}
     payload = await payload_of(store, again)
     assert (payload.report, payload.kept) == ('{"statistics":{"n":1}}', {"stage:one": "1"})
 

@@ -13,47 +13,47 @@ async def test_rows_come_in_the_order_they_were_appended(
     other = await open_store()
     await other.append("one", '{"a":1}', NOW)
     await store.append("two", '{"a":2}', NOW + 1)
-    rows = await store.take(10)
+    rows = await store.read_inbox(10)
     assert [(row.key, row.body, row.at) for row in rows] == [
         ("one", '{"a":1}', NOW),
         ("two", '{"a":2}', NOW + 1),
     ]
-    assert [row.key for row in await store.take(1)] == ["one"]
+    assert [row.key for row in await store.read_inbox(1)] == ["one"]
 
 
 async def test_the_same_key_twice_is_one_row(store: Store) -> None:
     await store.append("k", "first", NOW)
     await store.append("k", "second", NOW)
-    assert [row.body for row in await store.take(10)] == ["first"]
+    assert [row.body for row in await store.read_inbox(10)] == ["first"]
 
 
 async def test_a_row_stays_until_a_commit_consumes_it(store: Store) -> None:
     await store.append("one", "{}", NOW)
     await store.append("two", "{}", NOW)
-    first = (await store.take(1))[0]
-    assert len(await store.take(10)) == 2
+    first = (await store.read_inbox(1))[0]
+    assert len(await store.read_inbox(10)) == 2
     await store.commit(Changes(consumed=[first.id], answers={"one": '"done"'}), NOW)
-    assert [row.key for row in await store.take(10)] == ["two"]
+    assert [row.key for row in await store.read_inbox(10)] == ["two"]
     assert await store.answers(["one"]) == {"one": '"done"'}
     assert await store.answers(["two"]) == {}
 
 
 async def test_a_key_that_has_its_answer_is_not_taken_again(store: Store) -> None:
     await store.append("k", "{}", NOW)
-    row = (await store.take(1))[0]
+    row = (await store.read_inbox(1))[0]
     await store.commit(Changes(consumed=[row.id], answers={"k": "1"}), NOW)
     await store.append("k", "{}", NOW)  # the sender did not hear the answer
     await store.append("next", "{}", NOW)
-    assert [row.key for row in await store.take(1)] == ["next"]
+    assert [row.key for row in await store.read_inbox(1)] == ["next"]
 
 
 async def test_a_consumed_number_never_names_a_later_row(store: Store) -> None:
     await store.append("one", "{}", NOW)
-    row = (await store.take(1))[0]
+    row = (await store.read_inbox(1))[0]
     await store.commit(Changes(consumed=[row.id]), NOW)
     await store.append("two", "{}", NOW)
     await store.commit(Changes(consumed=[row.id]), NOW)
-    assert [row.key for row in await store.take(10)] == ["two"]
+    assert [row.key for row in await store.read_inbox(10)] == ["two"]
 
 
 async def test_a_submission_in_the_inbox_shows_as_created(store: Store) -> None:
@@ -69,6 +69,6 @@ async def test_a_submission_in_the_inbox_shows_as_created(store: Store) -> None:
 
 async def test_a_set_aside_input_is_no_trouble(store: Store) -> None:
     await store.append("k", "bad", NOW)
-    row = (await store.take(1))[0]
+    row = (await store.read_inbox(1))[0]
     await store.commit(Changes(consumed=[row.id], dead_letters=[("bad", "boom", NOW)]), NOW)
-    assert await store.take(1) == []
+    assert await store.read_inbox(1) == []

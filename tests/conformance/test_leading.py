@@ -58,13 +58,13 @@ async def test_each_takeover_raises_the_epoch(store: Store, open_store: OpenStor
     assert second > first
 
 
-@pytest.mark.parametrize("verb", ["load", "take"])
+@pytest.mark.parametrize("verb", ["load", "read_inbox"])
 async def test_the_verbs_of_the_leader_are_refused_to_others(
     open_store: OpenStore, verb: str
 ) -> None:
     store = await open_store()
     with pytest.raises(NotLeading):
-        await (store.load() if verb == "load" else store.take(1))
+        await (store.load() if verb == "load" else store.read_inbox(1))
 
 
 async def test_the_version_changes_when_another_handle_has_written(

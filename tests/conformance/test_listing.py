@@ -48,7 +48,7 @@ async def store_with_present(store: Store) -> Store:
 async def test_live_jobs_come_newest_first(
     store_with_present: Store, query: Query, numbers: list[int]
 ) -> None:
-    page = await store_with_present.live(query)
+    page = await store_with_present.live_jobs(query)
     assert [job.id for job in page.items] == [f"{n:02}" for n in reversed(numbers)]
     assert page.next is None
 
@@ -56,11 +56,11 @@ async def test_live_jobs_come_newest_first(
 async def test_pages_of_live_jobs_follow_each_other_though_the_list_changes(
     store_with_present: Store,
 ) -> None:
-    first = await store_with_present.live(Query(limit=3))
+    first = await store_with_present.live_jobs(Query(limit=3))
     assert [job.id for job in first.items] == ["07", "06", "05"]
     await store_with_present.commit(admitted(a_job("08")), NOW)
-    second = await store_with_present.live(Query(limit=3, cursor=first.next))
-    third = await store_with_present.live(Query(limit=3, cursor=second.next))
+    second = await store_with_present.live_jobs(Query(limit=3, cursor=first.next))
+    third = await store_with_present.live_jobs(Query(limit=3, cursor=second.next))
     assert [job.id for job in second.items + third.items] == ["04", "03", "02", "01", "00"]
     assert third.next is None
 
@@ -87,7 +87,7 @@ async def test_a_text_is_found_in_what_was_submitted(
     await store.commit(admitted(job, params=params, meta='{"note":"by ann"}'), NOW)
     if not is_live:
         await store.commit(ended(job), NOW)
-    page = await (store.live if is_live else store.history)(Query(text=text))
+    page = await (store.live_jobs if is_live else store.history)(Query(text=text))
     assert [view.id for view in page.items] == (["one"] if found else [])
 
 
@@ -99,7 +99,7 @@ async def test_nobody_finds_out_a_secret_by_looking_for_it(store: Store, *, is_l
     await store.commit(admitted(job, params=params, options=options), NOW)
     if not is_live:
         await store.commit(ended(job), NOW)
-    look = store.live if is_live else store.history
+    look = store.live_jobs if is_live else store.history
     for text, found in {
         "hunter": False, "token": False, "ONE": True, "Nasa": True, 'nasa "X"': True, "esa": True,
     }.items():  # fmt: skip
@@ -111,8 +111,8 @@ async def test_a_search_is_not_stopped_by_what_is_no_number(store: Store) -> Non
     job = a_job("one")
     params = '{"token":"hunter2","ratio":NaN}'
     await store.commit(admitted(job, params=params, options='{"secrets":["token"]}'), NOW)
-    assert (await store.live(Query(text="hunter"))).items == []
-    assert [view.id for view in (await store.live(Query(text="one"))).items] == ["one"]
+    assert (await store.live_jobs(Query(text="hunter"))).items == []
+    assert [view.id for view in (await store.live_jobs(Query(text="one"))).items] == ["one"]
 
 
 @pytest.mark.parametrize("is_live", [True, False])
@@ -123,7 +123,7 @@ async def test_a_search_looks_through_so_many_jobs_at_a_time(
     await store.commit(admitted(*jobs), NOW)
     if not is_live:
         await store.commit(ended(*jobs), NOW)
-    look = store.live if is_live else store.history
+    look = store.live_jobs if is_live else store.history
     pages: list[list[str]] = []
     cursor = None
     while True:
@@ -149,5 +149,5 @@ async def test_a_page_of_nothing_is_empty(store: Store, text: str | None) -> Non
     live, gone = a_job("one"), a_job("one more")
     await store.commit(admitted(live, gone), NOW)
     await store.commit(ended(gone), NOW)
-    for look in (store.live, store.history):
+    for look in (store.live_jobs, store.history):
         assert (await look(Query(limit=0, text=text))).items == []

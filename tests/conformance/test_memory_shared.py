@@ -38,7 +38,7 @@ def test_a_leader_that_is_heard_of_stays() -> None:
         await leader.lead()
         for _ in range(10):
             await asyncio.sleep(SESSION_SECONDS - 1)
-            await leader.take(1)
+            await leader.read_inbox(1)
             assert await other.lead() is None
 
     loop.run_until_complete(story())

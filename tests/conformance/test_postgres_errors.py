@@ -49,7 +49,7 @@ async def trouble_at(address: str, kind: type[StoreError]) -> str:
     assert store.address in caught.value.message
     assert "secret" not in caught.value.message
     with pytest.raises(StoreUnavailable, match="not open"):
-        await store.seq()
+        await store.last_seq()
     await store.close()
     return caught.value.message
 
@@ -64,7 +64,7 @@ async def test_a_right_password_opens(server: Server) -> None:
     store = PostgresStore(server.tcp_dsn("test_1"))
     await store.open()
     assert server.password not in store.address
-    assert await store.seq() == 0
+    assert await store.last_seq() == 0
     await store.close()
 
 
@@ -119,7 +119,7 @@ async def test_somebody_with_rights_on_the_tables_alone_can_work(server: Server)
     await store.commit(started(job), NOW)
     await store.commit(ended(job), NOW)
     await store.append("k", "{}", NOW)
-    assert [row.key for row in await store.take(1)] == ["k"]
+    assert [row.key for row in await store.read_inbox(1)] == ["k"]
     await store.close()
 
 
@@ -163,7 +163,7 @@ async def test_two_schemas_of_one_database_are_two_queues(server: Server) -> Non
     await two.append("k", "{}", NOW)
     await eventually(lambda: INBOX in heard["two"])
     assert INBOX not in heard["one"]  # of its own commit it may hear only now
-    assert await one.take(5) == []
+    assert await one.read_inbox(5) == []
     assert (await two.leader() or "").startswith("process")
     await one.close()
     await two.close()
@@ -276,7 +276,7 @@ async def test_without_notify_nothing_is_heard_and_everything_is_found(
     await store.listen(heard.append)
     assert await store.lead() is not None
     await store.append("quiet", "{}", NOW)
-    assert [row.key for row in await store.take(5)] == ["quiet"]
+    assert [row.key for row in await store.read_inbox(5)] == ["quiet"]
     await store.commit(Changes(events=events(1)), NOW)
     await loud.append("loud", "{}", NOW)
     await eventually(lambda: heard)
@@ -376,7 +376,7 @@ async def test_a_connection_whose_server_went_away_unnoticed_is_closed_without_a
 async def test_a_store_that_is_not_open_says_what_to_do(postgres_dsn: str) -> None:
     store = PostgresStore(postgres_dsn)
     with pytest.raises(StoreUnavailable, match=r"call open\(\) first"):
-        await store.picture()
+        await store.read_snapshot()
     with pytest.raises(StoreUnavailable, match=r"call open\(\) first"):
         await store.lead()
     with pytest.raises(StoreUnavailable, match=r"call open\(\) first"):
@@ -405,9 +405,9 @@ async def test_a_row_that_was_committed_late_is_found_below_others(
     await late.execute("INSERT INTO fairlane.inbox (key, body, at) VALUES ('late', '{}', 1)")
     for number in range(3):
         await store.append(f"early-{number}", "{}", NOW)
-        rows = await store.take(10)
+        rows = await store.read_inbox(10)
         await store.commit(Changes(consumed=[row.id for row in rows]), NOW)
     await transaction.commit()
     await late.close()
-    found = await eventually(lambda: store.take(10))
+    found = await eventually(lambda: store.read_inbox(10))
     assert [row.key for row in found] == ["late"]

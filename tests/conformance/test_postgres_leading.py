@@ -75,13 +75,13 @@ async def test_a_leader_whose_session_was_ended_hears_it_and_another_can_lead(
     assert await store.lead() is None
 
 
-@pytest.mark.parametrize("verb", ["take", "ping", "beats", "load", "skew"])
+@pytest.mark.parametrize("verb", ["read_inbox", "ping", "lease_counts", "load", "clock_skew"])
 async def test_every_verb_of_a_leader_notices_that_it_is_over(
     store: PostgresStore, outside: Session, verb: str
 ) -> None:
     await end_leader(outside)
     with pytest.raises(NotLeading):
-        await (store.take(1) if verb == "take" else getattr(store, verb)())
+        await (store.read_inbox(1) if verb == "read_inbox" else getattr(store, verb)())
 
 
 async def test_a_leader_that_lost_its_session_can_lead_again(
@@ -160,7 +160,7 @@ async def test_the_leader_works_on_a_loop_of_its_own(store: PostgresStore, open_
         led.append(await other.lead())
         await other.commit(admitted(a_job("a")), NOW)
         await other.append("k", "{}", NOW)  # for anybody: it is done on the loop that opened
-        assert [row.key for row in await other.take(5)] == ["k"]
+        assert [row.key for row in await other.read_inbox(5)] == ["k"]
 
     thread = Thread(target=lambda: asyncio.run(lead()))
     thread.start()
@@ -189,7 +189,7 @@ async def test_work_goes_on_after_the_server_crashed() -> None:
         assert await store.records("worker") == {"anna": '{"name":"a"}'}
         assert await eventually(lease.renew)
         assert await eventually(store.lead) == 2
-        assert [row.key for row in await store.take(5)] == ["before"]
+        assert [row.key for row in await store.read_inbox(5)] == ["before"]
         await eventually(lambda: "" in names, what="the listener to say that it missed something")
         await store.append("after", "{}", NOW)
         await eventually(lambda: "inbox" in names)
@@ -205,4 +205,4 @@ async def _refuses_while_it_is_gone(store: PostgresStore, server: Server) -> Non
     with pytest.raises(StoreUnavailable, match="cannot be reached"):
         await store.lead()
     with pytest.raises(StoreUnavailable, match="cannot be reached"):
-        await store.seq()
+        await store.last_seq()

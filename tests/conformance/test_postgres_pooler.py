@@ -112,13 +112,13 @@ async def test_everything_works_through_a_pooler_with_a_direct_address_for_the_l
 
     async def use(number: int) -> None:
         await other.append(f"k{number}", "{}", NOW)
-        await other.say(f"s{number}", "{}", NOW)
+        await other.send_report(f"s{number}", "{}", NOW)
         assert [message.body for message in await other.messages(WorkerId("w"), 0)] == ["go"]
         assert await other.answers(["k"]) == {}
-        assert (await other.picture()).seq == 0
+        assert (await other.read_snapshot()).seq == 0
 
     await asyncio.gather(*(use(number) for number in range(20)))
-    assert len(await leader.take(100)) == 40
+    assert len(await leader.read_inbox(100)) == 40
     await lease.close()
     await leader.close()
     await other.close()

@@ -128,17 +128,17 @@ async def test_a_retry_of_a_job_that_was_pruned_meanwhile_is_refused_whole(
     store_with_past: Store,
 ) -> None:
     """A leader may have read the job just before; it must not come back without parameters."""
-    found = (await store_with_past.ended([JobId("1")]))[JobId("1")]
+    found = (await store_with_past.ended_jobs([JobId("1")]))[JobId("1")]
     await pruned(store_with_past, Pruning())
     found.state = State.QUEUED
     changes = Changes(revived=[found.id], entered={found.id: found})
     with pytest.raises((Clash, apsw.ConstraintError, asyncpg.NotNullViolationError)):
         await store_with_past.commit(changes, NOW)
-    assert (await store_with_past.image()).jobs == []
+    assert (await store_with_past.read_image()).jobs == []
 
 
 async def test_a_job_that_was_retried_first_stays(store_with_past: Store) -> None:
-    found = (await store_with_past.ended([JobId("1")]))[JobId("1")]
+    found = (await store_with_past.ended_jobs([JobId("1")]))[JobId("1")]
     found.state = State.QUEUED
     await store_with_past.commit(Changes(revived=[found.id], entered={found.id: found}), NOW)
     assert await pruned(store_with_past, Pruning()) == 7

@@ -44,8 +44,10 @@ async def test_what_a_worker_says_comes_to_the_leader_in_order(
     leader: SharedStore, other: SharedStore
 ) -> None:
     for number in range(5):
-        await other.say(f"k{number}", f"[{number}]", NOW)
-    assert [row.body for row in await leader.take(10)] == [f"[{number}]" for number in range(5)]
+        await other.send_report(f"k{number}", f"[{number}]", NOW)
+    assert [row.body for row in await leader.read_inbox(10)] == [
+        f"[{number}]" for number in range(5)
+    ]
 
 
 async def test_many_who_append_at_once_are_all_heard(
@@ -53,7 +55,7 @@ async def test_many_who_append_at_once_are_all_heard(
 ) -> None:
     keys = [f"k{number:03}" for number in range(200)]
     await asyncio.gather(*(other.append(key, "{}", NOW) for key in keys))
-    assert sorted(row.key for row in await leader.take(1000)) == keys
+    assert sorted(row.key for row in await leader.read_inbox(1000)) == keys
 
 
 async def test_a_worker_is_told_its_own_messages_in_order(
@@ -73,8 +75,8 @@ async def test_messages_that_were_heard_are_forgotten_and_others_stay(
 ) -> None:
     await leader.commit(joined(ANNA, BERT), NOW)
     await leader.commit(told((ANNA, 1, "a"), (BERT, 1, "b"), (ANNA, 2, "c"), (ANNA, 3, "d")), NOW)
-    await other.heard(ANNA, 1)
-    await other.heard(ANNA, 2)
+    await other.delete_messages(ANNA, 1)
+    await other.delete_messages(ANNA, 2)
     assert [message.number for message in await other.messages(ANNA, 0)] == [3]
     assert [message.number for message in await other.messages(BERT, 0)] == [1]
 
@@ -86,14 +88,14 @@ async def test_the_lease_of_a_worker_goes_with_what_is_known_of_it(
     assert await lease.renew() == "dead"
     await lease.begin()
     await lease.begin()  # nobody knew whether it was done
-    assert await leader.beats() == {ANNA: 0}
+    assert await leader.lease_counts() == {ANNA: 0}
     assert await lease.renew() == "unknown"
     await leader.commit(joined(ANNA), NOW)
     assert await lease.renew() == "known"
-    assert await leader.beats() == {ANNA: 2}
+    assert await leader.lease_counts() == {ANNA: 2}
     await leader.commit(told((ANNA, 1, "a")), NOW)
     await leader.commit(Changes(records={("worker", ANNA): None}), NOW)
-    assert await leader.beats() == {}
+    assert await leader.lease_counts() == {}
     assert await lease.renew() == "dead"
     assert await other.messages(ANNA, 0) == []
     await lease.close()
@@ -107,7 +109,7 @@ async def test_what_a_worker_needs_for_a_start_can_be_read_by_it(
     changes.stored_values = [(job.id, "stage:one", "1"), (job.id, "stage:two", "2")]
     await leader.commit(changes, NOW)
     start = Start(job.id, job.task, ANNA, 1, 1, True, job.kind, job.queue, job.lane)
-    found = await other.assigned([start])
+    found = await other.assigned_payloads([start])
     assert found == await leader.payloads([start])
     assert found[job.id].params == '{"n":1}'
     assert found[job.id].kept == {"stage:one": "1", "stage:two": "2"}
@@ -130,7 +132,7 @@ async def test_a_commit_is_news_to_everybody_and_a_hint_to_who_was_told(
     await eventually(lambda: ANNA in names)
 
 
-@pytest.mark.parametrize("verb", ["append", "say"])
+@pytest.mark.parametrize("verb", ["append", "send_report"])
 async def test_the_leader_is_woken_by_what_others_send(
     leader: SharedStore, other: SharedStore, verb: str
 ) -> None:
@@ -152,16 +154,16 @@ async def test_a_burst_of_commits_is_a_few_hints_and_the_last_is_not_forgotten(
 
 
 async def test_the_clock_of_the_database_is_compared_with_ours(leader: SharedStore) -> None:
-    assert abs(await leader.skew()) < 1.0  # they are on one machine here
+    assert abs(await leader.clock_skew()) < 1.0  # they are on one machine here
 
 
 async def test_the_leases_are_for_the_leader_to_read(other: SharedStore) -> None:
     with pytest.raises(NotLeading):
-        await other.beats()
+        await other.lease_counts()
 
 
 async def test_an_ended_job_waits_for_no_message(leader: SharedStore, other: SharedStore) -> None:
     assert await other.messages(ANNA, 0) == []
-    assert await other.assigned([]) == {}
-    await other.heard(ANNA, 7)
+    assert await other.assigned_payloads([]) == {}
+    await other.delete_messages(ANNA, 7)
     assert await other.jobs([JobId("nobody")]) == {}

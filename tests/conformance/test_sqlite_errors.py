@@ -92,7 +92,7 @@ async def test_a_damaged_database_says_so_when_the_damage_is_met(path: Path) -> 
 
     async def look() -> None:
         await store.open()
-        await store.picture()
+        await store.read_snapshot()
 
     with pytest.raises(DatabaseCorrupt, match="put back a backup"):
         await look()
@@ -194,7 +194,7 @@ async def test_a_leader_whose_epoch_has_passed_is_refused_by_the_database(
 async def test_a_store_that_is_not_open_says_what_to_do(path: Path) -> None:
     store = SQLiteStore(path)
     with pytest.raises(StoreUnavailable, match=r"call open\(\) first"):
-        await store.picture()
+        await store.read_snapshot()
     with pytest.raises(StoreUnavailable, match=r"call open\(\) first"):
         await store.lead()
     await store.close()

@@ -71,7 +71,9 @@ async def test_another_process_appends_and_the_leader_notices(store: SQLiteStore
     before = await store.version()
     assert await heard(await run("append")) == "appended"
     assert await store.version() != before
-    assert [(row.key, row.body) for row in await store.take(10)] == [("from outside", '{"n":1}')]
+    assert [(row.key, row.body) for row in await store.read_inbox(10)] == [
+        ("from outside", '{"n":1}')
+    ]
 
 
 async def test_a_standby_takes_over_from_a_leader_that_was_killed(
@@ -123,7 +125,7 @@ async def test_many_processes_may_open_a_new_file_and_append_at_once(
     for _ in range(20):
         await store.commit(Changes(records={("queue", "a"): "{}"}), NOW)
     assert [await heard(process) for process in processes] == ["appended"] * 4
-    assert len(await store.take(1000)) == 200
+    assert len(await store.read_inbox(1000)) == 200
 
 
 async def test_many_processes_may_make_the_file_at_once(path: Path, run: Run) -> None:
@@ -167,7 +169,7 @@ async def test_what_a_forked_child_appends_survives_the_parent(store: SQLiteStor
     await store.close()
     await store.open()
     await store.lead()
-    assert [row.key for row in await store.take(10)] == ["child"]
+    assert [row.key for row in await store.read_inbox(10)] == ["child"]
     assert [job.id for job in (await store.load()).jobs] == ["a", "b"]
 
 
@@ -208,7 +210,7 @@ async def test_a_child_that_works_on_when_its_parent_closed_loses_nothing(
     other = SQLiteStore(path)
     await other.open()
     await other.lead()
-    assert [row.key for row in await other.take(10)] == ["before", "after"]
+    assert [row.key for row in await other.read_inbox(10)] == ["before", "after"]
     await other.close()
 
 

@@ -118,7 +118,7 @@ async def test_a_picture_has_the_first_of_each_queue_in_order(store: Store) -> N
     changes.events = events(5, 6)
     changes.records = {("queue", "mail"): "{}"}
     await store.commit(changes, NOW)
-    picture = await store.picture(waiting=6)
+    picture = await store.read_snapshot(waiting=6)
     assert picture.seq == 6
     assert picture.counts == {
         "default": {"queued": 3, "blocked": 2, "scheduled": 1, "running": 1},
@@ -129,10 +129,10 @@ async def test_a_picture_has_the_first_of_each_queue_in_order(store: Store) -> N
     assert [job.id for job in picture.waiting["default"]] == order
     assert [job.id for job in picture.waiting["mail"]] == ["elsewhere"]
     assert picture.records == {("queue", "mail"): "{}"}
-    shorter = await store.picture(waiting=2)
+    shorter = await store.read_snapshot(waiting=2)
     assert [job.id for job in shorter.waiting["default"]] == order[:2]
-    first = await store.line("default", after=FRONT, limit=2)
-    rest = await store.line("default", after=Place.of(first[-1]), limit=9)
+    first = await store.jobs_behind("default", after=FRONT, limit=2)
+    rest = await store.jobs_behind("default", after=Place.of(first[-1]), limit=9)
     assert [job.id for job in first + rest] == order[:-1]  # one stands in no order
 
 
@@ -141,7 +141,7 @@ async def test_a_picture_has_the_newest_ended_jobs_first(store: Store) -> None:
     await store.commit(admitted(*jobs), NOW)
     for job in (jobs[1], jobs[0], jobs[2]):
         await store.commit(ended(job), NOW)
-    picture = await store.picture(ended=2)
+    picture = await store.read_snapshot(ended=2)
     assert [job.id for job in picture.ended] == ["c", "a"]
     assert (picture.counts, picture.waiting, picture.running) == ({}, {}, [])
 
@@ -151,11 +151,11 @@ async def test_a_reader_sees_all_of_a_commit_or_nothing(
 ) -> None:
     reader = await open_store()
     await store.commit(admitted(a_job("a")), NOW)
-    before = await reader.picture()
+    before = await reader.read_snapshot()
     changes = admitted(a_job("b"))
     changes.events = events(1)
     await store.commit(changes, NOW)
-    after = await reader.picture()
+    after = await reader.read_snapshot()
     assert (before.seq, before.counts) == (0, {"default": {"queued": 1}})
     assert (after.seq, after.counts) == (1, {"default": {"queued": 2}})
 
@@ -189,7 +189,7 @@ async def test_a_lane_is_what_its_jobs_make_of_it(store: Store) -> None:
     every = [(lane.queue, lane.lane) for lane in await store.lanes()]
     assert every == sorted(every)
     assert ("mail", "runs") in every
-    assert (await store.picture()).lanes == await store.lanes()
+    assert (await store.read_snapshot()).lanes == await store.lanes()
 
 
 async def test_the_active_job_of_a_waiting_lane_is_the_one_that_holds_it_else_the_next(
@@ -218,7 +218,7 @@ async def test_the_lanes_of_a_picture_are_the_same_however_many_jobs_it_shows(
     everything = await store.lanes()
     assert [lane.active_job for lane in everything] == ["j00", "j01", "j17", "j03", "j04", None]
     for waiting in (0, 1, 3, 100):
-        assert (await store.picture(waiting=waiting)).lanes == everything
+        assert (await store.read_snapshot(waiting=waiting)).lanes == everything
 
 
 async def test_a_picture_shows_so_many_lanes_and_first_those_of_its_jobs(store: Store) -> None:
@@ -228,7 +228,7 @@ async def test_a_picture_shows_so_many_lanes_and_first_those_of_its_jobs(store: 
     changes.lanes = {("default", name): LaneChange(status="done") for name in "abc"}
     await store.commit(changes, NOW)
     shown = {
-        lanes: [lane.lane for lane in (await store.picture(waiting=2, lanes=lanes)).lanes]
+        lanes: [lane.lane for lane in (await store.read_snapshot(waiting=2, lanes=lanes)).lanes]
         for lanes in (0, 1, 3, 4)
     }
     assert shown == {0: [], 1: ["w"], 3: ["w", "y", "z"], 4: ["a", "w", "y", "z"]}
@@ -300,11 +300,11 @@ async def test_an_image_can_be_of_one_queue_and_of_the_first_few(store: Store) -
     ]
     await store.commit(admitted(*jobs), NOW)
     await store.commit(started(jobs[3]), NOW)
-    few = await store.image(queue="default", limit=3)
+    few = await store.read_image(queue="default", limit=3)
     assert [job.id for job in few.jobs] == ["b", "c", "runs"]
-    whole = await store.image(queue="default")
+    whole = await store.read_image(queue="default")
     assert [job.id for job in whole.jobs] == ["a", "b", "c", "runs"]
-    assert [job.id for job in (await store.image()).jobs] == ["a", "b", "c", "runs", "mail"]
+    assert [job.id for job in (await store.read_image()).jobs] == ["a", "b", "c", "runs", "mail"]
 
 
 async def test_the_jobs_asked_for_come_in_the_order_asked_for(store: Store) -> None:
@@ -321,4 +321,4 @@ async def test_a_job_refused_at_submission_is_shown_with_its_reason_kept(store: 
     changes = ended(job, state=State.SKIPPED)
     changes.left, changes.submitted = [], [submission_of(job)]
     await store.commit(changes, NOW)
-    assert (await store.ended([job.id]))[job.id].reason == job.reason
+    assert (await store.ended_jobs([job.id]))[job.id].reason == job.reason

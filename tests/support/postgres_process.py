@@ -20,7 +20,7 @@ def say(word: str) -> None:
 
 
 async def open_only(store: PostgresStore) -> None:
-    say(str(await store.seq()))
+    say(str(await store.last_seq()))
 
 
 async def lead_and_hang(store: PostgresStore) -> None:
@@ -48,7 +48,7 @@ async def lead_and_fork(store: PostgresStore) -> None:
     _, status = await asyncio.to_thread(os.waitpid, child, 0)
     assert os.waitstatus_to_exitcode(status) == 0
     await store.commit(admitted(a_job("a")), NOW)
-    assert sorted(row.key for row in await store.take(5)) == ["child", "parent"]
+    assert sorted(row.key for row in await store.read_inbox(5)) == ["child", "parent"]
     assert await lease.renew() == "unknown"
     await lease.close()
     say("still leads")

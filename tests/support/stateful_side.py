@@ -107,7 +107,7 @@ class Side:
     async def shown(self) -> dict[str, Any]:
         """Return everything that can be seen of the app, and each event since the last look."""
         store = self.app._engine.store
-        picture = await store.picture(waiting=1000, ended=1000)
+        picture = await store.read_snapshot(waiting=1000, ended=1000)
         events = await store.events(self._seen, 10_000)
         self._seen = picture.seq
         live = [job.id for jobs in (picture.running, *picture.waiting.values()) for job in jobs]
@@ -124,7 +124,7 @@ class Side:
             "firings": await self.app.schedules.firings("by hand"),
             "forecast": await self.app.queues.forecast("main", max_concurrent=2),
             "asked": await self._asked(),
-            "image": _image_shown(await store.image()),
+            "image": _image_shown(await store.read_image()),
         })  # fmt: skip
         return shown
 

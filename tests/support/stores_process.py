@@ -35,7 +35,7 @@ async def commit_without_pause(store: SQLiteStore) -> None:
     assert await store.lead() is not None
     say("leads")
     commits = 0
-    while len(rows := await store.take(20)) < 20:
+    while len(rows := await store.read_inbox(20)) < 20:
         commits += 1
         first = commits * 300
         await store.commit(Changes(events=events(*range(first, first + 300))), NOW)

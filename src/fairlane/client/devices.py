@@ -49,7 +49,7 @@ class Devices:
         jobs: dict[str, str] = {}
         for queue in queues:
             query = Query(states=(State.RUNNING.value,), queue=queue, limit=_MOST_RUNNING)
-            page = await self._commands.on_loop(self._commands.store.live(query))
+            page = await self._commands.on_loop(self._commands.store.live_jobs(query))
             jobs |= {job.device: job.id for job in page.items if job.device is not None}
         return jobs
 

@@ -63,4 +63,4 @@ class Events:
 
     async def newest(self) -> int:
         """Return the `seq` of the newest event."""
-        return await self._commands.on_loop(self._commands.store.seq())
+        return await self._commands.on_loop(self._commands.store.last_seq())

@@ -152,7 +152,7 @@ class Jobs:
         query.cursor, page = below or None, Page([], None)
         query.states = tuple(live)
         if part == "live" and query.states:
-            page = await commands.on_loop(commands.store.live(query))
+            page = await commands.on_loop(commands.store.live_jobs(query))
             if page.next is not None:
                 return Page(page.items, f"live:{page.next}")
         query.states = tuple(ended)

@@ -43,7 +43,7 @@ class Queues:
             raise BadSetting(f'"{cursor}" is not a cursor; pass `next` of the page before')
         limit = max(1, min(limit, 1000))
         store = self._commands.store
-        rows = await self._commands.on_loop(store.line(queue, after=after, limit=limit + 1))
+        rows = await self._commands.on_loop(store.jobs_behind(queue, after=after, limit=limit + 1))
         page = rows[:limit]
         return Page(page, str(Place.of(page[-1])) if len(rows) > limit else None)
 
@@ -74,7 +74,7 @@ class Queues:
             check_text("queue", queue)
         store = self._commands.store
         image, durations = await asyncio.gather(
-            self._commands.on_loop(store.image(queue=queue, limit=_FORECAST_JOBS)),
+            self._commands.on_loop(store.read_image(queue=queue, limit=_FORECAST_JOBS)),
             self._commands.on_loop(store.durations()),
         )
         now = self._commands.clock.now()

@@ -123,7 +123,7 @@ class SharedFleet:
         return sorted(dead)
 
     async def skew(self) -> float:
-        skew = await self._store.skew()
+        skew = await self._store.clock_skew()
         return skew if abs(skew) > _ERROR_SECONDS else 0.0
 
     async def look(self, known: Collection[WorkerId]) -> list[Input]:
@@ -131,7 +131,7 @@ class SharedFleet:
         if now - self._looked_at < _LOOK_SECONDS:
             return []
         self._looked_at = now
-        beats = await self._store.beats()
+        beats = await self._store.lease_counts()
         others = {worker: count for worker, count in beats.items() if not self._is_own(worker)}
         return self._lease_watch.look(others, [w for w in known if not self._is_own(w)])
 

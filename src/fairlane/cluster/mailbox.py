@@ -91,7 +91,7 @@ class WorkerMailbox:
         while self._outgoing:
             batch = [self._outgoing.popleft() for _ in range(min(_MOST, len(self._outgoing)))]
             try:
-                await self._store.say(new_id(), _written(batch), self._clock.now())
+                await self._store.send_report(new_id(), _written(batch), self._clock.now())
             except BaseException:
                 self._outgoing.extendleft(reversed(batch))
                 raise
@@ -123,7 +123,7 @@ class WorkerMailbox:
         messages = await self._store.messages(worker, self._number)
         read = [(message.number, _decode.decode(message.body)) for message in messages]
         starts = [start for _, orders in read for start in orders.starts]
-        payloads = await self._store.assigned(starts) if starts else {}
+        payloads = await self._store.assigned_payloads(starts) if starts else {}
         if worker != self._worker.id:
             return 0.0  # it began anew meanwhile: these were for its former self
         for number, orders in read:
@@ -137,7 +137,7 @@ class WorkerMailbox:
         """Have messages that were obeyed removed, many at a time."""
         now = self._loop.time()
         if self._number > self._forgotten and now - self._forgot_at >= _FORGET_SECONDS:
-            await self._store.heard(worker, self._number)
+            await self._store.delete_messages(worker, self._number)
             self._forgotten, self._forgot_at = self._number, now
 
     def restart_with_new_id(self) -> None:

@@ -51,7 +51,7 @@ class EventFeed:
         self, after: int | None, *, job: JobId | None = None, queue: str | None = None
     ) -> AsyncGenerator[EventView, None]:
         """Give events above `after` (None: from now on) as they are committed."""
-        previous = await self._store.seq() if after is None else after
+        previous = await self._store.last_seq() if after is None else after
         async with aclosing(self.batches(previous)) as batches:
             async for events in batches:
                 for event in events:
@@ -83,7 +83,7 @@ class EventFeed:
                 self._window = []
 
     async def _resync(self) -> EventView:
-        seq, at = await self._store.seq(), datetime.now(UTC)
+        seq, at = await self._store.last_seq(), datetime.now(UTC)
         return EventView(seq=seq, type="resync", at=at, job=None, queue=None, data={})
 
     async def _hint_after(self, hints: int) -> None:

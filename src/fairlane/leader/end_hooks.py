@@ -85,7 +85,7 @@ class Hooks:
                 return
 
     async def _now(self) -> int:
-        return await self._store.seq()
+        return await self._store.last_seq()
 
     async def _keep(self) -> None:
         await self._call(SaveRecord(new_id(), *_CURSOR, str(self._seq)))

@@ -242,7 +242,7 @@ class Leader:
         if loop_time - self._looked_at < self._intervals.others_seconds:
             return
         self._looked_at = loop_time
-        rows = await self._store.take(_BATCH)
+        rows = await self._store.read_inbox(_BATCH)
         if len(rows) == _BATCH or sum(len(row.body) for row in rows) > _MUCH:
             self._looked_at = _NEVER  # there may be more
         fresh = [row for row in rows if row.id not in self._taken]
@@ -378,7 +378,7 @@ class Leader:
         ended: Mapping[JobId, LiveJob] = {}
         if names:
             await self._pipeline.land()  # they may be in it
-            ended = await self._store.ended(sorted(names))
+            ended = await self._store.ended_jobs(sorted(names))
         now = self._now()
         stamp(inputs, now)
         decisions = self._scheduler.apply(inputs, now, ended)
@@ -511,7 +511,7 @@ class Leader:
         if not isinstance(command, Submit):
             return None
         ids = [job.id for job in command.jobs]
-        known = {*self._scheduler.board.jobs.keys() & set(ids), *await self._store.ended(ids)}
+        known = {*self._scheduler.board.jobs.keys() & set(ids), *await self._store.ended_jobs(ids)}
         return [{"id": id, "merged": False} for id in ids] if known >= set(ids) else None
 
     async def _set_aside(

@@ -92,10 +92,10 @@ class Store(Protocol):
     async def history(self, query: Query) -> Page:
         """List ended jobs, the newest end first; a cursor is the number of an end."""
 
-    async def live(self, query: Query) -> Page:
+    async def live_jobs(self, query: Query) -> Page:
         """List live jobs by descending id, which is the newest first; a cursor is an id."""
 
-    async def seq(self) -> int:
+    async def last_seq(self) -> int:
         """Return the number of the newest event."""
         ...
 
@@ -103,10 +103,12 @@ class Store(Protocol):
         """Return how many live jobs each queue has, by state."""
         ...
 
-    async def picture(self, *, waiting: int = 200, ended: int = 50, lanes: int = 200) -> Picture:
+    async def read_snapshot(
+        self, *, waiting: int = 200, ended: int = 50, lanes: int = 200
+    ) -> Picture:
         """Show the present; of the lanes first those of the jobs that run or are shown to wait."""
 
-    async def line(self, queue: str, *, after: Place, limit: int) -> list[JobView]:
+    async def jobs_behind(self, queue: str, *, after: Place, limit: int) -> list[JobView]:
         """Show the jobs that stand in a queue's order behind a place."""
         ...
 
@@ -124,7 +126,7 @@ class Store(Protocol):
     async def durations(self) -> dict[str, float]:
         """Return the median seconds that lately completed jobs of each task ran."""
 
-    async def image(self, *, queue: str | None = None, limit: int | None = None) -> Image:
+    async def read_image(self, *, queue: str | None = None, limit: int | None = None) -> Image:
         """Read what the core is rebuilt from, as one consistent snapshot."""
 
     async def prune(self, pruning: Pruning, since: Pruned) -> Pruned:
@@ -141,15 +143,15 @@ class Store(Protocol):
         """Say who leads, for people."""
 
     async def load(self) -> Image:
-        """Like `image`, on the leader's own connection."""
+        """Like `read_image`, on the leader's own connection."""
 
-    async def take(self, limit: int) -> list[InboxRow]:
+    async def read_inbox(self, limit: int) -> list[InboxRow]:
         """Read the oldest inbox rows. They are removed by the commit that consumes them.
 
         A row whose key has been answered before is removed and not returned.
         """
 
-    async def ended(self, ids: Sequence[JobId]) -> dict[JobId, LiveJob]:
+    async def ended_jobs(self, ids: Sequence[JobId]) -> dict[JobId, LiveJob]:
         """Return those of the ids that have ended, as the core knew them."""
 
     async def payloads(self, starts: Sequence[Start]) -> Mapping[JobId, Payload]: ...

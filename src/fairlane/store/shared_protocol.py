@@ -51,7 +51,7 @@ class Lease(Protocol):
 
 class SharedStore(Store, Protocol):
     # anybody
-    async def say(self, key: str, body: str, at: float) -> None:
+    async def send_report(self, key: str, body: str, at: float) -> None:
         """Put what a worker says into the inbox.
 
         Unlike a command it may be lost if the database crashes: its worker says it again until it
@@ -62,11 +62,11 @@ class SharedStore(Store, Protocol):
         """Return what a worker was told, above a number and in order."""
         ...
 
-    async def assigned(self, starts: Sequence[Start]) -> Mapping[JobId, Payload]:
+    async def assigned_payloads(self, starts: Sequence[Start]) -> Mapping[JobId, Payload]:
         """Return what a worker needs for what it was told to start."""
         ...
 
-    async def heard(self, worker: WorkerId, up_to: int) -> None:
+    async def delete_messages(self, worker: WorkerId, up_to: int) -> None:
         """Forget a worker's messages up to a number."""
 
     def lease(self, worker: WorkerId) -> Lease:
@@ -81,10 +81,10 @@ class SharedStore(Store, Protocol):
         """
 
     # the leader
-    async def beats(self) -> dict[WorkerId, int]:
+    async def lease_counts(self) -> dict[WorkerId, int]:
         """Return how far each worker has counted its lease up."""
         ...
 
-    async def skew(self) -> float:
+    async def clock_skew(self) -> float:
         """Return by how many seconds the database's clock is ahead of this machine's."""
         ...

@@ -48,7 +48,7 @@ class SharedMemoryStore(MemoryStore):
         await super().append(key, body, at)
         self._database.hint(INBOX)
 
-    async def say(self, key: str, body: str, at: float) -> None:
+    async def send_report(self, key: str, body: str, at: float) -> None:
         await self.append(key, body, at)
 
     async def messages(self, worker: WorkerId, after: int) -> list[Message]:
@@ -56,10 +56,10 @@ class SharedMemoryStore(MemoryStore):
             told = self._database.messages.get(worker, [])
             return [Message(number, body) for number, body in told if number > after]
 
-    async def assigned(self, starts: Sequence[Start]) -> Mapping[JobId, Payload]:
+    async def assigned_payloads(self, starts: Sequence[Start]) -> Mapping[JobId, Payload]:
         return self._payloads(starts)
 
-    async def heard(self, worker: WorkerId, up_to: int) -> None:
+    async def delete_messages(self, worker: WorkerId, up_to: int) -> None:
         with self._database.turn:
             told = self._database.messages.get(worker)
             if told is not None:
@@ -101,12 +101,12 @@ class SharedMemoryStore(MemoryStore):
         self._database.leader_seen_at = _now()
         return super()._leading()
 
-    async def beats(self) -> dict[WorkerId, int]:
+    async def lease_counts(self) -> dict[WorkerId, int]:
         self._leading()
         with self._database.turn:
             return {WorkerId(worker): beats for worker, beats in self._database.beats.items()}
 
-    async def skew(self) -> float:
+    async def clock_skew(self) -> float:
         return 0.0
 
 

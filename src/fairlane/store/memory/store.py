@@ -123,7 +123,7 @@ class MemoryStore:
         with self._database.turn:
             return self._history(query)
 
-    async def live(self, query: Query) -> Page:
+    async def live_jobs(self, query: Query) -> Page:
         with self._database.turn:
             fitting = (
                 job
@@ -140,14 +140,14 @@ class MemoryStore:
                 next=shown[-1].id if shown and len(jobs) > query.limit else floor,
             )
 
-    async def seq(self) -> int:
+    async def last_seq(self) -> int:
         with self._database.turn:
             return self._seq()
 
     async def counts(self) -> dict[str, dict[str, int]]:
-        return (await self.picture(waiting=0, ended=0)).counts
+        return (await self.read_snapshot(waiting=0, ended=0)).counts
 
-    async def line(self, queue: str, *, after: Place, limit: int) -> list[JobView]:
+    async def jobs_behind(self, queue: str, *, after: Place, limit: int) -> list[JobView]:
         with self._database.turn:
             workers = self._workers()
             behind = [
@@ -161,7 +161,9 @@ class MemoryStore:
             first = sorted(behind, key=_order)[:limit]
             return [job_view(self._live(job), workers) for job in first]
 
-    async def picture(self, *, waiting: int = 200, ended: int = 50, lanes: int = 200) -> Picture:
+    async def read_snapshot(
+        self, *, waiting: int = 200, ended: int = 50, lanes: int = 200
+    ) -> Picture:
         with self._database.turn:
             database, workers = self._database, self._workers()
             running: list[LiveJob] = []
@@ -244,7 +246,7 @@ class MemoryStore:
                 if row.job.state is State.COMPLETED and row.job.started_at is not None
             )
 
-    async def image(self, *, queue: str | None = None, limit: int | None = None) -> Image:
+    async def read_image(self, *, queue: str | None = None, limit: int | None = None) -> Image:
         with self._database.turn:
             database = self._database
             jobs = [job for job in database.jobs.values() if queue in (None, job.queue)]
@@ -312,9 +314,9 @@ class MemoryStore:
 
     async def load(self) -> Image:
         self._leading()
-        return await self.image()
+        return await self.read_image()
 
-    async def take(self, limit: int) -> list[InboxRow]:
+    async def read_inbox(self, limit: int) -> list[InboxRow]:
         self._leading()
         with self._database.turn:
             database = self._database
@@ -322,7 +324,7 @@ class MemoryStore:
                 database.forget(row.id)
             return [copy.copy(row) for row in islice(database.inbox.values(), limit)]
 
-    async def ended(self, ids: Sequence[JobId]) -> dict[JobId, LiveJob]:
+    async def ended_jobs(self, ids: Sequence[JobId]) -> dict[JobId, LiveJob]:
         self._leading()
         with self._database.turn:
             numbers = self._database.ended_numbers

@@ -139,7 +139,7 @@ class PostgresStore:
     async def append(self, key: str, body: str, at: float) -> None:
         await self._pool.here(self._appending.put((key, body, at)))
 
-    async def say(self, key: str, body: str, at: float) -> None:
+    async def send_report(self, key: str, body: str, at: float) -> None:
         await self._pool.here(self._saying.put((key, body, at)))
 
     def insertion(self, key: str, body: str, at: float) -> tuple[str, tuple[Any, ...]]:
@@ -170,10 +170,10 @@ class PostgresStore:
         rows = await self._pool.run(lambda connection: connection.fetch(sql, worker, after))
         return [Message(number, body) for number, body in rows]
 
-    async def assigned(self, starts: Sequence[Start]) -> Mapping[JobId, Payload]:
+    async def assigned_payloads(self, starts: Sequence[Start]) -> Mapping[JobId, Payload]:
         return await self._ask(lambda reading: reading.payloads(starts))
 
-    async def heard(self, worker: WorkerId, up_to: int) -> None:
+    async def delete_messages(self, worker: WorkerId, up_to: int) -> None:
         # From where the last ones ended: those are perhaps not cleaned away yet.
         after = self._forgotten.get(worker, -1)
         sql = self._address.sql(statements.HEARD)
@@ -203,21 +203,23 @@ class PostgresStore:
     async def history(self, query: Query) -> Page:
         return await self._view(lambda reading: reading.history(query))
 
-    async def live(self, query: Query) -> Page:
+    async def live_jobs(self, query: Query) -> Page:
         return await self._view(lambda reading: reading.live(query))
 
-    async def seq(self) -> int:
+    async def last_seq(self) -> int:
         return await self._ask(Reading.last_seq)
 
     async def counts(self) -> dict[str, dict[str, int]]:
         return await self._ask(Reading.counts)
 
-    async def picture(self, *, waiting: int = 200, ended: int = 50, lanes: int = 200) -> Picture:
+    async def read_snapshot(
+        self, *, waiting: int = 200, ended: int = 50, lanes: int = 200
+    ) -> Picture:
         return await self._view(
             lambda reading: reading.picture(waiting=waiting, ended=ended, lanes=lanes)
         )
 
-    async def line(self, queue: str, *, after: Place, limit: int) -> list[JobView]:
+    async def jobs_behind(self, queue: str, *, after: Place, limit: int) -> list[JobView]:
         return await self._view(lambda reading: reading.line(queue, after=after, limit=limit))
 
     async def lanes(self, queue: str | None = None) -> list[LaneView]:
@@ -238,7 +240,7 @@ class PostgresStore:
     async def durations(self) -> dict[str, float]:
         return await self._ask(Reading.durations)
 
-    async def image(self, *, queue: str | None = None, limit: int | None = None) -> Image:
+    async def read_image(self, *, queue: str | None = None, limit: int | None = None) -> Image:
         return await self._view(lambda reading: reading.image(queue=queue, limit=limit))
 
     async def prune(self, pruning: Pruning, since: Pruned) -> Pruned:
@@ -288,7 +290,7 @@ class PostgresStore:
         await self._think(len(image.jobs) * THINKING_SECONDS)
         return image
 
-    async def take(self, limit: int) -> list[InboxRow]:
+    async def read_inbox(self, limit: int) -> list[InboxRow]:
         rows = await self._leadership.run(lambda connection: self._take(connection, limit))
         await self._think(sum(len(row.body) for row in rows) * READING_SECONDS)
         return rows
@@ -313,7 +315,7 @@ class PostgresStore:
             if fresh or not answered:
                 return fresh
 
-    async def ended(self, ids: Sequence[JobId]) -> dict[JobId, LiveJob]:
+    async def ended_jobs(self, ids: Sequence[JobId]) -> dict[JobId, LiveJob]:
         return await self._leadership.run(
             lambda connection: self._reading(connection).ended_jobs(ids)
         )
@@ -347,12 +349,12 @@ class PostgresStore:
         """Show the server that this leader is there; without a sign it ends the session."""
         await self._leadership.run(lambda connection: connection.execute("SELECT 1"))
 
-    async def beats(self) -> dict[WorkerId, int]:
+    async def lease_counts(self) -> dict[WorkerId, int]:
         sql = self._address.sql(statements.BEATS)
         rows = await self._leadership.run(lambda connection: connection.fetch(sql))
         return {WorkerId(worker): beats for worker, beats in rows}
 
-    async def skew(self) -> float:
+    async def clock_skew(self) -> float:
         """Believe the look that took least: the clock was read somewhere within it."""
 
         async def look(connection: Connection) -> tuple[float, float]:

@@ -174,20 +174,22 @@ class SQLiteStore:
     async def history(self, query: Query) -> Page:
         return await self._view(partial(reads.history, query=query))
 
-    async def live(self, query: Query) -> Page:
+    async def live_jobs(self, query: Query) -> Page:
         return await self._view(partial(reads.live, query=query))
 
-    async def seq(self) -> int:
+    async def last_seq(self) -> int:
         return await self._view(reads.last_seq)
 
     async def counts(self) -> dict[str, dict[str, int]]:
         return await self._view(reads.counts)
 
-    async def picture(self, *, waiting: int = 200, ended: int = 50, lanes: int = 200) -> Picture:
+    async def read_snapshot(
+        self, *, waiting: int = 200, ended: int = 50, lanes: int = 200
+    ) -> Picture:
         look = partial(reads.picture, waiting=waiting, ended=ended, lanes=lanes)
         return await self._view(look)
 
-    async def line(self, queue: str, *, after: Place, limit: int) -> list[JobView]:
+    async def jobs_behind(self, queue: str, *, after: Place, limit: int) -> list[JobView]:
         return await self._view(partial(reads.line, queue=queue, after=after, limit=limit))
 
     async def lanes(self, queue: str | None = None) -> list[LaneView]:
@@ -208,7 +210,7 @@ class SQLiteStore:
     async def durations(self) -> dict[str, float]:
         return await self._view(reads.durations)
 
-    async def image(self, *, queue: str | None = None, limit: int | None = None) -> Image:
+    async def read_image(self, *, queue: str | None = None, limit: int | None = None) -> Image:
         return await self._view(partial(reads.image, queue=queue, limit=limit))
 
     async def prune(self, pruning: Pruning, since: Pruned) -> Pruned:
@@ -254,11 +256,11 @@ class SQLiteStore:
         self._leading()
         return self._leader.read(partial(reads.image, queue=None, limit=None))
 
-    async def take(self, limit: int) -> list[InboxRow]:
+    async def read_inbox(self, limit: int) -> list[InboxRow]:
         self._leading()
         return self._leader.run(partial(reads.take, limit=limit))
 
-    async def ended(self, ids: Sequence[JobId]) -> dict[JobId, LiveJob]:
+    async def ended_jobs(self, ids: Sequence[JobId]) -> dict[JobId, LiveJob]:
         self._leading()
         return self._leader.run(partial(reads.ended_jobs, ids=ids))
 
