@@ -165,7 +165,7 @@ class World:
         if host.up and store is host.stores[-1] and self._dice.random() < _MEMORY_CHECKS:
             leader, image = host.engine.leader, await store.real.read_image()
             if not leader.is_ahead:
-                check_memory(self.journal, leader._scheduler, image, self.wall.now())
+                check_memory(self.journal, leader.scheduler, image, self.wall.now())
 
     def _judge(self, *, views: Any, firings: list[tuple[float, Any]]) -> None:
         journal = self.journal

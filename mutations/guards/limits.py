@@ -91,7 +91,7 @@ LIMITS: Final = (
     Mutation(
         name="jumps from before a load",
         guards="A jump that the loaded picture has in it already must not be applied again.",
-        file="src/fairlane/leader/leader.py",
+        file="src/fairlane/leader/database_clock.py",
         find="        self._clock.jumped()  # loading",
         replace="        # loading",
         noticed_by=(suite("tests/simulation/test_guards_worlds.py"),),

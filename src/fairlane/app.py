@@ -364,7 +364,7 @@ class Fairlane:
             await engine.stop(0.0 if self._in_a_hurry else self._stop_grace_seconds)
         finally:
             self._opened_in, self._in_a_hurry = None, False
-            if not engine.still_runs():
+            if not engine.is_running():
                 await engine.store.close()  # otherwise what it holds ends with the process
 
     def _check_names(self) -> None:

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from fairlane.cluster.lease_renewal import DEFAULT_TIMES, LeaseRenewal
+from fairlane.cluster.lease_renewal import DEFAULT_TIMES, LeaseCallbacks, LeaseRenewal
 from fairlane.core.live_job import WorkerId
 from fairlane.errors import StoreUnavailable
 from fairlane.process.process_group import ProcessDeadline
@@ -58,20 +58,20 @@ class Worker:
         if stops and self.obedient:
             self.running = 0
 
-    def runs(self, worker: WorkerId) -> bool:
+    def is_running(self, worker: WorkerId) -> bool:
         return worker == WORKER and self.running > 0
 
     def introduce(self) -> None:
         self._note("introduce")
 
     def return_jobs(self) -> None:
-        self._note("hand back", stops=True)
+        self._note("return jobs", stops=True)
 
-    def renewed(self) -> None:
-        self._note("renewed")
+    def resume(self) -> None:
+        self._note("resume")
 
-    def died(self) -> None:
-        self._note("died", stops=True)
+    def restart(self) -> None:
+        self._note("restart", stops=True)
 
     def end_process(self) -> None:
         self._note("end")
@@ -83,9 +83,16 @@ class Bench:
         self.server = Server(self.loop)
         self.worker = Worker(self.loop)
         self.process_deadline = ProcessDeadline()
-        self.lease_renewal = LeaseRenewal(
-            WORKER, self.server, self.process_deadline.renew, self.worker, now=self.loop.time
+        callbacks = LeaseCallbacks(
+            renew_deadline=self.process_deadline.renew,
+            is_running=self.worker.is_running,
+            introduce=self.worker.introduce,
+            return_jobs=self.worker.return_jobs,
+            resume=self.worker.resume,
+            restart=self.worker.restart,
+            end_process=self.worker.end_process,
         )
+        self.lease_renewal = LeaseRenewal(WORKER, self.server, callbacks, now=self.loop.time)
         self._run = self.loop.create_task(self.lease_renewal.run())
 
     def live(self, seconds: float) -> None:
@@ -142,14 +149,14 @@ def test_without_a_renewal_everything_is_handed_back_before_the_lease_ends(
     bench.live(1)
     setattr(bench.server, trouble, trouble == "hangs")
     bench.live(30)
-    assert bench.told == ["introduce", "hand back"]
+    assert bench.told == ["introduce", "return jobs"]
     since = bench.server.renewals[-1]
     assert (
         DEFAULT_TIMES.yield_seconds <= bench.worker.told[-1][1] - since < DEFAULT_TIMES.end_seconds
     )
     bench.server.reachable, bench.server.hangs = True, False
     bench.live(2 + DEFAULT_TIMES.yield_seconds + DEFAULT_TIMES.beat_seconds)
-    assert bench.told == ["introduce", "hand back", "renewed"]
+    assert bench.told == ["introduce", "return jobs", "resume"]
     bench.close()
 
 
@@ -158,7 +165,7 @@ def test_a_process_in_which_something_does_not_stop_ends_before_its_lease(bench:
     bench.live(1)
     bench.server.reachable = False
     bench.live(30)
-    assert bench.told == ["introduce", "hand back", "end"]
+    assert bench.told == ["introduce", "return jobs", "end"]
     assert bench.worker.told[-1][1] - bench.server.renewals[-1] < DEFAULT_TIMES.lease_seconds
     bench.close()
 
@@ -168,9 +175,9 @@ def test_who_counts_as_dead_stops_everything_at_once(bench: Bench) -> None:
     bench.live(1)
     bench.server.standing = "dead"
     bench.live(2)
-    assert bench.told == ["introduce", "died"]
+    assert bench.told == ["introduce", "restart"]
     bench.live(30)
-    assert bench.told == ["introduce", "died"]
+    assert bench.told == ["introduce", "restart"]
     bench.close()
 
 
@@ -179,7 +186,7 @@ def test_who_counts_as_dead_and_cannot_stop_ends(bench: Bench) -> None:
     bench.live(1)
     bench.server.standing = "dead"
     bench.live(10)
-    assert bench.told == ["introduce", "died", "end"]
+    assert bench.told == ["introduce", "restart", "end"]
     bench.close()
 
 
@@ -208,7 +215,7 @@ def test_who_slept_past_its_lease_begins_nothing_until_the_leader_must_have_seen
     assert bench.told == ["introduce"]
     bench.live(DEFAULT_TIMES.beat_seconds + 1)
     assert bench.lease_renewal.is_held()
-    assert bench.told == ["introduce", "renewed"]  # who refused work says that it takes some again
+    assert bench.told == ["introduce", "resume"]  # who refused work says that it takes some again
     bench.close()
 
 
@@ -218,7 +225,7 @@ def test_who_could_not_renew_for_a_moment_begins_again_at_once(bench: Bench) -> 
     assert not bench.lease_renewal.is_held()
     bench.live(1)
     assert bench.lease_renewal.is_held()
-    assert bench.told == ["introduce", "renewed"]
+    assert bench.told == ["introduce", "resume"]
     bench.close()
 
 

@@ -52,7 +52,12 @@ class Bench:
         self.database = SharedDatabase()
         self.store = Unreliable(self.database)
         self.mailbox = WorkerMailbox(
-            self.store, self.worker, FakeClock(), self.worker.execute_orders, look_seconds=0.5
+            self.store,
+            FakeClock(),
+            worker_id=lambda: self.worker.id,
+            unacknowledged=self.worker.unacknowledged,
+            execute_orders=self.worker.execute_orders,
+            poll_seconds=0.5,
         )
 
     def tell(self, number: int, job: str) -> None:

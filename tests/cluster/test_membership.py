@@ -160,7 +160,7 @@ async def test_who_does_not_hold_its_lease_gives_back_what_it_is_told_to_begin(
     await reaches(job, "queued")
     assert (await leader.jobs.show(job.id)).attempt == 0
     engine.worker.has_valid_lease = lambda: True
-    engine.say(*engine.joined())  # as the heartbeat has it do
+    engine.introduce_worker()  # as the lease renewal does
     assert await job.wait() == "other"
 
 
@@ -195,8 +195,8 @@ async def test_a_worker_that_ends_takes_no_work_again_when_its_lease_is_renewed(
     ending = asyncio.create_task(engine.worker.close(3000))
     await eventually(lambda: not engine.worker.accepting)
     assert engine.membership is not None
-    engine.membership.return_jobs()
-    engine.membership.renewed()
+    engine.worker.return_jobs()
+    engine.membership._resume()
     await other.jobs.explain(job.id)
     assert not engine.worker.accepting
     await ending

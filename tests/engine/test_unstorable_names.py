@@ -140,5 +140,5 @@ async def test_a_firing_that_cannot_be_stored_is_skipped_and_the_next_time_comes
         firings = await app.schedules.firings("often")
         assert len({firing.fire_at for firing in firings}) == len(firings)
         assert {firing.job for firing in firings} == {None}
-        assert "could not be carried out" in str(firings[0].reason)
+        assert "could not be executed" in str(firings[0].reason)
         await (await app.tasks["work"].submit(name="fine")).wait()

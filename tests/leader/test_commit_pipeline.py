@@ -13,7 +13,6 @@ from fairlane.core.decisions import Changes, Decisions, Start, Stop
 from fairlane.core.inputs import (
     ChangeSetting,
     Failure,
-    Input,
     Outcome,
     Prioritize,
     RetryJob,
@@ -24,9 +23,11 @@ from fairlane.core.inputs import (
 from fairlane.core.lifecycle import Priority
 from fairlane.core.live_job import JobId, WorkerId
 from fairlane.errors import FairlaneError, StoreUnavailable
-from fairlane.leader.commit_pipeline import Batch, Carry, CommitPipeline
+from fairlane.leader.commit_pipeline import Batch, CommitPipeline
+from fairlane.leader.host import LeaderHost
 from fairlane.leader.inbox import Inbox
 from fairlane.leader.leader import Leader
+from fairlane.leader.notifications import Notifications
 from fairlane.runtime.poll_intervals import PollIntervals
 from fairlane.store.memory.store import MemoryStore
 from fairlane.store.protocol import Writing
@@ -62,72 +63,56 @@ class SlowStore(MemoryStore):
         self.consumed += consumed
 
 
-class Hall:
-    """A process with one worker, of which only what it is told is noted."""
+class Leadership:
+    """A leader with one worker of one slot; its notifications are recorded."""
 
     def __init__(self) -> None:
         self.answers: dict[str, Any] = {}
         self.started: list[str] = []
-        self.ahead: list[str] = []
+        self.checked: list[str] = []
         self.loads = 0
         self.leading = False
+        self.store = SlowStore()
+        self.inbox = Inbox()
+        notifications = Notifications(asyncio.get_running_loop(), self._deliver)
+        notifications.on_leadership.append(self._change_leadership)
+        notifications.on_reload.append(self._count_load)
+        self.leader = Leader(
+            self.store,
+            self.inbox,
+            FakeClock(),
+            LeaderHost(
+                declare=lambda _: [ChangeSetting("", "queue", "default", "code", {})],
+                joined=lambda: [WorkerJoined(WORKER, name="w", slots=1, tasks=("noop",))],
+                unacknowledged=list,
+                is_own=lambda worker: worker == WORKER,
+                is_running=lambda: False,
+                needs_check=lambda _: True,
+                check_early=self._check,
+                report_missing_tasks=lambda _: None,
+            ),
+            notifications,
+            intervals=PollIntervals(others_seconds=60, retry_seconds=0.001),
+        )
 
-    def joined(self) -> list[Input]:
-        return [WorkerJoined(WORKER, name="w", slots=1, tasks=("noop",))]
-
-    def declared(self, stored: Mapping[tuple[str, str], str]) -> list[Input]:
-        return [ChangeSetting("", "queue", "default", "code", {})]
-
-    def unacknowledged_inputs(self) -> list[Input]:
-        return []
-
-    def is_own(self, worker: str) -> bool:
-        return worker == WORKER
-
-    def remove_half_written(self, payloads: Mapping[JobId, Payload]) -> None: ...
-
-    def discard(self, payloads: Mapping[JobId, Payload]) -> None: ...
-
-    def outputs_on_other_hosts(
-        self, payloads: Mapping[JobId, Payload], *, finished: bool
-    ) -> list[tuple[str, dict[str, str]]]:
-        return []
-
-    def checks(self, task: str) -> bool:
-        return True
-
-    def check_preconditions_early(self, starts: list[tuple[Start, Payload]]) -> None:
-        self.ahead += [start.job for start, _ in starts]
-
-    def perform(
-        self, decisions: Decisions, payloads: Mapping[JobId, Payload], written: MessageRef
+    def _deliver(
+        self, decisions: Decisions, _payloads: Mapping[JobId, Payload], _message: MessageRef
     ) -> None:
         self.answers.update(decisions.answers)
         self.started += [start.job for start in decisions.starts]
 
-    def found(self, tasks: set[str]) -> None: ...
-
-    def reloaded(self, stops: list[Stop]) -> None:
-        self.loads += 1
-
-    def still_runs(self) -> bool:
-        return False
-
-    def elected(self, *, leading: bool) -> None:
+    def _change_leadership(self, leading: bool) -> None:
         self.leading = leading
 
+    def _count_load(self, _: list[Stop]) -> None:
+        self.loads += 1
 
-class Reign:
-    def __init__(self) -> None:
-        self.store = SlowStore()
-        self.host = Hall()
-        self.inbox = Inbox()
-        intervals = PollIntervals(others_seconds=60, retry_seconds=0.001)
-        self.leader = Leader(self.store, self.inbox, FakeClock(), self.host, intervals)
+    def _check(self, starts: list[tuple[Start, Payload]]) -> None:
+        self.checked += [start.job for start, _ in starts]
 
     @property
     def known(self) -> set[str]:
-        return set(self.leader._scheduler.board.jobs)
+        return set(self.leader.board.jobs)
 
     async def submit(self, job: str) -> None:
         """Submit a job and wait until it is decided, not until it is durable."""
@@ -154,11 +139,11 @@ async def until(condition: Callable[[], object]) -> None:
 
 
 @asynccontextmanager
-async def reigning() -> AsyncIterator[Reign]:
-    reign = Reign()
+async def reigning() -> AsyncIterator[Leadership]:
+    reign = Leadership()
     await reign.store.open()
     leading = asyncio.create_task(reign.leader.run())
-    await until(lambda: reign.host.leading)
+    await until(lambda: reign.leading)
     reign.store.is_open = False
     yield reign
     reign.let_all()
@@ -171,15 +156,15 @@ async def test_the_next_batch_is_decided_while_a_commit_is_on_its_way() -> None:
         await reign.submit("a")
         await reign.submit("b")
         assert reign.store.waiting == 1  # the second waits for the first
-        assert reign.host.answers == {}
+        assert reign.answers == {}
         assert await reign.store.jobs([JobId("a"), JobId("b")]) == {}
         reign.let_one()
-        await until(lambda: "a" in reign.host.answers)
-        assert "b" not in reign.host.answers
+        await until(lambda: "a" in reign.answers)
+        assert "b" not in reign.answers
         assert set(await reign.store.jobs([JobId("a"), JobId("b")])) == {"a"}
         reign.let_one()
-        await until(lambda: "b" in reign.host.answers)
-        assert reign.host.started == ["a"]
+        await until(lambda: "b" in reign.answers)
+        assert reign.started == ["a"]
 
 
 async def test_what_is_about_to_start_is_looked_at_while_that_is_being_written() -> None:
@@ -187,30 +172,30 @@ async def test_what_is_about_to_start_is_looked_at_while_that_is_being_written()
         for name in "ab":
             await reign.submit(name)
             reign.let_one()
-            await until(lambda name=name: name in reign.host.answers)  # type: ignore[misc]
-        assert reign.host.started == ["a"]  # the worker has one slot
-        assert reign.host.ahead == []
+            await until(lambda name=name: name in reign.answers)  # type: ignore[misc]
+        assert reign.started == ["a"]  # the worker has one slot
+        assert reign.checked == []
         reign.inbox.put(Outcome(JobId("a"), WORKER, 1, "completed"))
-        await until(lambda: reign.host.ahead == ["b"])
-        assert reign.host.started == ["a"]
+        await until(lambda: reign.checked == ["b"])
+        assert reign.started == ["a"]
         reign.let_one()
-        await until(lambda: reign.host.started == ["a", "b"])
+        await until(lambda: reign.started == ["a", "b"])
 
 
 async def test_what_was_decided_on_top_of_a_commit_that_failed_is_void() -> None:
     async with reigning() as reign:
         await reign.submit("a")
         await reign.submit("b")
-        loads = reign.host.loads
+        loads = reign.loads
         reign.store.failures = [StoreUnavailable("full")]
         reign.let_all()
-        await until(lambda: reign.host.loads > loads)
-        assert {key: type(answer) for key, answer in reign.host.answers.items()} == {
+        await until(lambda: reign.loads > loads)
+        assert {key: type(answer) for key, answer in reign.answers.items()} == {
             "a": StoreUnavailable,
             "b": StoreUnavailable,
         }
         assert reign.known == set()
-        assert reign.host.started == []
+        assert reign.started == []
         assert await reign.store.jobs([JobId("a"), JobId("b")]) == {}
 
 
@@ -218,12 +203,12 @@ async def test_a_batch_at_fault_does_not_take_the_next_one_with_it() -> None:
     async with reigning() as reign:
         await reign.submit("a")
         await reign.submit("b")
-        loads = reign.host.loads
+        loads = reign.loads
         fault = RuntimeError("at fault")
         reign.store.failures = [fault, None, fault]  # together, loading, alone
         reign.let_all()
-        await until(lambda: reign.host.loads > loads and len(reign.host.answers) == 2)
-        assert isinstance(reign.host.answers["a"], FairlaneError)
+        await until(lambda: reign.loads > loads and len(reign.answers) == 2)
+        assert isinstance(reign.answers["a"], FairlaneError)
         assert reign.known == {"b"}
         assert set(await reign.store.jobs([JobId("a"), JobId("b")])) == {"b"}
 
@@ -232,13 +217,13 @@ async def test_what_has_been_read_for_a_commit_does_not_change_any_more() -> Non
     async with reigning() as reign:
         await reign.submit("a")
         reign.let_one()
-        await until(lambda: reign.host.started == ["a"])
+        await until(lambda: reign.started == ["a"])
         await reign.submit("b")  # on its way as it is now: queued
         done = Outcome(JobId("a"), WORKER, 1, "completed", value="1")
         reign.inbox.put(done)
         await until(lambda: reign.known == {"b"})  # and started by what is decided meanwhile
         reign.let_one()
-        await until(lambda: "b" in reign.host.answers)
+        await until(lambda: "b" in reign.answers)
         views = await reign.store.jobs([JobId("a"), JobId("b")])
         assert (views[JobId("a")].state, views[JobId("b")].state) == ("running", "queued")
 
@@ -249,13 +234,13 @@ async def test_a_row_of_another_process_is_decided_once() -> None:
         await reign.submit("b")
         row = msgspec.json.encode(Prioritize("k", JobId("b"), Priority.HIGH)).decode()
         await reign.store.append("k", row, 0.0)
-        reign.leader.look_at_others()
+        reign.leader.poll_inbox_soon()
         reign.let_one()  # "a" lands and sees the row, which is decided while "b" is on its way
-        jobs = reign.leader._scheduler.board.jobs
+        jobs = reign.leader.board.jobs
         await until(lambda: jobs[JobId("b")].priority is Priority.HIGH)
-        reign.leader.look_at_others()
+        reign.leader.poll_inbox_soon()
         reign.let_one()  # "b" lands and sees the row once more
-        await until(lambda: "b" in reign.host.answers)
+        await until(lambda: "b" in reign.answers)
         reign.let_all()
         await until(lambda: reign.store.consumed and not reign.leader._pipeline)
         assert reign.store.consumed == [1]
@@ -265,7 +250,7 @@ async def test_the_database_is_asked_about_a_job_after_the_commit_that_ends_it()
     async with reigning() as reign:
         await reign.submit("a")
         reign.let_one()
-        await until(lambda: reign.host.started == ["a"])
+        await until(lambda: reign.started == ["a"])
         failure = Failure("broken", "for good", retryable=False)
         reign.inbox.put(Outcome(JobId("a"), WORKER, 1, "failed", failure=failure))
         await until(lambda: reign.known == set())
@@ -273,30 +258,30 @@ async def test_the_database_is_asked_about_a_job_after_the_commit_that_ends_it()
         for _ in range(10):
             await asyncio.sleep(0)
         reign.let_all()
-        await until(lambda: "again" in reign.host.answers)
-        assert not isinstance(reign.host.answers["again"], FairlaneError)
-        await until(lambda: reign.host.started == ["a", "a"])
+        await until(lambda: "again" in reign.answers)
+        assert not isinstance(reign.answers["again"], FairlaneError)
+        await until(lambda: reign.started == ["a", "a"])
 
 
-async def test_who_is_told_to_end_does_not_wait_for_what_is_on_its_way() -> None:
+async def test_a_cancelled_leader_does_not_wait_for_the_commit_that_is_being_written() -> None:
     never = asyncio.Event()
 
-    async def carry() -> None:
+    async def decide(batch: Batch) -> Batch:
+        return batch
+
+    async def decide_for_ever(batch: Batch) -> Batch:
+        await never.wait()
+        return batch
+
+    async def write(_: Batch) -> None:
         await never.wait()
 
-    async def decide(_: Batch) -> Carry:
-        return carry
-
-    async def decide_for_ever(_: Batch) -> Carry:
-        await never.wait()
-        return carry
-
-    pipeline = CommitPipeline(landed=lambda: None)
-    await pipeline.begin(Batch([]), decide)
-    next_one = asyncio.create_task(pipeline.begin(Batch([]), decide_for_ever))
+    pipeline = CommitPipeline(on_end=lambda: None)
+    await pipeline.submit(Batch([]), decide, write)
+    next_one = asyncio.create_task(pipeline.submit(Batch([]), decide_for_ever, write))
     await asyncio.sleep(0)
     next_one.cancel()
     await asyncio.wait([next_one], timeout=5)
     assert next_one.cancelled()
-    pipeline.give_up()
+    pipeline.cancel()
     assert not pipeline

@@ -216,7 +216,7 @@ async def test_an_input_that_always_fails_is_set_aside_and_the_rest_goes_on(
         15,
     )
     assert isinstance(answers[1], InternalError)
-    assert "set aside" in str(answers[1])
+    assert "dead letter" in str(answers[1])
     for job in (answers[0], answers[2]):
         assert not isinstance(job, BaseException)
         async with asyncio.timeout(15):
@@ -237,7 +237,7 @@ async def test_an_outcome_that_can_never_be_stored_makes_its_job_failed(
     job = await bench.work.submit(name="poison", lane="x")
     behind = await bench.work.submit(name="behind", lane="x")
     async with asyncio.timeout(15):
-        with pytest.raises(JobFailed, match="set aside") as caught:
+        with pytest.raises(JobFailed, match="dead letter") as caught:
             await job.wait()
         assert await behind.wait() == "behind"
     assert caught.value.error is not None

@@ -644,7 +644,7 @@ async def test_a_worker_that_counts_as_dead_carries_its_devices_anew(carriers: C
     await app.devices.save("one", queue="phones", labels=["eu"])
     await is_in(app, "one", "idle")
     before = app.worker_id
-    app._engine.membership._died_here()  # type: ignore[union-attr]
+    app._engine.membership._restart()  # type: ignore[union-attr]
     await eventually(lambda: carriers.rack.connected["one"] == 2)
     assert app.worker_id != before
     carriers.doors.open("ann")
@@ -665,7 +665,7 @@ async def test_a_worker_that_counts_as_dead_claims_nothing_before_it_has_a_lease
     async with running(app):
         await stone.submit()
         await eventually(begun.is_set)
-        app._engine.membership._died_here()  # type: ignore[union-attr]
+        app._engine.membership._restart()  # type: ignore[union-attr]
         await app.devices.save("one", queue="phones")
         pause, carried = await app._engine.devices.run_once(), {**app._engine.worker.devices}
         gate.set()

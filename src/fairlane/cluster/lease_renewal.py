@@ -12,7 +12,7 @@ sleeps. The leader counts from when it saw the renewal, and waits longer than we
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from msgspec import Struct
 
@@ -39,27 +39,29 @@ class LeaseTimes(Struct, frozen=True, kw_only=True):
 DEFAULT_TIMES: Final = LeaseTimes()
 
 
-class Holder(Protocol):
-    """Whose lease it is. Everything here is called on the thread of the heartbeat."""
+class LeaseCallbacks(Struct, frozen=True, kw_only=True):
+    """Callbacks of a lease renewal into its process, all on the thread of the renewal."""
 
-    def runs(self, worker: WorkerId) -> bool:
-        """Tell whether anything that this worker was told to start still runs."""
-        ...
+    renew_deadline: Callable[[float], None]
+    """Tell child processes until when they may run."""
 
-    def introduce(self) -> None:
-        """Tell the leader, whoever it is, that this worker is here."""
+    is_running: Callable[[WorkerId], bool]
+    """Tell whether an attempt that this worker id started still runs."""
 
-    def return_jobs(self) -> None:
-        """Give back everything that runs: the lease may not be renewed in time."""
+    introduce: Callable[[], None]
+    """Send `WorkerJoined` to the leader."""
 
-    def renewed(self) -> None:
-        """All is well again after a `return_jobs`, or after work was refused."""
+    return_jobs: Callable[[], None]
+    """Stop every attempt and return its job: the lease may not be renewed in time."""
 
-    def died(self) -> None:
-        """The leader counts this worker dead: stop everything, and begin as a new one."""
+    resume: Callable[[], None]
+    """Accept jobs again after a `return_jobs`, or after jobs were refused."""
 
-    def end_process(self) -> None:
-        """End at once: what runs here must not run beside what others run."""
+    restart: Callable[[], None]
+    """Stop every attempt and restart with a new worker id: the leader counts this one dead."""
+
+    end_process: Callable[[], None]
+    """End the process at once: its attempts must not overlap those of other processes."""
 
 
 class LeaseRenewal:
@@ -67,16 +69,14 @@ class LeaseRenewal:
         self,
         worker: WorkerId,
         lease: Lease,
-        renew_deadline: Callable[[float], None],
-        holder: Holder,
+        callbacks: LeaseCallbacks,
         *,
         terms: LeaseTimes = DEFAULT_TIMES,
         now: Callable[[], float] = boot_seconds,
     ) -> None:
         self._worker = worker
         self._lease = lease
-        self._renew_deadline = renew_deadline
-        self._holder = holder
+        self._callbacks = callbacks
         self._terms = terms
         self._now = now
         self.renewed_at: float | None = None
@@ -129,7 +129,7 @@ class LeaseRenewal:
         sent_at = self._now()
         if await self._sent(self._lease.begin()) is not _UNKNOWN:
             self._hold(sent_at)
-            self._holder.introduce()
+            self._callbacks.introduce()
         return None
 
     async def _renew(self) -> Standing | None:
@@ -143,7 +143,7 @@ class LeaseRenewal:
                 self._doubtful_until = sent_at + self._terms.yield_seconds
             self._hold(sent_at)
         if standing == "unknown":
-            self._holder.introduce()
+            self._callbacks.introduce()
         return standing  # type: ignore[no-any-return]
 
     async def _sent(self, doing: Awaitable[Any]) -> Any:
@@ -157,21 +157,21 @@ class LeaseRenewal:
     def _hold(self, sent_at: float) -> None:
         self.renewed_at = sent_at
         # What a child process runs must end before the leader may count us dead.
-        self._renew_deadline(sent_at + self._terms.end_seconds)
+        self._callbacks.renew_deadline(sent_at + self._terms.end_seconds)
 
     def _is_in_time(self, *, renewed: bool) -> bool:
         """Give back what runs while the lease certainly holds; past that, end."""
         terms = self._terms
-        if self._is_over(terms.end_seconds) and self._holder.runs(self._worker):
+        if self._is_over(terms.end_seconds) and self._callbacks.is_running(self._worker):
             self._end("it could not renew its lease, and what it runs does not stop")
             return False
         if self._is_over(terms.yield_seconds) and not self._gave_back:
             self._gave_back = True
             log.warning("the lease cannot be renewed: what runs is handed back")
-            self._holder.return_jobs()
+            self._callbacks.return_jobs()
         elif renewed and (self._gave_back or self._refused) and not self._is_doubtful():
             self._gave_back = self._refused = False
-            self._holder.renewed()
+            self._callbacks.resume()
         return True
 
     def _is_doubtful(self) -> bool:
@@ -193,15 +193,15 @@ class LeaseRenewal:
         if self._stopping:
             return  # it said itself that it is gone
         log.warning("the leader counts this worker dead; what still runs here is stopped")
-        self._holder.died()
+        self._callbacks.restart()
         grace = self._terms.end_seconds - self._terms.yield_seconds
         until = self._now() + grace
         # The holder lives on another thread, and this wait is short.
-        while self._holder.runs(self._worker) and self._now() < until:  # noqa: ASYNC110
+        while self._callbacks.is_running(self._worker) and self._now() < until:  # noqa: ASYNC110
             await asyncio.sleep(grace / 40)
-        if self._holder.runs(self._worker):
+        if self._callbacks.is_running(self._worker):
             self._end("it counts as dead, and what it runs does not stop")
 
     def _end(self, why: str) -> None:
         log.critical("this process ends itself: %s", why)
-        self._holder.end_process()
+        self._callbacks.end_process()

@@ -9,7 +9,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable, Mapping
-from typing import Final, Protocol
+from typing import Final
 
 import msgspec
 
@@ -32,31 +32,23 @@ _decode: Final = msgspec.json.Decoder(Orders)
 _encode: Final = msgspec.json.Encoder().encode
 
 
-class Sayer(Protocol):
-    """The worker, as far as it is carried for."""
-
-    id: WorkerId
-
-    def unacknowledged(self) -> Mapping[str, FromWorker]:
-        """Return what it said and has not heard to be durable or granted, by token."""
-        ...
-
-
 class WorkerMailbox:
     def __init__(
         self,
         store: SharedStore,
-        worker: Sayer,
         clock: Clock,
-        execute_orders: Callable[[Orders, Mapping[JobId, Payload]], None],
         *,
-        look_seconds: float,
+        worker_id: Callable[[], WorkerId],
+        unacknowledged: Callable[[], Mapping[str, FromWorker]],
+        execute_orders: Callable[[Orders, Mapping[JobId, Payload]], None],
+        poll_seconds: float,
     ) -> None:
         self._store = store
-        self._worker = worker
         self._clock = clock
-        self._obey = execute_orders
-        self._look_seconds = look_seconds
+        self._worker_id = worker_id  # changes when the worker restarts
+        self._unacknowledged = unacknowledged  # inputs of the worker, by token
+        self._execute_orders = execute_orders
+        self._poll_seconds = poll_seconds
         self._loop = asyncio.get_running_loop()
         self._outgoing: deque[FromWorker] = deque()
         self._said_at: dict[str, float] = {}
@@ -82,7 +74,7 @@ class WorkerMailbox:
         self.leading = leading
         self._said_at.clear()
         if not leading:
-            self.put(*self._worker.unacknowledged().values())  # nobody knows what came of it
+            self.put(*self._unacknowledged().values())  # nobody knows what came of it
         self.receiving.wake()
 
     async def _send(self) -> float:
@@ -100,7 +92,7 @@ class WorkerMailbox:
     def _repeat(self) -> None:
         """Say again what nobody has acknowledged for a while: the database may have lost it."""
         now = self._loop.time()
-        waiting = self._worker.unacknowledged()
+        waiting = self._unacknowledged()
         self._said_at = {token: self._said_at.get(token, now) for token in waiting}
         for token, said in waiting.items():
             if now - self._said_at[token] >= _REPEAT_SECONDS:
@@ -115,23 +107,23 @@ class WorkerMailbox:
             self.receiving.wake()
         elif at.number > self._number:
             self._number = at.number
-            self._obey(orders, payloads)
+            self._execute_orders(orders, payloads)
 
     async def receive(self) -> float:
         """Read and obey every message there is; return when to look again."""
-        worker = self._worker.id
+        worker = self._worker_id()
         messages = await self._store.messages(worker, self._number)
         read = [(message.number, _decode.decode(message.body)) for message in messages]
         starts = [start for _, orders in read for start in orders.starts]
         payloads = await self._store.assigned_payloads(starts) if starts else {}
-        if worker != self._worker.id:
+        if worker != self._worker_id():
             return 0.0  # it began anew meanwhile: these were for its former self
         for number, orders in read:
             if number > self._number:
                 self._number = number
-                self._obey(orders, payloads)
+                self._execute_orders(orders, payloads)
         await self._forget(worker)
-        return self._look_seconds
+        return self._poll_seconds
 
     async def _forget(self, worker: WorkerId) -> None:
         """Have messages that were obeyed removed, many at a time."""

@@ -1,16 +1,16 @@
-"""One process among several that work on a database: its lease, and its words with the leader."""
+"""One process of several on a database: its lease, and its messages from and to the leader."""
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from fairlane.cluster.fleet import MessageRef
-from fairlane.cluster.lease_renewal import LeaseRenewal, LeaseTimes
+from fairlane.cluster.lease_renewal import LeaseCallbacks, LeaseRenewal, LeaseTimes
 from fairlane.cluster.mailbox import WorkerMailbox
 from fairlane.core.decisions import Orders
 from fairlane.core.inputs import FromWorker, Input
-from fairlane.core.live_job import JobId, WorkerId
+from fairlane.core.live_job import JobId
 from fairlane.errors import StoreUnavailable
 from fairlane.runtime.clock import Clock
 from fairlane.runtime.poll_intervals import PollIntervals
@@ -20,6 +20,7 @@ from fairlane.store.views import Payload
 
 if TYPE_CHECKING:
     from fairlane.engine.engine import Engine
+    from fairlane.worker.worker import Worker
 
 log = logging.getLogger("fairlane.engine")
 
@@ -27,41 +28,51 @@ _LEASE_SECONDS: Final = 15.0
 
 
 class Membership:
-    """Everything in an engine that is there only because others work beside it."""
+    """The parts of an engine that exist only because other processes share its database.
+
+    Of the engine it uses the seams that a simulated engine replaces: the thread of the lease
+    renewal, the clock of the lease, and the end of the process.
+    """
 
     def __init__(
         self,
         engine: "Engine",
+        worker: "Worker",
         store: SharedStore,
         clock: Clock,
         intervals: PollIntervals,
         terms: LeaseTimes,
+        *,
+        notify_channel: Callable[[str], None],
     ) -> None:
         self._engine = engine
+        self._worker = worker
         self._store = store
         self._terms = terms
+        self._notify_channel = notify_channel
         self._loop = asyncio.get_running_loop()
         self._mailbox = WorkerMailbox(
             store,
-            engine.worker,
             clock,
-            engine.worker.execute_orders,
-            look_seconds=intervals.others_seconds,
+            worker_id=lambda: worker.id,
+            unacknowledged=worker.unacknowledged,
+            execute_orders=worker.execute_orders,
+            poll_seconds=intervals.others_seconds,
         )
         self._lease_renewal: LeaseRenewal | None = None
-        engine.worker.has_valid_lease = lambda: (
+        worker.has_valid_lease = lambda: (
             self._lease_renewal is None or self._lease_renewal.is_held()
         )
         self._has_lease = asyncio.Event()
         self._is_over = False
-        self._rising: asyncio.Task[None] | None = None  # kept, or nobody would keep it alive
+        self._restarting: asyncio.Task[None] | None = None  # a reference keeps the task alive
         self.services: Sequence[Service] = (self._mailbox.sending, self._mailbox.receiving)
 
-    async def begin(self) -> None:
-        """Take out a lease, before anybody can give us work."""
-        await self._store.listen(self._hinted)
-        if self._engine.works:
-            self._beat()
+    async def begin(self, *, works: bool) -> None:
+        """Listen to the store, and take out the lease before the leader can assign jobs."""
+        await self._store.listen(self._notified)
+        if works:
+            self._start_renewal()
             try:
                 async with asyncio.timeout(_LEASE_SECONDS):
                     await self._has_lease.wait()
@@ -77,94 +88,83 @@ class Membership:
             self._lease_renewal.stop()
             await self._engine.join_lease_renewal()
 
-    def _hinted(self, name: str) -> None:
-        # Who leads is handed its orders, and reads along only where one seems to be missing.
-        if name == "" or (name == self._engine.worker.id and not self._mailbox.leading):
+    def _notified(self, channel: str) -> None:
+        # The leader's own worker is handed its orders, and reads messages only if one is missing.
+        if channel == "" or (channel == self._worker.id and not self._mailbox.leading):
             self._mailbox.receiving.wake()
-        if name == "":
+        if channel == "":
             self._mailbox.sending.wake()  # the database is back
-        self._engine.hinted(name)
+        self._notify_channel(channel)
 
-    # to and from the leader
+    # messages
 
     @property
-    def unsaid(self) -> int:
+    def unsent(self) -> int:
         return len(self._mailbox)
 
-    def put(self, *inputs: Input) -> None:
-        self._mailbox.put(*(said for said in inputs if isinstance(said, FromWorker)))
+    def send(self, inputs: Sequence[Input]) -> None:
+        """Send the worker's inputs to the leader in another process."""
+        self._mailbox.put(*(input for input in inputs if isinstance(input, FromWorker)))
 
     def deliver(self, at: MessageRef, orders: Orders, payloads: Mapping[JobId, Payload]) -> None:
         self._mailbox.deliver(at, orders, payloads)
 
     async def catch_up(self) -> None:
-        """Read everything that our worker has been told so far."""
+        """Read every message that the leader has sent to our worker so far."""
         await self._mailbox.receive()
 
-    def elected(self, *, leading: bool) -> None:
+    def change_leadership(self, leading: bool) -> None:
         self._mailbox.elected(leading=leading)
         if not leading:
-            inbox = self._engine.inbox
-            self.put(*inbox.take_all())  # nobody here will look at it
+            self.send(self._engine.inbox.take_all())  # the leader is in another process now
 
     # the lease
 
-    def _beat(self) -> None:
-        worker = self._engine.worker
+    def _start_renewal(self) -> None:
+        worker = self._worker
+        callbacks = LeaseCallbacks(
+            renew_deadline=worker.process_deadline.renew,
+            is_running=worker.has_attempts_of,
+            introduce=lambda: self._call_soon(self._introduce),
+            return_jobs=lambda: self._call_soon(worker.return_jobs),
+            resume=lambda: self._call_soon(self._resume),
+            restart=lambda: self._call_soon(self._restart),
+            end_process=lambda: self._engine.end_process(),
+        )
         self._lease_renewal = LeaseRenewal(
-            worker.id, self._store.lease(worker.id), worker.process_deadline.renew, self,
+            worker.id, self._store.lease(worker.id), callbacks,
             terms=self._terms, now=self._engine.now,
         )  # fmt: skip
         self._engine.start_lease_renewal(self._lease_renewal)
 
-    def runs(self, worker: WorkerId) -> bool:
-        return self._engine.worker.has_attempts_of(worker)
-
-    def introduce(self) -> None:
-        self._soon(self._introduce_here)
-
-    def return_jobs(self) -> None:
-        self._soon(self._engine.worker.return_jobs)
-
-    def renewed(self) -> None:
-        self._soon(self._renewed_here)
-
-    def died(self) -> None:
-        self._soon(self._died_here)
-
-    def _soon(self, what: object) -> None:
+    def _call_soon(self, function: Callable[[], None]) -> None:
         try:
-            self._loop.call_soon_threadsafe(what)  # type: ignore[arg-type]
+            self._loop.call_soon_threadsafe(function)
         except RuntimeError:
-            pass  # the loop has ended, and everything on it
-
-    def end_process(self) -> None:
-        self._engine.end_process()
+            pass  # the loop of the program has ended
 
     @property
     def lease_ends_at(self) -> float | None:
-        """Return until when nobody else runs what this process runs."""
+        """Return until when no other process runs the jobs of this one."""
         renewed_at = None if self._lease_renewal is None else self._lease_renewal.renewed_at
         return None if renewed_at is None else renewed_at + self._terms.lease_seconds
 
-    def _introduce_here(self) -> None:
+    def _introduce(self) -> None:
         self._has_lease.set()
-        self._engine.say(*self._engine.joined())
+        self._engine.introduce_worker()
 
-    def _renewed_here(self) -> None:
-        self._engine.worker.resume()
-        self._engine.say(*self._engine.joined())
+    def _resume(self) -> None:
+        self._worker.resume()
+        self._engine.introduce_worker()
 
-    def _died_here(self) -> None:
-        worker = self._engine.worker
-        worker.restart_with_new_id()
+    def _restart(self) -> None:
+        self._worker.restart_with_new_id()
         self._mailbox.restart_with_new_id()
-        self._rising = self._loop.create_task(self._rise())
+        self._restarting = self._loop.create_task(self._resume_when_idle())
 
-    async def _rise(self) -> None:
-        """Begin as another worker, once nothing of the former one runs any more."""
-        worker = self._engine.worker
-        await worker.idle.wait()
+    async def _resume_when_idle(self) -> None:
+        """Resume with the new worker id, once no attempt of the old one runs any more."""
+        await self._worker.idle.wait()
         if not self._is_over:
-            worker.resume()
-            self._beat()  # it introduces itself when it has its lease
+            self._worker.resume()
+            self._start_renewal()  # the worker is introduced when it has its lease

@@ -19,7 +19,7 @@ from fairlane.cluster.lease_renewal import DEFAULT_TIMES as LEASE
 from fairlane.cluster.lease_renewal import LeaseRenewal, LeaseTimes
 from fairlane.cluster.lease_watch import LeaseWatch
 from fairlane.cluster.membership import Membership
-from fairlane.core.decisions import Decisions, Start, Stop, last_start
+from fairlane.core.decisions import Decisions, Stop, last_start
 from fairlane.core.inputs import (
     ChangeSetting,
     Command,
@@ -31,6 +31,7 @@ from fairlane.core.inputs import (
 )
 from fairlane.core.lifecycle import State
 from fairlane.core.live_job import JobId, WorkerId, carrier_of
+from fairlane.engine.commit_watch import CommitWatch
 from fairlane.engine.event_feed import EventFeed
 from fairlane.engine.job_waiters import JobWaiters
 from fairlane.errors import FairlaneError
@@ -38,8 +39,10 @@ from fairlane.ids import new_id
 from fairlane.leader.command_calls import CommandCalls
 from fairlane.leader.end_hooks import Hook, Hooks
 from fairlane.leader.history_retention import Kept, Retention
+from fairlane.leader.host import LeaderHost
 from fairlane.leader.inbox import Inbox
 from fairlane.leader.leader import Leader
+from fairlane.leader.notifications import Notifications
 from fairlane.logs import about
 from fairlane.runtime.clock import Clock, boot_seconds
 from fairlane.runtime.counters import Counters
@@ -51,11 +54,6 @@ from fairlane.store.protocol import Store
 from fairlane.store.shared_protocol import INBOX, NEWS, SharedStore
 from fairlane.store.views import Payload
 from fairlane.task.definition import Definition
-from fairlane.task.output_publisher import (
-    outputs_on_other_hosts,
-    remove_half_written,
-    remove_published_outputs,
-)
 from fairlane.worker.device import Device
 from fairlane.worker.device_claims import DeviceClaims
 from fairlane.worker.worker import Worker
@@ -104,14 +102,32 @@ class Engine:
             recheck_seconds=recheck_seconds,
             counters=self.counters,
         )
+        self._loop = asyncio.get_running_loop()
+        self._notifications = Notifications(self._loop, self._deliver_orders)
         self.membership: Membership | None = None
         fleet: Fleet = SoloFleet()
         if shared:
             many = cast("SharedStore", store)
-            self.membership = Membership(self, many, clock, intervals, terms)
+            self.membership = Membership(
+                self, self.worker, many, clock, intervals, terms,
+                notify_channel=self._notifications.notify_channel,
+            )  # fmt: skip
             lease_watch = LeaseWatch(terms.lease_seconds + terms.margin_seconds, lambda: self.now())
             fleet = SharedFleet(many, lease_watch, self.is_own)
-        self.leader = Leader(store, self.inbox, clock, self, intervals, fleet, self.counters)
+        host = LeaderHost(
+            declare=declare,
+            joined=self.joined,
+            unacknowledged=self.worker.unacknowledged_inputs,
+            is_own=self.is_own,
+            is_running=self.is_running,
+            needs_check=self._needs_check,
+            check_early=self.worker.check_preconditions_early,
+            report_missing_tasks=self._report_missing_tasks,
+        )
+        self.leader = Leader(
+            store, self.inbox, clock, host, self._notifications,
+            intervals=intervals, fleet=fleet, counters=self.counters,
+        )  # fmt: skip
         self._declare = declare
         self._definitions = definitions
         self.works = work
@@ -121,22 +137,49 @@ class Engine:
         self.devices = DeviceClaims(self, drivers or {})
         self._labels = labels
         self._intervals = intervals
-        self._loop = asyncio.get_running_loop()
         self._elected = asyncio.Event()
         self._thread: threading.Thread | None = None
-        self._beating: threading.Thread | None = None
+        self._renewal_thread: threading.Thread | None = None
         self._tasks: list[asyncio.Task[None]] = []
-        self._hooks = Hooks(store, hooks, self.calls.call)
-        self._hook_service = Service("hooks", self._call_hooks)
-        self._retention = Retention(
-            store, clock, keep_history, is_leading=lambda: self.calls.leading
-        )
-        self._retention_service = Service("history", self._retention.run_once)
-        self._feed_service = Service("feed", self._pump)
-        self._seen = -1
-        self._ended: set[JobId] = set()
-        self._anything_ended = False
-        self._wait_service = Service("waits", self._look)
+        self._hooks = Hooks(store, hooks, self.calls.call, is_leading=self.is_leading)
+        self._retention = Retention(store, clock, keep_history, is_leading=self.is_leading)
+        self._watch = CommitWatch(
+            store, self.waits, self.feed,
+            poll_seconds=intervals.others_seconds, is_leading=self.is_leading,
+        )  # fmt: skip
+        self._register_receivers()
+
+    def _register_receivers(self) -> None:
+        """Register, in the order in which they are called, the receivers of notifications."""
+        notify, hooks, watch = self._notifications, self._hooks, self._watch
+        notify.on_leadership += [self.calls.change_leadership, hooks.change_leadership]
+        if self.membership is not None:
+            notify.on_leadership.append(self.membership.change_leadership)
+        notify.on_election += [
+            self._elected.set,
+            self.devices.service.wake,
+            watch.service.wake,
+            hooks.service.wake,
+            self._retention.service.wake,
+        ]
+        notify.on_reload += [
+            self._repeat_stops,
+            watch.receive_reload,
+            lambda _: hooks.service.wake(),
+            lambda _: self.feed.service.wake(),
+        ]
+        notify.on_commit += [
+            self.calls.deliver_answers,
+            self.devices.receive_commit,
+            self._forget_ended,
+            hooks.receive_commit,
+            watch.receive_commit,
+            self.feed.receive_commit,
+        ]
+        notify.on_channel = {
+            INBOX: [self.leader.poll_inbox_soon],
+            NEWS: [self.calls.asking.wake, watch.service.wake],
+        }
 
     async def start(self) -> None:
         await self._hooks.prepare()
@@ -144,10 +187,10 @@ class Engine:
             Service("reports", self.worker.send_reports),
             Service("preconditions", self.worker.recheck_preconditions),
             self.devices.service,
-            self._retention_service,
-            self._hook_service,
-            self._feed_service,
-            self._wait_service,
+            self._retention.service,
+            self._hooks.service,
+            self.feed.service,
+            self._watch.service,
             self.calls.asking,
             *(self.membership.services if self.membership is not None else ()),
         ]
@@ -156,7 +199,7 @@ class Engine:
         self._tasks.append(asyncio.create_task(watching))
         try:
             if self.membership is not None:
-                await self.membership.begin()
+                await self.membership.begin(works=self.works)
             if self._leads:
                 self.start_leader_thread()
                 await self._elected.wait()
@@ -207,13 +250,13 @@ class Engine:
                 if self.worker.running:
                     self.end_process()
 
-        self._beating = threading.Thread(target=beat, name="fairlane-lease", daemon=True)
-        self._beating.start()
+        self._renewal_thread = threading.Thread(target=beat, name="fairlane-lease", daemon=True)
+        self._renewal_thread.start()
 
     async def join_lease_renewal(self) -> None:
         """Return when the heartbeat has ended."""
-        if self._beating is not None:
-            await in_thread(self._beating.join)
+        if self._renewal_thread is not None:
+            await in_thread(self._renewal_thread.join)
 
     def _lead(self) -> None:
         try:
@@ -250,9 +293,9 @@ class Engine:
     async def _end(self) -> None:
         self.leader.stop()
         await self.join_leader_thread()
-        if not self.still_runs():
+        if not self.is_running():
             await self.devices.close()
-        if self.membership is not None and not self.still_runs():
+        if self.membership is not None and not self.is_running():
             await self.membership.end()  # otherwise the lease ends with the process
         for task in self._tasks:
             task.cancel()
@@ -265,7 +308,7 @@ class Engine:
         while (  # noqa: ASYNC110 - bounded, and only while stopping
             self.worker.unacknowledged_inputs()
             or len(self.inbox)
-            or (self.membership and self.membership.unsaid)
+            or (self.membership and self.membership.unsent)
         ) and self._loop.time() < deadline:
             await asyncio.sleep(0.005)
 
@@ -294,17 +337,11 @@ class Engine:
         if self.membership is None or self.calls.leading:
             self.inbox.put_together(*inputs)
         else:
-            self.membership.put(*inputs)
+            self.membership.send(inputs)
 
-    def hinted(self, name: str) -> None:
-        """Something may have happened; an empty name says that anything may have."""
-        if name in (INBOX, ""):
-            self.leader.look_at_others()
-        if name in (NEWS, ""):
-            self.calls.asking.wake()
-            self._wait_service.wake()
-
-    # what the leader asks of us, on its thread
+    def introduce_worker(self) -> None:
+        """Send `WorkerJoined` of this process's worker and devices to the leader."""
+        self.say(*self.joined())
 
     def joined(self, *, accepting: bool | None = None) -> list[Input]:
         if not self.works:
@@ -315,14 +352,12 @@ class Engine:
             *self.devices.introductions(accepting=takes),
         ]
 
-    def declared(self, stored: Mapping[tuple[str, str], str]) -> list[Input]:
-        return self._declare(stored)
+    def is_leading(self) -> bool:
+        return self.calls.leading
 
-    def still_runs(self) -> bool:
+    def is_running(self) -> bool:
+        """Tell whether an attempt still runs in this process."""
         return self.worker.running > 0
-
-    def unacknowledged_inputs(self) -> list[Input]:
-        return self.worker.unacknowledged_inputs()
 
     def introduction(self, *, accepting: bool) -> WorkerJoined:
         return WorkerJoined(
@@ -340,34 +375,11 @@ class Engine:
     def is_own(self, worker: str) -> bool:
         return carrier_of(WorkerId(worker)) == self.worker.id
 
-    def remove_half_written(self, payloads: Mapping[JobId, Payload]) -> None:
-        for job, payload in payloads.items():
-            for path in remove_half_written(payload.kept):
-                log.info("removed %s, left half written by job %s", path, job)
-
-    def discard(self, payloads: Mapping[JobId, Payload]) -> None:
-        for payload in payloads.values():
-            remove_published_outputs(payload.kept, everywhere=self.membership is None)
-            remove_half_written(payload.kept)
-
-    def outputs_on_other_hosts(
-        self, payloads: Mapping[JobId, Payload], *, finished: bool
-    ) -> list[tuple[str, dict[str, str]]]:
-        if self.membership is None:
-            return []
-        found = (
-            outputs_on_other_hosts(payload.kept, finished=finished) for payload in payloads.values()
-        )
-        return [item for by_host in found for item in by_host.items()]
-
-    def checks(self, task: str) -> bool:
+    def _needs_check(self, task: str) -> bool:
         definition = self._definitions.get(task)
         return definition is not None and definition.has_checks
 
-    def check_preconditions_early(self, starts: list[tuple[Start, Payload]]) -> None:
-        self.worker.check_preconditions_early(starts)
-
-    def found(self, tasks: set[str]) -> None:
+    def _report_missing_tasks(self, tasks: set[str]) -> None:
         unknown = sorted(tasks - set(self._definitions)) if self.works else []
         if unknown:
             log.warning(
@@ -375,97 +387,27 @@ class Engine:
                 "program that has them runs, or they are cancelled", ", ".join(unknown)
             )  # fmt: skip
 
-    def reloaded(self, stops: list[Stop]) -> None:
-        self._loop.call_soon_threadsafe(self._reloaded_here, stops)
+    # receivers of notifications
 
-    def elected(self, *, leading: bool) -> None:
-        self._loop.call_soon_threadsafe(self._elected_here, leading)
-
-    def perform(
-        self, decisions: Decisions, payloads: Mapping[JobId, Payload], written: MessageRef
+    def _deliver_orders(
+        self, decisions: Decisions, payloads: Mapping[JobId, Payload], message: MessageRef
     ) -> None:
-        self._loop.call_soon_threadsafe(self._perform_here, decisions, payloads, written)
-
-    # and what becomes of it, on ours
-
-    def _elected_here(self, leading: bool) -> None:
-        if self.calls.leading and not leading:
-            self.calls.lost()
-        if leading and not self.calls.leading:
-            self._hooks.elected()
-        if self.membership is not None and self.calls.leading != leading:
-            self.membership.elected(leading=leading)
-        self.calls.leading = leading
-        self._elected.set()
-        self.devices.service.wake()
-        self._wait_service.wake()
-        self._hook_service.wake()
-        self._retention_service.wake()
-
-    def _reloaded_here(self, stops: list[Stop]) -> None:
-        for stop in stops:
-            self.worker.stop(stop)
-        self._anything_ended = True
-        self._wait_service.wake()
-        self._hook_service.wake()
-        self._feed_service.wake()
-
-    def _perform_here(
-        self, decisions: Decisions, payloads: Mapping[JobId, Payload], written: MessageRef
-    ) -> None:
-        worker = self.worker
-        orders = decisions.orders.get(worker.id)
+        orders = decisions.orders.get(self.worker.id)
         if orders is not None:
             if self.membership is None:
-                worker.execute_orders(orders, payloads)
+                self.worker.execute_orders(orders, payloads)
             else:
-                self.membership.deliver(written, orders, payloads)
-        self.calls.answered(decisions.answers)
-        if self.devices.may_carry and any(
-            kind == "device" for kind, _ in decisions.changes.records
-        ):
-            self.devices.service.wake()
-        if decisions.changes.ended:
-            worker.release_outputs(decisions.changes.ended)
+                self.membership.deliver(message, orders, payloads)
+
+    def _repeat_stops(self, stops: list[Stop]) -> None:
+        for stop in stops:
+            self.worker.stop(stop)
+
+    def _forget_ended(self, decisions: Decisions) -> None:
+        ended = decisions.changes.ended
+        if ended:
+            self.worker.release_outputs(ended)
             _log_failures(decisions)
-            if self._hooks.any:
-                self._hook_service.wake()
-            awaited = self.waits.awaited(decisions.changes.ended)
-            if awaited:
-                self._ended.update(awaited)
-                self._wait_service.wake()
-        if decisions.changes.events and self.feed.has_followers:
-            self._feed_service.wake()
-
-    # services
-
-    async def _look(self) -> float | None:
-        """Tell who waits for jobs; where another process leads, watch the store for changes."""
-        ended, self._ended = self._ended, set()
-        anything, self._anything_ended = self._anything_ended, False
-        if self.calls.leading:
-            try:
-                await self.waits.look(None if anything else ended)
-            except BaseException:
-                self._anything_ended = True  # the next look must not miss what this one did not see
-                raise
-            return None
-        if self.waits.anybody or self.feed.has_followers:
-            version = await self.store.version()
-            if version != self._seen:
-                self._seen = version
-                await self.waits.look(None)
-                await self.feed.pump()
-        return self._intervals.others_seconds
-
-    async def _pump(self) -> float | None:
-        await self.feed.pump()
-        return None
-
-    async def _call_hooks(self) -> float | None:
-        if self.calls.leading:
-            await self._hooks.run_once()
-        return None
 
     async def call(self, command: Command) -> Any:
         return await self.calls.call(command)

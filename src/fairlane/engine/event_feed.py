@@ -14,7 +14,9 @@ from typing import Final
 
 import msgspec
 
+from fairlane.core.decisions import Decisions
 from fairlane.core.live_job import JobId
+from fairlane.runtime.service import Service
 from fairlane.store.protocol import Store
 from fairlane.store.views import EventView
 
@@ -31,10 +33,19 @@ class EventFeed:
         self._news = asyncio.Condition()
         self._closed = False
         self._turn = asyncio.Lock()
+        self.service = Service("feed", self.run_once)
 
     @property
     def has_followers(self) -> bool:
         return self._followers > 0
+
+    def receive_commit(self, decisions: Decisions) -> None:
+        if self._followers and decisions.changes.events:
+            self.service.wake()
+
+    async def run_once(self) -> float | None:
+        await self.pump()
+        return None
 
     async def close(self) -> None:
         """The engine stops: every stream ends."""

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
+from fairlane.core.decisions import Decisions
 from fairlane.core.inputs import (
     ChangeSetting,
     Command,
@@ -108,17 +109,20 @@ class CommandCalls:
                 waiting.set_result(from_text(text))
         return self._intervals.answer_seconds
 
-    def answered(self, answers: list[tuple[str, Any]]) -> None:
-        for key, answer in answers:
+    def deliver_answers(self, decisions: Decisions) -> None:
+        """Return the leader's answers to the callers in this process."""
+        for key, answer in decisions.answers:
             waiting = self._here.get(key)
             if waiting is not None and not waiting.done():
                 waiting.set_result(answer)
 
-    def lost(self) -> None:
-        """This process no longer leads: what it had not decided, nobody here will."""
-        for waiting in self._here.values():
-            if not waiting.done():
-                waiting.set_result(_LOST)
+    def change_leadership(self, leading: bool) -> None:
+        """Send commands to the new leader; those that this process has not decided, once more."""
+        self.leading = leading
+        if not leading:
+            for waiting in self._here.values():
+                if not waiting.done():
+                    waiting.set_result(_LOST)
 
     def close(self) -> None:
         """The engine stops: nobody will look for answers any more."""

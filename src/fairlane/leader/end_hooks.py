@@ -15,10 +15,12 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from fairlane.core.decisions import Decisions
 from fairlane.core.inputs import SaveRecord
 from fairlane.core.lifecycle import FINAL, State
 from fairlane.errors import BadSetting
 from fairlane.ids import new_id
+from fairlane.runtime.service import Service
 from fairlane.runtime.threads import in_thread
 from fairlane.store.protocol import Store
 from fairlane.store.views import JobView
@@ -33,21 +35,29 @@ _TRIES: Final = 3
 
 class Hooks:
     def __init__(
-        self, store: Store, hooks: list[Hook], call: Callable[[SaveRecord], Awaitable[Any]]
+        self,
+        store: Store,
+        hooks: list[Hook],
+        call: Callable[[SaveRecord], Awaitable[Any]],
+        *,
+        is_leading: Callable[[], bool],
     ) -> None:
         self._store = store
         self._hooks = hooks
         self._call = call
+        self._is_leading = is_leading
         self._seq: int | None = None
         self._begin: int | None = None
+        self.service = Service("hooks", self.run_once)
 
-    @property
-    def any(self) -> bool:
-        return bool(self._hooks)
+    def change_leadership(self, leading: bool) -> None:
+        """Read the stored cursor again: another leader may have called the hooks meanwhile."""
+        if leading:
+            self._seq = None
 
-    def elected(self) -> None:
-        """Go on from the stored cursor: another leader may have called the hooks meanwhile."""
-        self._seq = None
+    def receive_commit(self, decisions: Decisions) -> None:
+        if self._hooks and decisions.changes.ended:
+            self.service.wake()
 
     async def prepare(self) -> None:
         """Note where the events stand, before the first job can end that a hook must hear of."""
@@ -56,7 +66,7 @@ class Hooks:
 
     async def run_once(self) -> None:
         """Call the hooks for every job that has ended since the cursor."""
-        if not self._hooks:
+        if not self._hooks or not self._is_leading():
             return
         if self._seq is None:
             stored = (await self._store.records(_CURSOR[0])).get(_CURSOR[1])

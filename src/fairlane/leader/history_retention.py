@@ -6,6 +6,7 @@ from typing import Final
 
 from fairlane.errors import BadSetting
 from fairlane.runtime.clock import Clock
+from fairlane.runtime.service import Service
 from fairlane.store.protocol import Store
 from fairlane.store.prune import BEGINNING, Pruning
 
@@ -34,6 +35,7 @@ class Retention:
         self._kept = kept
         self._is_leading = is_leading
         self._since = BEGINNING
+        self.service = Service("history", self.run_once)
 
     async def run_once(self) -> float | None:
         """Forget one piece; say when the next is due."""

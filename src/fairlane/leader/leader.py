@@ -1,73 +1,67 @@
-"""The leader: take what happened, decide, make it durable, then act.
+"""The leader: collect inputs, decide, write, act.
 
-One process at a time leads, in a thread and on an event loop of its own, so that user code which
-blocks cannot cost leadership. `run` stands for election until it is stopped; `_reign` is the loop.
+One process at a time leads, in a dedicated thread with its own event loop, so that user code which
+blocks cannot cost leadership. The states are drawn in README.md.
 
-Rules it lives by:
-- Nothing is acted on before the commit that holds it has returned. The next batch may be decided
-  meanwhile (see `commit_pipeline`); questions about jobs go to the database between two commits.
-- After any error in a commit nobody knows what is stored: memory is forgotten and loaded again.
-- If the database could not take it, callers are told so and what workers said is kept for the next
-  try. If the inputs were at fault, they are replayed one by one; one that fails alone is answered
-  `internal_error`, set aside where it can be looked at, and never seen again.
+Rules:
+- No decision is acted on before the commit that holds it is durable. The next batch may be decided
+  meanwhile (see `commit_pipeline`); queries about jobs go to the database between two commits.
+- After any error in a commit it is unknown whether it was stored: the leader discards its memory
+  and loads again. `recovery` says what happens to the inputs.
+- A leader in trouble keeps its claim. On a database of one process, leading proves every other
+  worker dead; releasing the claim would let another process run the jobs that this one still runs.
 """
 
 import asyncio
-import gc
 import logging
 import random
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from functools import partial
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, Final
 
-from fairlane.cluster.fleet import NO_MESSAGE, Fleet, MessageRef, SoloFleet
-from fairlane.core.decisions import Decisions, Start, Stop, last_start
-from fairlane.core.inputs import (
-    ClockSetBack,
-    EnterStage,
-    Failure,
-    FromWorker,
-    Input,
-    Outcome,
-    SkipFiring,
-    StoreValue,
-    Submit,
-    WorkerGone,
-)
+from msgspec import Struct
+
+from fairlane.cluster.fleet import Fleet, MessageRef, SoloFleet
+from fairlane.core.board import Board
+from fairlane.core.decisions import Decisions, Start, last_start
+from fairlane.core.inputs import ClockSetBack, Input, WorkerGone
 from fairlane.core.lifecycle import State
 from fairlane.core.live_job import JobId, LiveJob, WorkerId, carrier_of
 from fairlane.core.scheduler import Scheduler, unknown_job_ids
-from fairlane.errors import (
-    InternalError,
-    NotLeading,
-    StoreError,
-    StoreUnavailable,
-)
-from fairlane.leader.commit_pipeline import Batch, Carry, CommitPipeline
+from fairlane.errors import NotLeading, StoreError, StoreUnavailable
+from fairlane.leader.commit_pipeline import Batch, CommitPipeline
+from fairlane.leader.database_clock import DatabaseClock
 from fairlane.leader.host import LeaderHost
 from fairlane.leader.inbox import Inbox
-from fairlane.leader.inbox_codec import as_text, pieces, read, readable
+from fairlane.leader.inbox_codec import as_text, read
+from fairlane.leader.inbox_poller import InboxPoller
+from fairlane.leader.loading import load_scheduler
+from fairlane.leader.local_assignments import LocalAssignments
+from fairlane.leader.notifications import Notifications
+from fairlane.leader.output_cleanup import OutputCleanup
 from fairlane.leader.payload_cache import PayloadCache
-from fairlane.leader.remote_cleanup import RemoteCleanup
+from fairlane.leader.recovery import Recovery
 from fairlane.leader.schedule import DueSchedules, stamp
 from fairlane.runtime.clock import Clock
 from fairlane.runtime.counters import Counters
 from fairlane.runtime.poll_intervals import POLLING, PollIntervals
-from fairlane.runtime.storable_text import storable
 from fairlane.store.protocol import InboxRow, Store, Writing
 from fairlane.store.views import Payload
 
 log = logging.getLogger("fairlane.leader")
 
-_BATCH = 2_000
-_MUCH = 4 * 1024 * 1024  # characters that others sent; a store gives only so many at a time
-_STOP_SECONDS = 2.0  # for the last call to the database to return
-_SKEW_SECONDS = 30.0  # between two looks at the database's clock
-_SMALL_SECONDS = 1.0  # what a clock is corrected by every now and then
-_NEVER = float("-inf")
+BATCH_INPUTS: Final = 2_000
+_STOP_SECONDS: Final = 2.0  # for the last call to the database to return
 
-NOBODY = WorkerId("")
+
+class Commit(Struct, eq=False, frozen=True):
+    """A decided batch: memory has changed; the database and the workers have not."""
+
+    inputs: Sequence[Input]
+    decisions: Decisions
+    writing: Writing | None  # None if there is no change to store
+    message: MessageRef
+    discarded: Mapping[JobId, Payload]  # of cancelled jobs whose output files are removed
 
 
 class Leader:
@@ -77,67 +71,73 @@ class Leader:
         inbox: Inbox,
         clock: Clock,
         host: LeaderHost,
+        notifications: Notifications,
+        *,
         intervals: PollIntervals = POLLING,
         fleet: Fleet | None = None,
         counters: Counters | None = None,
     ) -> None:
-        self._store = store
-        self._counters = counters or Counters()
-        self._fleet = fleet or SoloFleet()
-        self._inbox = inbox
-        self._clock = clock
-        self._host = host
-        self._intervals = intervals
-        self._scheduler = Scheduler()
-        self._schedules = DueSchedules()
-        self._fresh = PayloadCache()
-        self._pipeline = CommitPipeline(landed=inbox.poke_here)
-        self._arrived: list[InboxRow] = []  # from others, to be decided next
-        self._taken: set[int] = set()  # rows that are being decided and still lie in the table
-        self._records: Mapping[tuple[str, str], str] = {}
-        self._removals = RemoteCleanup()
-        self._handed: dict[JobId, int] = {}  # assignments our worker holds, by fence
-        self._stopping = False
-        self._life: tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]] | None = None
-        self._wake_at: float | None = None
-        self._looked_at = _NEVER
-        self._measured_at = _NEVER
-        self._skew = 0.0  # by how much the database's clock is ahead of ours
+        self.scheduler = Scheduler()
         self.commits = 0
+        self._store = store
+        self._inbox = inbox
+        self._host = host
+        self._notifications = notifications
+        self._intervals = intervals
+        self._fleet = fleet = fleet or SoloFleet()
+        self._counters = counters or Counters()
+        self._clock = DatabaseClock(clock, fleet)
+        self._records: Mapping[tuple[str, str], str] = {}  # as they were loaded
+        self._schedules = DueSchedules()
+        self._wake_at: float | None = None  # when the scheduler has to decide without an input
+        self._poller = InboxPoller(store, intervals.others_seconds)
+        self._payloads = PayloadCache(store, intervals.retry_seconds)
+        self._cleanup = OutputCleanup(one_host=fleet.is_alone)
+        self._assignments = LocalAssignments(host.is_own)
+        self._pipeline = CommitPipeline(on_end=inbox.poke_here)
+        self._recovery = Recovery(
+            store, inbox, fleet, self._clock, host, notifications,
+            retry_seconds=intervals.retry_seconds, board=lambda: self.board,
+            load=self._load, commit=self._commit,
+        )  # fmt: skip
+        self._stopping = False
+        self._running: tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]] | None = None
+
+    @property
+    def board(self) -> Board:
+        return self.scheduler.board
 
     @property
     def is_ahead(self) -> bool:
-        """Tell whether memory knows more than is being written."""
-        return self._pipeline.is_overtaken
+        """Tell whether memory holds decisions that are not being written yet."""
+        return self._pipeline.is_ahead
 
     def stop(self) -> None:
-        """End, without waiting for long on a database that does not answer; from any thread."""
+        """End soon, also if the database does not answer; from any thread."""
         self._stopping = True
         self._inbox.poke()
-        if self._life is not None:
-            loop, life = self._life
-            with suppress(RuntimeError):  # it has ended, and its loop is closed
-                loop.call_soon_threadsafe(lambda: loop.call_later(_STOP_SECONDS, life.cancel))
+        if self._running is not None:
+            loop, task = self._running
+            with suppress(RuntimeError):  # the leader has ended, and its loop is closed
+                loop.call_soon_threadsafe(lambda: loop.call_later(_STOP_SECONDS, task.cancel))
 
-    def look_at_others(self) -> None:
-        """Something may lie in the inbox table; from any thread."""
-        self._looked_at = _NEVER
+    def poll_inbox_soon(self) -> None:
+        """Poll the inbox table without waiting for the interval; from any thread."""
+        self._poller.poll_soon()
         self._inbox.poke()
 
-    async def run(self) -> None:
-        """Stand for election until stopped.
+    # election: standby, leading, resigned
 
-        A leader in trouble keeps its claim: where leading proves every other worker dead, letting
-        go would have another process run what this one still runs.
-        """
-        loop, life = asyncio.get_running_loop(), asyncio.current_task()
-        assert life is not None
+    async def run(self) -> None:
+        """Stand for election, and lead when elected, until stopped."""
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        assert task is not None
         self._inbox.attach(loop)
-        self._life = (loop, life)
+        self._running = (loop, task)
         try:
             while not self._stopping:
                 try:
-                    await self._stand()
+                    await self._elect()
                 except NotLeading as error:
                     log.warning("no longer leading: %s", error)
                     await self._store.resign()
@@ -145,426 +145,238 @@ class Leader:
                 except StoreError as error:
                     log.warning("leadership interrupted: %s", error)
                     await self._pause()
-                except Exception:
-                    log.exception("leadership interrupted by an error of our own")
+                except Exception:  # a bug of Fairlane must not leave the database without a leader
+                    log.exception("leadership interrupted by an internal error")
                     await self._pause()
         finally:
-            if not (self._fleet.is_alone and self._host.still_runs()):
+            if not (self._fleet.is_alone and self._host.is_running()):
                 await self._store.resign()  # otherwise the claim ends with the process
 
-    async def _stand(self) -> None:
+    async def _elect(self) -> None:
         epoch = await self._store.lead()
         if epoch is None:
-            self._host.elected(leading=False)
+            self._notifications.report_election(leading=False)
             await self._inbox.stand_by(self._intervals.standby_seconds * random.uniform(0.8, 1.2))
             return
         self._fleet.start_epoch(epoch)
         self._counters.elected(epoch)
         try:
-            await self._reign()
+            await self._lead()
         except asyncio.CancelledError:
-            self._pipeline.give_up()
+            self._pipeline.cancel()
             raise
         finally:
-            with suppress(Exception):  # why the reign ends is known already
-                await self._pipeline.land()
-            self._keep(self._pipeline.void().happened)
-            self._keep(self._inbox.take_all())  # callers are told that it is over
-            self._host.elected(leading=False)
+            with suppress(Exception):  # the error that ended leadership is being raised already
+                await self._pipeline.wait()
+            self._recovery.requeue(self._pipeline.discard().inputs)
+            self._recovery.requeue(self._inbox.take_all())  # callers learn it by the notification
+            self._notifications.report_election(leading=False)
 
     async def _pause(self) -> None:
-        self._host.elected(leading=False)
+        self._notifications.report_election(leading=False)
         if not self._stopping:
             await asyncio.sleep(self._intervals.retry_seconds)
 
-    async def _reign(self) -> None:
+    # leading: decide, write, act
+
+    async def _lead(self) -> None:
         await self._load()
-        await self._open()
-        self._host.elected(leading=True)
+        await self._declare()
+        self._notifications.report_election(leading=True)
         while not self._stopping:
-            rows = await self._from_others()
-            back = await self._set_back()
-            lives = await self._lives()
-            # Last: what was taken out of the inbox would be lost with a look that fails.
-            happened = [*([ClockSetBack(back)] if back else ()), *self._inbox.take(_BATCH), *lives]
-            happened += self._schedules.due(self._now())
-            if happened or rows or self._is_due() or self._pipeline.has_ended:
-                await self._decide(Batch(happened, rows))
+            batch = await self._next_batch()
+            if batch or self._is_due() or self._pipeline.has_ended:
+                await self._process(batch)
             else:
                 await self._inbox.wait(self._pause_seconds())
-        await self._pipeline.land()
+        await self._pipeline.wait()
 
-    async def _open(self) -> None:
-        """Take in what the code declares, and what our worker may have told a former leader."""
-        unacknowledged_inputs = self._inbox.missing(self._host.unacknowledged_inputs())
-        happened = [*self._host.declared(self._records), *unacknowledged_inputs]
+    async def _next_batch(self) -> Batch:
+        if not self._pipeline:
+            await self._poller.poll()
+        rows = self._poller.pop_rows()
+        setback = await self._clock.measure_setback()
+        leases = await self._check_leases()
+        # The inbox comes last: its inputs would be lost if one of the reads above failed.
+        inputs: list[Input] = [ClockSetBack(setback)] if setback else []
+        inputs += [*self._inbox.take(BATCH_INPUTS), *leases]
+        inputs += self._schedules.due(self._clock.now())
+        return Batch(inputs, rows, resent=bool(rows))
+
+    async def _process(self, batch: Batch) -> None:
+        """Decide a batch and start to write it, or recover from a commit that failed."""
         try:
-            await self._commit(happened, (), resent=True)
+            if batch or self._is_due():
+                await self._pipeline.submit(batch, self._decide, self._write_and_poll)
+            else:
+                await self._pipeline.wait()
+        except StoreUnavailable as error:
+            await self._recovery.wait_out(self._pipeline.discard(), error)
         except StoreError:
+            self._recovery.requeue(self._pipeline.discard().inputs)
             raise
-        except Exception:
-            log.exception("what the code declares could not be taken in as a whole")
-            await self._replay(happened, ())
-        self._host.found({job.task for job in self._scheduler.board.jobs.values()})
+        except Exception:  # any error of deciding or writing: an input is at fault
+            failed = self._pipeline.discard()
+            count = len(failed.inputs) + len(failed.rows)
+            log.exception("a batch of %d inputs could not be committed", count)
+            await self._recovery.replay(failed)
 
-    def _now(self) -> float:
-        """Return the time as the database has it: leaders on several machines agree on that."""
-        return self._clock.now() + self._skew
+    async def _decide(self, batch: Batch) -> Commit:
+        """Apply a batch to the scheduler; the commit that is returned is not written yet."""
+        received = (input for row in batch.rows for input in read(row))
+        inputs = self._fleet.hear([*batch.inputs, *received])
+        ids = unknown_job_ids(inputs, self.board.jobs, resent=batch.resent)
+        ended: Mapping[JobId, LiveJob] = {}
+        if ids:
+            await self._pipeline.wait()  # it may hold their ends
+            ended = await self._store.ended_jobs(sorted(ids))
+        now = self._clock.now()
+        stamp(inputs, now)
+        decisions = self.scheduler.apply(inputs, now, ended)
+        if batch.rows:
+            _answer_rows(decisions, batch.rows)
+        discarded = await self._read_discarded(decisions) if decisions.discards else {}
+        workers = self.board.workers.all
+        self._cleanup.order_removals(decisions, workers.values())
+        message = self._fleet.write(decisions, workers)
+        changes = decisions.changes
+        writing = self._store.commit(changes, now) if changes else None
+        self._wake_at = decisions.wake_at
+        self._schedules.follow(changes.records, now)
+        return Commit(inputs, decisions, writing, message, discarded)
 
-    async def _set_back(self) -> float:
-        """Return by how many seconds the time that we go by was set back since the last call."""
-        back = self._clock.jumped()
-        loop_time = asyncio.get_running_loop().time()
-        if back or loop_time - self._measured_at > _SKEW_SECONDS:
-            self._measured_at = loop_time
-            was, self._skew = self._skew, await self._fleet.skew()
-            if abs(was - self._skew) > _SMALL_SECONDS:
-                back += was - self._skew
-        return max(0.0, back)
+    async def _read_discarded(self, decisions: Decisions) -> Mapping[JobId, Payload]:
+        """Return the payloads whose outputs are removed, before the commit deletes them."""
+        await self._pipeline.wait()
+        payloads = await self._store.payloads(decisions.discards)
+        for job, name, body in decisions.changes.stored_values:  # of this batch: not stored yet
+            if job in payloads and body is not None:
+                payloads[job].kept[name] = body
+        self._cleanup.plan_discard(payloads)
+        return payloads
+
+    async def _write_and_poll(self, commit: Commit) -> None:
+        await self._write(commit)
+        try:
+            await self._poller.poll()  # or rows would have to wait for the commit after this one
+        except StoreError:
+            self._poller.poll_soon()  # the next poll raises it again, outside of a commit
+
+    async def _write(self, commit: Commit) -> None:
+        """Make a commit durable, then act on it."""
+        decisions = commit.decisions
+        changes = decisions.changes
+        if commit.writing is not None:
+            started_at = asyncio.get_running_loop().time()
+            self._check_early(decisions.starts)
+            await commit.writing
+            self.commits += 1
+            seconds = asyncio.get_running_loop().time() - started_at
+            self._counters.committed(changes, decisions.starts, seconds)
+        self._poller.mark_durable(changes.consumed)
+        self._payloads.add(changes.submitted)
+        self._payloads.remove(changes.ended)
+        await self._act(commit)
+
+    async def _act(self, commit: Commit) -> None:
+        """Start and stop jobs, answer callers and notify receivers: the commit is durable."""
+        decisions = commit.decisions
+        starts = [start for start in decisions.starts if self._host.is_own(start.worker)]
+        payloads = await self._payloads.read(starts)
+        if commit.discarded:
+            self._cleanup.discard(commit.discarded)
+        self._assignments.update(commit.inputs, starts)
+        self._notifications.report_commit(decisions, payloads, commit.message)
+
+    async def _commit(self, inputs: Sequence[Input], rows: Sequence[InboxRow] = ()) -> None:
+        """Decide, write and act at once, while the pipeline is empty."""
+        await self._write(await self._decide(Batch(inputs, rows, resent=True)))
+
+    def _check_early(self, starts: Sequence[Start]) -> None:
+        """Check preconditions while the disk is busy with the commit that starts the jobs.
+
+        If the commit fails, no harm is done: a check reads, and reserves output names for the job.
+        """
+        if self._fleet.is_alone:
+            checked = [start for start in starts if self._host.needs_check(start.task)]
+            known = [(s, payload) for s in checked if (payload := self._payloads.peek(s))]
+            if known:
+                self._host.check_early(known)
 
     def _is_due(self) -> bool:
-        return self._wake_at is not None and self._wake_at <= self._now()
+        return self._wake_at is not None and self._wake_at <= self._clock.now()
 
     def _pause_seconds(self) -> float:
         times = [at for at in (self._wake_at, self._schedules.next_at) if at is not None]
-        waits = [self._clock.seconds_until(at - self._skew) for at in times]
+        waits = [self._clock.seconds_until(at) for at in times]
         return min([self._intervals.others_seconds, *(wait for wait in waits if wait is not None)])
 
-    async def _from_others(self) -> list[InboxRow]:
-        if not self._pipeline:
-            await self._look()
-        rows, self._arrived = self._arrived, []
-        return rows
+    # loading and reloading
 
-    async def _look(self) -> None:
-        """Take over what lies in the inbox table, if it is time to look."""
-        loop_time = asyncio.get_running_loop().time()
-        if loop_time - self._looked_at < self._intervals.others_seconds:
-            return
-        self._looked_at = loop_time
-        rows = await self._store.read_inbox(_BATCH)
-        if len(rows) == _BATCH or sum(len(row.body) for row in rows) > _MUCH:
-            self._looked_at = _NEVER  # there may be more
-        fresh = [row for row in rows if row.id not in self._taken]
-        self._taken.update(row.id for row in fresh)
-        self._arrived += fresh
+    async def _load(self) -> None:
+        """Discard the state in memory, load it, and settle what a lost commit may have left."""
+        await self._clock.reset()
+        now = self._clock.now()
+        self.scheduler = Scheduler()  # before the load: two of them may not fit into memory
+        self._poller.reset()
+        image = await load_scheduler(self.scheduler, self._store, now)
+        self._records = image.records
+        self._schedules.load(image.records, self.board.fired_at, now)
+        dead = self._fleet.dead(self._other_workers(), image.records)
+        if dead:
+            await self._clean_up(set(dead))
+        gone = [WorkerGone(worker) for worker in dead]
+        jobs = self.board.jobs.values()
+        # In a shared database assignments are messages, which the worker reads by itself.
+        undelivered = self._assignments.refuse_undelivered(jobs) if self._fleet.is_alone else ()
+        await self._commit([*gone, *undelivered, *self._host.joined()])
+        stops = self._assignments.repeat_stops(self.board.jobs.values())
+        self._notifications.report_reload(stops)
 
-    async def _lives(self) -> list[Input]:
-        """Look at the leases of the others; nobody else may be left to say that one is dead."""
-        inputs = await self._fleet.look(self._scheduler.board.workers.all)
-        dead = {said.id for said in inputs if isinstance(said, WorkerGone)}
+    async def _declare(self) -> None:
+        """Commit the program's declarations, and reports that a former leader may have missed."""
+        unacknowledged = self._inbox.missing(self._host.unacknowledged())
+        inputs = [*self._host.declare(self._records), *unacknowledged]
+        try:
+            await self._commit(inputs)
+        except StoreError:
+            raise
+        except Exception:  # a declaration is at fault; the others must take effect
+            log.exception("the declarations of the program could not be committed together")
+            await self._recovery.replay(Batch(inputs))
+        self._host.report_missing_tasks({job.task for job in self.board.jobs.values()})
+
+    def _other_workers(self) -> set[WorkerId]:
+        """Return every worker of another process that is known or has an assignment."""
+        board = self.board
+        ids = {*board.workers.all, *(job.worker for job in board.jobs.values() if job.worker)}
+        return {worker for worker in ids if not self._host.is_own(worker)}
+
+    async def _check_leases(self) -> list[Input]:
+        """Return the workers whose lease has run out, or is renewed again after a takeover."""
+        inputs = await self._fleet.look(self.board.workers.all)
+        dead = {input.id for input in inputs if isinstance(input, WorkerGone)}
         if dead:
             log.warning("workers that no longer renew their lease: %s", ", ".join(sorted(dead)))
             await self._clean_up(dead)
         return inputs
 
-    async def _load(self) -> None:
-        """Forget everything and rebuild it, then say who we are and who is dead."""
-        self._clock.jumped()  # loading reckons with the clock as it is now, whatever it was
-        self._skew = await self._fleet.skew()
-        now = self._now()
-        self._scheduler = Scheduler()
-        self._taken.clear()
-        self._arrived.clear()
-        self._looked_at = _NEVER
-        with _no_collections():
-            image = await self._store.load()
-            self._scheduler.load(
-                jobs=image.jobs,
-                dependencies=image.dependencies,
-                records=image.records,
-                rate_starts=image.takes,
-                grants=image.grants,
-                seq=image.seq,
-                now=now,
-            )
-        if self._scheduler.unreadable:
-            left_out = ", ".join(self._scheduler.unreadable)
-            log.warning("stored settings that cannot be read are left out: %s", left_out)
-        board = self._scheduler.board
-        self._records = image.records
-        self._schedules.load(image.records, board.fired_at, now)
-        dead = self._fleet.dead(self._others(), image.records)
-        if dead:
-            await self._clean_up(set(dead))
-        gone = [WorkerGone(worker) for worker in dead]
-        await self._commit([*gone, *self._unheard(), *self._host.joined()], (), resent=True)
-        self._host.reloaded(self._stops())
-
-    def _others(self) -> set[WorkerId]:
-        """Name every worker but ours that is known or was given something."""
-        board = self._scheduler.board
-        named = {*board.workers.all, *(job.worker for job in board.jobs.values() if job.worker)}
-        return {worker for worker in named if not self._host.is_own(worker)}
-
-    def _own_running(self) -> list[LiveJob]:
-        jobs = self._scheduler.board.jobs.values()
-        return [j for j in jobs if j.state is State.RUNNING and self._host.is_own(j.worker or "")]
-
-    def _unheard(self) -> list[Input]:
-        """Take back what a commit assigned to our worker whose return we never saw.
-
-        Where many work it has been told by a message, which the worker reads by itself.
-        """
-        if not self._fleet.is_alone:
-            return []
-        return [
-            Outcome(job.id, job.worker or NOBODY, job.fence, "refused")
-            for job in self._own_running()
-            if self._handed.get(job.id) != job.fence
+    async def _clean_up(self, dead: Collection[WorkerId]) -> None:
+        """Remove the half-written files of workers that are dead."""
+        lost = [
+            last_start(job)
+            for job in self.board.jobs.values()
+            if job.state is State.RUNNING and job.worker
+            if job.worker in dead or carrier_of(job.worker) in dead
         ]
-
-    def _stops(self) -> list[Stop]:
-        """Repeat what our worker was to be told and perhaps was not."""
-        return [
-            Stop(job.id, job.worker or NOBODY, job.fence, job.cancel_outputs, False)
-            for job in self._own_running()
-            if job.cancel_outputs is not None
-        ]
-
-    async def _clean_up(self, dead: set[WorkerId]) -> None:
-        jobs = self._scheduler.board.jobs.values()
-        theirs = [
-            j for j in jobs if j.worker in dead or (j.worker and carrier_of(j.worker) in dead)
-        ]
-        lost = [last_start(job) for job in theirs if job.state is State.RUNNING]
         if lost:
-            left = await self._store.payloads(lost)
-            self._host.remove_half_written(left)
-            self._removals.add(self._host.outputs_on_other_hosts(left, finished=False))
-
-    async def _decide(self, batch: Batch) -> None:
-        """Turn a batch into one commit and its effects, which may still be on their way after."""
-        try:
-            if batch.happened or batch.rows or self._is_due():
-                await self._pipeline.begin(batch, self._sent_off)
-            else:
-                await self._pipeline.land()
-        except StoreUnavailable as error:
-            await self._wait_out(self._pipeline.void().happened, error)
-        except StoreError:
-            self._keep(self._pipeline.void().happened)
-            raise
-        except Exception:
-            void = self._pipeline.void()
-            count = len(void.happened) + len(void.rows)
-            log.exception("a batch of %d inputs could not be committed", count)
-            await self._replay(void.happened, void.rows)
-
-    async def _sent_off(self, batch: Batch) -> Carry:
-        carry = await self._prepare(batch, resent=bool(batch.rows))
-
-        async def carry_and_look() -> None:
-            await carry()
-            try:
-                await self._look()  # or rows would have to wait for the commit after this one
-            except StoreError:
-                self._looked_at = _NEVER  # whoever looks next will hear of it
-
-        return carry_and_look
-
-    async def _commit(
-        self, happened: Sequence[Input], rows: Sequence[InboxRow], *, resent: bool
-    ) -> None:
-        carry = await self._prepare(Batch(happened, rows), resent=resent)
-        await carry()
-
-    async def _prepare(self, batch: Batch, *, resent: bool) -> Carry:
-        """Decide a batch: memory moves on, and what is returned writes it and acts on it."""
-        rows = batch.rows
-        said_elsewhere = (said for row in rows for said in read(row))
-        inputs = self._fleet.hear([*batch.happened, *said_elsewhere])
-        names = unknown_job_ids(inputs, self._scheduler.board.jobs, resent=resent)
-        ended: Mapping[JobId, LiveJob] = {}
-        if names:
-            await self._pipeline.land()  # they may be in it
-            ended = await self._store.ended_jobs(sorted(names))
-        now = self._now()
-        stamp(inputs, now)
-        decisions = self._scheduler.apply(inputs, now, ended)
-        changes = decisions.changes
-        if rows:
-            remote = {row.key for row in rows}
-            changes.consumed.extend(row.id for row in rows)
-            changes.answers.update(
-                (key, as_text(answer)) for key, answer in decisions.answers if key in remote
-            )
-        made: Mapping[JobId, Payload] = {}
-        if decisions.discards:
-            await self._pipeline.land()
-            made = await self._store.payloads(decisions.discards)  # the commit forgets it
-            for job, name, body in changes.stored_values:  # what was said with it is not stored yet
-                if job in made and body is not None:
-                    made[job].kept[name] = body
-            self._removals.add(self._host.outputs_on_other_hosts(made, finished=True))
-        self._removals.hand_out(decisions, self._scheduler.board.workers.all.values())
-        written = self._fleet.write(decisions, self._scheduler.board.workers.all)
-        writing = self._store.commit(changes, now) if changes else None
-        self._wake_at = decisions.wake_at
-        self._schedules.follow(changes.records, now)
-        return partial(self._carry_out, inputs, decisions, writing, written, made)
-
-    async def _carry_out(
-        self,
-        inputs: Sequence[Input],
-        decisions: Decisions,
-        writing: Writing | None,
-        written: MessageRef,
-        made: Mapping[JobId, Payload],
-    ) -> None:
-        changes = decisions.changes
-        if writing is not None:
-            began_at = asyncio.get_running_loop().time()
-            self._look_ahead(decisions.starts)
-            await writing
-            self.commits += 1
-            seconds = asyncio.get_running_loop().time() - began_at
-            self._counters.committed(changes, decisions.starts, seconds)
-        self._taken.difference_update(changes.consumed)
-        self._fresh.add(changes.submitted)
-        self._fresh.forget(changes.ended)
-        starts = [start for start in decisions.starts if self._host.is_own(start.worker)]
-        payloads = await self._payloads(starts)
-        if made:
-            self._host.discard(made)
-        self._hand_over(inputs, starts)
-        self._host.perform(decisions, payloads, written)
-
-    def _look_ahead(self, starts: Sequence[Start]) -> None:
-        """Have checked what is about to start, while the disk is busy with this commit.
-
-        If the commit fails, nothing has been done: a check looks, and takes names for the job.
-        """
-        if self._fleet.is_alone:
-            soon = [start for start in starts if self._host.checks(start.task)]
-            known = [(start, fresh) for start in soon if (fresh := self._fresh.look(start))]
-            if known:
-                self._host.check_preconditions_early(known)
-
-    def _hand_over(self, inputs: Sequence[Input], starts: Sequence[Start]) -> None:
-        """Remember what our worker has been given and not yet given back."""
-        for said in inputs:
-            if type(said) is Outcome and self._handed.get(said.job) == said.fence:
-                del self._handed[said.job]
-        for start in starts:
-            self._handed[start.job] = start.fence
-
-    async def _payloads(self, starts: list[Start]) -> Mapping[JobId, Payload]:
-        """Find what the started jobs need; they are committed as running, so this must succeed."""
-        found = {start.job: fresh for start in starts if (fresh := self._fresh.take(start))}
-        rest = [start for start in starts if start.job not in found]
-        while rest:
-            try:
-                return {**found, **await self._store.payloads(rest)}
-            except StoreUnavailable as error:
-                log.warning("cannot read what to start: %s", error)
-                await asyncio.sleep(self._intervals.retry_seconds)
-        return found
-
-    async def _wait_out(self, happened: Sequence[Input], error: StoreUnavailable) -> None:
-        """Tell callers that the database cannot take it; keep what workers said, and go on."""
-        log.warning("the database is unavailable: %s", error)
-        refused = [h for h in happened if not isinstance(h, FromWorker)]
-        answers = Decisions(answers=[(command.key, error) for command in refused if command.key])
-        self._host.perform(answers, {}, NO_MESSAGE)
-        self._keep(happened)
-        await asyncio.sleep(self._intervals.retry_seconds)
-        await self._load()
-        self._inbox.put_first(self._inbox.missing(self._host.unacknowledged_inputs()))
-
-    def _keep(self, happened: Sequence[Input]) -> None:
-        """Keep what workers said; a jump of the clock is reckoned with by loading again."""
-        said = (
-            h for h in happened if isinstance(h, FromWorker) and not isinstance(h, ClockSetBack)
-        )
-        self._inbox.put_first(said)
-
-    async def _replay(self, happened: Sequence[Input], rows: Sequence[InboxRow]) -> None:
-        """Carry out a failed batch one by one, so that only what is at fault is left out."""
-        lasting: list[Input] = [said for said in happened if not isinstance(said, ClockSetBack)]
-        alone: list[tuple[list[Input], list[InboxRow]]] = [
-            *(([said], []) for said in lasting),
-            *(piece for row in rows for piece in pieces(row)),
-        ]
-        await self._load()
-        while alone:
-            inputs, one_row = alone.pop(0)
-            try:
-                await self._commit(inputs, one_row, resent=True)
-            except StoreError:
-                self._keep([*inputs, *(said for rest, _ in alone for said in rest)])
-                raise
-            except Exception as error:
-                log.exception("an input was set aside")
-                await self._load()
-                await self._set_aside(inputs, one_row, error)
-        self._inbox.put_first(self._inbox.missing(self._host.unacknowledged_inputs()))
-
-    async def _admitted(
-        self, happened: Sequence[Input], rows: Sequence[InboxRow]
-    ) -> list[dict[str, Any]] | None:
-        """Return the answer to a submission that is stored, though its commit seemed to fail."""
-        try:
-            command = happened[0] if happened else read(rows[0])[0]
-        except ValueError:
-            return None  # it cannot even be read
-        if not isinstance(command, Submit):
-            return None
-        ids = [job.id for job in command.jobs]
-        known = {*self._scheduler.board.jobs.keys() & set(ids), *await self._store.ended_jobs(ids)}
-        return [{"id": id, "merged": False} for id in ids] if known >= set(ids) else None
-
-    async def _set_aside(
-        self, happened: Sequence[Input], rows: Sequence[InboxRow], error: Exception
-    ) -> None:
-        """Keep an input that cannot be carried out where a person can look at it, and say so."""
-        problem = InternalError(
-            storable(f"this could not be carried out and was set aside: {error!r}")
-        )
-        text = rows[0].body if rows else readable(happened[0])
-        decisions = Decisions()
-        now = self._now()
-        answer: Any = await self._admitted(happened, rows)
-        if answer is None:
-            answer = problem
-            decisions.changes.dead_letters.append((text, storable(repr(error)), now))
-        for row in rows:
-            decisions.changes.consumed.append(row.id)
-            decisions.changes.answers[row.key] = as_text(answer)
-        for said in happened:
-            if isinstance(said, StoreValue | EnterStage):
-                decisions.orders_for(said.worker).denied.append((said.token, problem.as_problem()))
-            elif not isinstance(said, FromWorker) and said.key:
-                decisions.answers.append((said.key, answer))
-        written = self._fleet.write(decisions, self._scheduler.board.workers.all)
-        await self._store.commit(decisions.changes, now)
-        self._host.perform(decisions, {}, written)
-        for said in happened:
-            if isinstance(said, Outcome):
-                # The attempt is over, whatever cannot be said about it: its lane must go on.
-                failure = Failure(problem.code, problem.message, retryable=False)
-                failed = Outcome(said.job, said.worker, said.fence, "failed", failure=failure)
-                await self._commit([failed], (), resent=True)
-            elif isinstance(said, Submit) and answer is problem:
-                await self._commit(_missed(said, problem.message), (), resent=True)
+            self._cleanup.remove_unfinished(await self._store.payloads(lost))
 
 
-def _missed(command: Submit, reason: str) -> list[Input]:
-    """Return that a firing came to nothing: otherwise it would be due again at once, for ever."""
-    return [
-        SkipFiring("", job.schedule, job.fire_at, 1, reason)
-        for job in command.jobs
-        if job.schedule is not None and job.fire_at is not None and not job.by_hand
-    ]
-
-
-@contextmanager
-def _no_collections() -> Iterator[None]:
-    """Make a great many objects that all stay: looking for garbage among them doubles the time."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
+def _answer_rows(decisions: Decisions, rows: Sequence[InboxRow]) -> None:
+    """Add to a commit the removal of its inbox rows, and the answers for other processes."""
+    keys = {row.key for row in rows}
+    decisions.changes.consumed.extend(row.id for row in rows)
+    decisions.changes.answers.update(
+        (key, as_text(answer)) for key, answer in decisions.answers if key in keys
+    )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from fairlane.core.decisions import Decisions
 from fairlane.core.inputs import WorkerGone, WorkerJoined
 from fairlane.core.live_job import WorkerId, carrier_of, device_id, device_of
 from fairlane.runtime.service import Service
@@ -41,6 +42,10 @@ class DeviceClaims:
     def may_carry(self) -> bool:
         """Whether this process could carry a device."""
         return bool(self._drivers) and self._engine.works and not self._closed
+
+    def receive_commit(self, decisions: Decisions) -> None:
+        if self.may_carry and any(kind == "device" for kind, _ in decisions.changes.records):
+            self.service.wake()
 
     @property
     def _actors(self) -> dict[str, DeviceActor]:
