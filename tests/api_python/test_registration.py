@@ -31,14 +31,14 @@ def test_parameters_without_names_are_refused(app: Fairlane) -> None:
     def unnamed(number: int, /) -> None: ...
 
     for function in (many, anything, unnamed):
-        with pytest.raises(BadSetting, match="must have names of their own"):
+        with pytest.raises(BadSetting, match="must have a name"):
             app.task(function)
 
 
 def test_an_annotation_that_cannot_be_resolved_is_refused(app: Fairlane) -> None:
     def work(number: "Nowhere") -> None: ...  # type: ignore[name-defined]  # noqa: F821
 
-    with pytest.raises(BadSetting, match=r"Nowhere.*import what it names"):
+    with pytest.raises(BadSetting, match=r"Nowhere.*import that name"):
         app.task(work)
 
 
@@ -47,7 +47,7 @@ def test_a_secret_inside_another_parameter_is_refused(app: Fairlane) -> None:
     def lists(tokens: list[SecretStr]) -> None: ...
 
     for function in (work, lists):
-        with pytest.raises(BadSetting, match="a parameter of its own"):
+        with pytest.raises(BadSetting, match="a separate parameter"):
             app.task(function)
 
 

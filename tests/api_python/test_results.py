@@ -85,7 +85,7 @@ async def test_a_result_of_another_type_than_promised_is_said_where_it_is_asked_
 
     async with running(app):
         job = await work.submit()
-        with pytest.raises(UsageError, match="does not fit what the task says it returns"):
+        with pytest.raises(UsageError, match="does not fit the return annotation"):
             await job.wait()
 
         assert (await job.show()).result == "many"

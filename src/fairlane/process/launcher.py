@@ -2,25 +2,27 @@
 
     python -I -S launcher.py CONTROL_FD WORKER_PID CLOCK FDS EXECUTABLE ARGV…
 
-A worker that is killed or frozen cannot stop what it started; without the launcher its ffmpeg lives
-on and the next attempt overlaps it. The launcher runs in a session of its own, starts the program
-in a group of its own, and adopts every descendant that loses its parent (it is their subreaper), so
-that a daemon that left the group with `setsid` is found as well. It ends when all are gone.
+A worker that is killed or frozen cannot stop its programs; without the launcher its ffmpeg would
+live on and overlap the next attempt. The launcher runs in a separate session, starts the program in
+a separate process group, and adopts every descendant that loses its parent (it is their subreaper),
+so that it also finds a daemon that left the group with `setsid`. It ends when all are gone.
 
 The control socket carries lines. From the worker:
 
-    lease SECONDS    live on until then at most (absolute, on CLOCK: a line that waited in the
+    lease SECONDS    kill all at this instant (absolute, on CLOCK: a line that waited in the
                      socket while the machine slept must not count from when it is read)
-    term             SIGTERM to all; what is left when the program has ended keeps its time to end
+    term             SIGTERM to all; descendants that outlive the program get time to end
     kill             SIGKILL to all
 
 To the worker: `started PID` or `failed ERRNO`, then `exited CODE` or `signalled NUMBER`.
 
-The end of the socket, the worker's death and a missed deadline are as good as `kill`. The worker's
-death is watched beside the socket, because a process that the worker forked keeps its end open.
+The end of the socket, the death of the worker and a missed deadline have the effect of `kill`. The
+socket alone does not show the death of the worker, because a process that the worker forked keeps
+its end open.
 
-This file imports next to nothing: it is started for each program, and `signal` and `ctypes` alone
-would double the 15 ms it takes.
+This file has few imports: it is started for each program, and `signal` and `ctypes` alone would
+double the 15 ms that it takes. Without /proc (macOS) it reaches the process group of the program,
+but no descendant that left the group.
 """
 
 import os
@@ -35,8 +37,8 @@ except ImportError:  # another Python than CPython
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
-SWEEP_SECONDS = 0.02  # between two rounds of killing; a round can miss what is being forked
-LOOK_SECONDS = 0.5  # poll() does not count the time the machine slept, so look at the clock as well
+SWEEP_SECONDS = 0.02  # between two rounds of killing; a round can miss a process being forked
+CHECK_SECONDS = 0.5  # poll() does not count the time that the machine slept; the clock does
 HAS_PROC = os.access("/proc/self/stat", os.R_OK)
 
 
@@ -59,68 +61,71 @@ class Launcher:
         self.worker_fd = _pidfd(worker)
 
     def run(self, executable: str, argv: list[str], inherited: list[int]) -> int:
-        """Return the launcher's own exit code, as a shell would; the socket says it better."""
+        """Run the program and return its exit code as a shell would; the socket has the details."""
         if not self.worker_lives():
             return 127
         failure = self.start(executable, argv)
         if failure:
-            self.tell(f"failed {failure}")
+            self.send(f"failed {failure}")
             return 127
-        self.tell(f"started {self.program}")
-        # Who reads the program's output or sends it messages must see them end with the program.
-        _let_go(inherited)
+        self.send(f"started {self.program}")
+        # The readers of the program's output must see it end with the program.
+        _close_inherited(inherited)
         while self.reap():
-            # Without permission, what is left belongs to another user: give up. But macOS refuses
-            # a group of zombies in the same way, so reap before that is believed.
+            # EPERM: the rest belongs to another user, so give up. But macOS also answers EPERM for
+            # a group of zombies, so reap them first.
             if self.killing and not self.signal_all(signal.SIGKILL) and self.reap():
                 break
             self.wait()
             if self.is_abandoned():
                 self.killing = True
-        self.tell(self.status or f"signalled {int(signal.SIGKILL)}")
+        self.send(self.status or f"signalled {int(signal.SIGKILL)}")
         word, _, number = self.status.partition(" ")
         return int(number) if word == "exited" else 128 + int(number or signal.SIGKILL)
 
     def wait(self) -> None:
-        """Wait for a signal, a line from the worker, its death or the time to look again."""
+        """Wait for a signal, a line from the worker, its death or the next check."""
         poller = select.poll()
         poller.register(self.wakeup, select.POLLIN)
-        if not self.killing:  # from then on nothing the worker says matters
+        if not self.killing:  # once killing, lines of the worker change nothing
             poller.register(self.control, select.POLLIN)
             if self.worker_fd is not None:
                 poller.register(self.worker_fd, select.POLLIN)
-        for fd, _ in poller.poll(self.patience_milliseconds()):
+        for fd, _ in poller.poll(self.wait_milliseconds()):
             if fd == self.control:
-                self.listen()
+                self.read_commands()
             elif fd == self.wakeup:
                 os.read(self.wakeup, 4096)
 
     def start(self, executable: str, argv: list[str]) -> int:
-        """Start the program; return 0, or the errno of what went wrong."""
+        """Start the program; return 0, or the errno of the failure."""
         launcher = os.getpid()
-        told, tell = os.pipe()  # closed by exec, so that its end without a word is success
+        failures, report = os.pipe()  # exec closes it, so an empty pipe means success
         self.program = os.fork()
         if self.program == 0:
             try:
                 os.setpgid(0, 0)
-                # When the launcher itself is killed, at least the program goes with it.
+                # When the launcher itself is killed, the kernel kills at least the program.
                 _prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL))
                 if os.getppid() != launcher:
                     os._exit(127)
-                for name in ("SIGPIPE", "SIGXFSZ"):  # ignored by Python, and exec would keep that
+                for name in (
+                    "SIGPIPE",
+                    "SIGXFSZ",
+                ):  # Python ignores them, and exec would pass that on
                     signal.signal(getattr(signal, name), signal.SIG_DFL)
                 os.execv(executable, argv)  # noqa: S606 - no shell is the point
             except OSError as error:
-                os.write(tell, str(error.errno).encode())
+                os.write(report, str(error.errno).encode())
             finally:
                 os._exit(127)
-        os.close(tell)
-        failure = os.read(told, 16)
-        os.close(told)
+        os.close(report)
+        failure = os.read(failures, 16)
+        os.close(failures)
         return int(failure or b"0")
 
     def reap(self) -> bool:
-        """Collect the dead, also adopted ones; return whether anybody is left."""
+        """Reap dead children, also adopted ones; return whether a child is left."""
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -134,15 +139,15 @@ class Launcher:
                 if not self.terminating:
                     self.killing = True
                 if not HAS_PROC:
-                    # Nobody is adopted here; the group is all of the strays that can be reached.
+                    # Without a subreaper no descendant is adopted; only the group can be reached.
                     _signal_group(pid, signal.SIGKILL)
 
     def signal_all(self, number: int) -> bool:
-        """Signal every descendant; return whether there was one that may be signalled.
+        """Signal every descendant; return whether one of them may be signalled.
 
-        Whole groups at once where possible: that cannot be outrun by forking. A group other than
-        the launcher's with a descendant in it holds descendants only, since groups cannot be joined
-        from another session.
+        Groups are signalled as a whole where possible: a fork cannot outrun that. A group other
+        than the launcher's with a descendant in it holds descendants only, since a process cannot
+        join a group of another session.
         """
         family = _descendants(os.getpid())
         own_group = os.getpgrp()
@@ -155,7 +160,7 @@ class Launcher:
                 reached.append(_signal_process(pid, number))
         return any(reached)
 
-    def listen(self) -> None:
+    def read_commands(self) -> None:
         try:
             received = os.read(self.control, 4096)
         except OSError:
@@ -171,7 +176,7 @@ class Launcher:
             elif word == b"term":
                 self.terminating = True
                 self.signal_all(signal.SIGTERM)
-                self.signal_all(signal.SIGCONT)  # one that is stopped could not obey
+                self.signal_all(signal.SIGCONT)  # a stopped process could not act on SIGTERM
             elif word == b"kill":
                 self.killing = True
 
@@ -182,25 +187,25 @@ class Launcher:
     def worker_lives(self) -> bool:
         return os.getppid() == self.worker
 
-    def patience_milliseconds(self) -> float | None:
+    def wait_milliseconds(self) -> float | None:
         if self.killing:
-            # A process stuck in the kernel can take long to die; do not burn a core meanwhile.
+            # A process stuck in the kernel can take long to die; do not use a whole core meanwhile.
             self.rounds += 1
-            return min(SWEEP_SECONDS * self.rounds, LOOK_SECONDS) * 1000
+            return min(SWEEP_SECONDS * self.rounds, CHECK_SECONDS) * 1000
         if self.deadline is not None:
             left = max(0.0, self.deadline - time.clock_gettime(self.clock))
-            return min(left, LOOK_SECONDS) * 1000 + 1
-        return LOOK_SECONDS * 1000 if self.worker_fd is None else None
+            return min(left, CHECK_SECONDS) * 1000 + 1
+        return CHECK_SECONDS * 1000 if self.worker_fd is None else None
 
-    def tell(self, line: str) -> None:
+    def send(self, line: str) -> None:
         try:
             os.write(self.control, line.encode() + b"\n")
-        except OSError:  # nobody is there any more
+        except OSError:  # the worker has closed its end
             self.killing = True
 
 
 def _descendants(root: int) -> list[tuple[int, int]]:
-    """Every process below `root` with its group; empty where there is no /proc."""
+    """Return every process below `root` with its group; empty where there is no /proc."""
     children: dict[int, list[tuple[int, int]]] = {}
     for name in os.listdir("/proc") if HAS_PROC else ():  # noqa: PTH208 - pathlib is slow to import
         if not name.isdigit():
@@ -210,7 +215,7 @@ def _descendants(root: int) -> list[tuple[int, int]]:
         except OSError:
             continue
         try:
-            # The program's name comes second, in brackets, and may itself hold blanks and brackets.
+            # The second field, the program's name in brackets, may hold blanks and brackets.
             fields = os.read(fd, 4096).rpartition(b")")[2].split()
         except OSError:
             continue
@@ -218,7 +223,7 @@ def _descendants(root: int) -> list[tuple[int, int]]:
             os.close(fd)
         children.setdefault(int(fields[1]), []).append((int(name), int(fields[2])))
     found = list(children.get(root, ()))
-    for pid, _ in found:  # grows while it is walked
+    for pid, _ in found:  # the list grows while it is walked
         found.extend(children.get(pid, ()))
     return found
 
@@ -251,7 +256,7 @@ def _pidfd(pid: int) -> int | None:
 
 
 def _prctl(option: int, value: int) -> None:
-    """Call prctl where there is one; elsewhere the group alone has to do."""
+    """Call prctl where the system has it; without it the process group must suffice."""
     try:
         import _ctypes
 
@@ -262,17 +267,17 @@ def _prctl(option: int, value: int) -> None:
         pass
 
 
-def _let_go(inherited: list[int]) -> None:
-    nothing = os.open(os.devnull, os.O_RDWR)
+def _close_inherited(inherited: list[int]) -> None:
+    null = os.open(os.devnull, os.O_RDWR)
     for fd in (0, 1, 2):
-        os.dup2(nothing, fd)
-    os.close(nothing)
+        os.dup2(null, fd)
+    os.close(null)
     for fd in inherited:
         os.close(fd)
 
 
 def _ignore(number: int, frame: object) -> None:
-    """A handler instead of SIG_IGN: exec puts it back to the default for the program."""
+    """Ignore a signal by a handler instead of SIG_IGN: exec resets it for the program."""
 
 
 def main() -> int:
@@ -290,5 +295,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    # Skip the interpreter's tidying: the worker is waiting for this process to be gone.
+    # Skip the interpreter's shutdown: the worker waits for the end of this process.
     os._exit(main())

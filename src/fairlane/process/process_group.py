@@ -1,11 +1,12 @@
-"""The worker's end of a launcher: a program with all its descendants, started and ended as one.
+"""A program with all its descendants, started and ended together.
 
-Each is started through `launcher.py`, which ends it with all descendants when this process dies,
-freezes past its lease, or says so.
+Every program is started through `launcher.py`, which kills it with all descendants when this
+process dies, freezes past its lease, or sends `kill`. This module is the worker's end of the
+launcher's control socket.
 
-Nothing here uses asyncio's own subprocesses. Their child watchers depend on the loop, the thread
-and the Python version, and whoever else calls `waitpid` takes their exit codes away; the launcher
-tells the status through its socket, and its end is seen through a pidfd.
+Why not asyncio's subprocesses: their child watchers depend on the loop, the thread and the Python
+version, and another caller of `waitpid` can take their exit codes. The launcher sends the status
+through its socket, and a pidfd shows its end.
 """
 
 import asyncio
@@ -34,10 +35,10 @@ Argument = str | os.PathLike[str]
 
 
 class ProcessDeadline:
-    """The lease of a worker, held against everything it started; safe to use from any thread.
+    """The deadline of all programs of a worker, which is the end of its lease; thread-safe.
 
-    `renew(deadline)` takes an instant of `boot_seconds()`. What was started with this leash is
-    killed by its launcher when the newest deadline passes, even if this process is frozen by then.
+    `renew(deadline)` takes an instant of `boot_seconds()`. The launchers kill their programs when
+    the newest deadline passes, even if this process is frozen by then.
     """
 
     def __init__(self, deadline: float | None = None) -> None:
@@ -63,7 +64,7 @@ class ProcessDeadline:
 
 
 class ProcessGroup:
-    """A program and all its descendants, seen from the worker."""
+    """A program and all its descendants, as the worker sees them."""
 
     def __init__(self, process: subprocess.Popen[bytes], control: socket.socket) -> None:
         self.pid = 0  # the program's, also the id of its process group
@@ -94,9 +95,9 @@ class ProcessGroup:
         process_deadline: ProcessDeadline | None = None,
     ) -> Self:
         """Return once the program runs; `fds` stay open in it under their numbers."""
-        arguments = _checked(argv)
-        folder = _checked_folder(cwd)
-        executable = _found(arguments[0], cwd=folder, env=env)
+        arguments = _check_arguments(argv)
+        folder = _check_folder(cwd)
+        executable = _find_executable(arguments[0], cwd=folder, env=env)
         inherited = tuple(fds)
         ours, theirs = socket.socketpair()
         ours.setblocking(False)
@@ -138,7 +139,7 @@ class ProcessGroup:
         return self._ended.done()
 
     async def ended(self) -> int:
-        """Wait until the program and every descendant is gone; a negative code is a signal."""
+        """Wait until the program and every descendant are gone; a negative code is a signal."""
         return await asyncio.shield(self._ended)
 
     async def ended_within(self, seconds: float) -> bool:
@@ -149,44 +150,44 @@ class ProcessGroup:
         self._ended.add_done_callback(lambda _: callback())
 
     def terminate(self) -> None:
-        self._tell("term")
+        self._send("term")
 
     def kill(self) -> None:
-        self._tell("kill")
+        self._send("kill")
 
     def renew(self, deadline: float) -> None:
-        self._tell(f"lease {deadline!r}")
+        self._send(f"lease {deadline!r}")
 
     async def stop(self, grace_seconds: float) -> int:
-        """Ask it to end, kill what is left after the grace, and return when all are gone."""
+        """Send SIGTERM, kill the rest after the grace, and return when all are gone."""
         if grace_seconds > 0:
             self.terminate()
             await self.ended_within(grace_seconds)
         self.kill()
         return await self.ended()
 
-    def _tell(self, line: str) -> None:
-        # A full or broken socket belongs to a launcher that is going anyway.
+    def _send(self, line: str) -> None:
+        # A full or broken socket belongs to a launcher that is about to end.
         with self._control_lock, contextlib.suppress(OSError):
             self._control.send(line.encode() + b"\n")
 
     def _watch(self) -> None:
-        self._loop.add_reader(self._control.fileno(), self._listen)
+        self._loop.add_reader(self._control.fileno(), self._read_status)
         try:
             self._pidfd = os.pidfd_open(self._process.pid)
         except (AttributeError, OSError):  # not Linux, or an old one
-            self._poll()
+            self._poll_launcher()
         else:
             self._loop.add_reader(self._pidfd, self._launcher_gone)
 
-    def _poll(self) -> None:
+    def _poll_launcher(self) -> None:
         if self._process.poll() is None:
-            self._loop.call_later(POLL_SECONDS, self._poll)
+            self._loop.call_later(POLL_SECONDS, self._poll_launcher)
         else:
             self._launcher_gone()
 
-    def _listen(self) -> bool:
-        """Read what the launcher says; return whether it may say more."""
+    def _read_status(self) -> bool:
+        """Read lines from the launcher; return whether more may follow."""
         try:
             received = self._control.recv(4096)
         except BlockingIOError:
@@ -214,7 +215,7 @@ class ProcessGroup:
             self._started.set_result(None)
 
     def _launcher_gone(self) -> None:
-        while self._listen():
+        while self._read_status():
             pass
         self._loop.remove_reader(self._control.fileno())
         if self._pidfd is not None:
@@ -226,7 +227,7 @@ class ProcessGroup:
             self._control.close()
         launcher_code = self._process.wait()
         if self._status is None:
-            # Somebody killed the launcher. The program went with it; its group has to go as well.
+            # The launcher was killed, and the kernel killed the program; kill its group as well.
             self._status = launcher_code if launcher_code < 0 else -signal.SIGKILL
             if self.pid:
                 with contextlib.suppress(OSError):
@@ -235,7 +236,7 @@ class ProcessGroup:
         self._ended.set_result(self._status)
 
 
-def _checked(argv: Sequence[Argument]) -> list[str]:
+def _check_arguments(argv: Sequence[Argument]) -> list[str]:
     if isinstance(argv, str | bytes):
         raise Permanent(
             f"a program is started from a list of arguments, got the text {argv!r}; no shell "
@@ -267,7 +268,7 @@ def _checked(argv: Sequence[Argument]) -> list[str]:
     return arguments
 
 
-def _checked_folder(cwd: Argument | None) -> str | None:
+def _check_folder(cwd: Argument | None) -> str | None:
     if cwd is None:
         return None
     folder = os.fspath(cwd)
@@ -280,8 +281,8 @@ def _checked_folder(cwd: Argument | None) -> str | None:
     return folder
 
 
-def _found(name: str, *, cwd: str | None, env: Mapping[str, str] | None) -> str:
-    """The file to execute, looked up as the program's own environment says."""
+def _find_executable(name: str, *, cwd: str | None, env: Mapping[str, str] | None) -> str:
+    """Return the file to execute, searched on the PATH of the program's environment."""
     if os.sep in name:
         path = Path(cwd or "", name)
         if not path.exists():
@@ -290,10 +291,10 @@ def _found(name: str, *, cwd: str | None, env: Mapping[str, str] | None) -> str:
             raise _start_error(name, errno.EACCES)
         return name
     search = (os.environ if env is None else env).get("PATH", os.defpath)
-    found = shutil.which(name, path=search)
-    if found is None:
+    executable = shutil.which(name, path=search)
+    if executable is None:
         raise _start_error(name, errno.ENOENT)
-    return str(Path(found).absolute())
+    return str(Path(executable).absolute())
 
 
 def _start_error(name: str, number: int) -> TaskError:
@@ -318,7 +319,7 @@ def _start_error(name: str, number: int) -> TaskError:
             code="program_bad_arguments",
             program=name,
         )
-    why = os.strerror(number) if number else "its launcher was killed"
+    reason = os.strerror(number) if number else "its launcher was killed"
     return Retryable(
-        f'the program "{name}" could not be started: {why}', code="program_not_started"
+        f'the program "{name}" could not be started: {reason}', code="program_not_started"
     )

@@ -1,7 +1,7 @@
 """Programs that a task runs: `ctx.run([...])`.
 
-`Program` is a process group (see `groups`) with its output, read in bounded memory; `run_program`
-ties it to the calling task.
+`Program` is a `ProcessGroup` with its output, read in bounded memory; `run_program` ties it to the
+calling asyncio task.
 """
 
 import asyncio
@@ -22,13 +22,13 @@ from fairlane.runtime.threads import await_uncancelled
 
 TAIL_BYTES: Final = 64 * 1024
 LINE_CHARACTERS: Final = 64 * 1024  # a longer line reaches its callback in pieces
-DRAIN_SECONDS: Final = 1.0  # for output, when somebody else still holds the pipe
+DRAIN_SECONDS: Final = 1.0  # for output, when another process still holds the pipe
 
 
 class Finished(Struct, frozen=True, kw_only=True):
-    """How a program ended. A negative `returncode` is the signal that ended it.
+    """The result of a program. A negative `returncode` is the signal that ended it.
 
-    The tails are the last bytes of each stream, decoded; `…_cut` says that there was more.
+    The tails are the last bytes of each stream, decoded; `…_cut` means that there was more.
     """
 
     returncode: int
@@ -41,8 +41,8 @@ class Finished(Struct, frozen=True, kw_only=True):
 class Output(asyncio.Protocol):
     """One stream of a program, read in bounded memory.
 
-    Lines end with LF, CR LF or CR, so that progress bars that return to the start of their line are
-    lines too. Bytes that are not UTF-8 arrive as U+FFFD.
+    Lines end with LF, CR LF or CR, so each update of a progress bar is a line. Bytes that are not
+    UTF-8 arrive as U+FFFD.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Output(asyncio.Protocol):
         self._tail += data
         if len(self._tail) > self._limit:
             self.cut = True
-            if len(self._tail) > 2 * self._limit:  # not each time: it moves the rest
+            if len(self._tail) > 2 * self._limit:  # not each time: it copies the rest
                 del self._tail[: -self._limit or None]
         if self._on_line is not None:
             self._split(self._text.decode(data))
@@ -101,14 +101,14 @@ class Output(asyncio.Protocol):
             return
         try:
             self._on_line(line)
-        except Exception as error:  # noqa: BLE001 - the user's own code; `wait` raises it
+        except Exception as error:  # noqa: BLE001 - user code; `wait` raises it
             self.failure = error
             self._on_line = None
             self._on_failure()
 
 
 class Program:
-    """A running program whose output is read."""
+    """A running program, with its output."""
 
     def __init__(self, group: ProcessGroup, stdout: Output, stderr: Output) -> None:
         self._group = group
@@ -129,10 +129,10 @@ class Program:
         tail_bytes: int = TAIL_BYTES,
         process_deadline: ProcessDeadline | None = None,
     ) -> Self:
-        """Start `argv` (never a shell), with `input` or nothing on its stdin.
+        """Start `argv` (never a shell), with `input` on its stdin, which is empty by default.
 
         `env` replaces the whole environment. The callbacks get whole lines on the event loop, so
-        they must not block; one that raises ends the program, and `wait` raises what it raised.
+        they must not block. An exception of a callback kills the program, and `wait` raises it.
         """
         pipes: list[IO[bytes]] = []
 
@@ -169,7 +169,7 @@ class Program:
             Output(on_line=on_stderr, on_failure=group.kill, tail_bytes=tail_bytes),
         )
         try:
-            # To its end: a pipe that nobody has connected would be closed by nobody.
+            # Not cancelled: a pipe that is not connected yet would stay open.
             await await_uncancelled(program._connect(stdout, stderr, stdin, input))
         except BaseException:
             await await_uncancelled(program.stop(0))
@@ -196,7 +196,7 @@ class Program:
         )
 
     async def stop(self, grace_seconds: float) -> None:
-        """SIGTERM to all, SIGKILL after the grace; return when every descendant is gone."""
+        """Send SIGTERM to all, SIGKILL after the grace; return when all descendants are gone."""
         await self._group.stop(grace_seconds)
         await self._drain()
 
@@ -221,8 +221,8 @@ class Program:
             writer.write_eof()
 
     async def _drain(self) -> None:
-        # All writers are gone, so the end is near; but a process forked from this one at the wrong
-        # moment can hold a pipe open for ever.
+        # All writers are gone, so the output ends at once, unless a process forked from this one at
+        # the wrong moment holds a pipe open.
         await asyncio.wait([self._stdout.closed, self._stderr.closed], timeout=DRAIN_SECONDS)
         for transport in self._transports:
             transport.close()
@@ -241,10 +241,10 @@ async def run_program(
     tail_bytes: int = TAIL_BYTES,
     process_deadline: ProcessDeadline | None = None,
 ) -> Finished:
-    """Run a program to its end; see `Program.start` for its arguments.
+    """Run a program and return its result; see `Program.start` for the arguments.
 
     When the calling task is cancelled, the program and all its descendants are gone before the
-    cancellation goes on up. With `check`, an exit code other than 0 raises a Permanent error with
+    cancellation propagates. With `check`, an exit code other than 0 raises a Permanent error with
     the code `program_failed`.
     """
     program = await Program.start(
@@ -274,14 +274,14 @@ def _itself(output: Output) -> Output:
 def _failed(name: str, finished: Finished) -> Permanent:
     if finished.returncode < 0:
         number = -finished.returncode
-        known = number in {known.value for known in signal.Signals}
-        how = f"was ended by {signal.Signals(number).name if known else f'signal {number}'}"
+        is_known = number in {known.value for known in signal.Signals}
+        how = f"was ended by {signal.Signals(number).name if is_known else f'signal {number}'}"
     else:
         how = f"exited with {finished.returncode}"
     tail = finished.stderr_tail.strip()[-4000:]
-    said = f"; the last it wrote to stderr: {tail}" if tail else ""
+    end = f"; the end of its stderr: {tail}" if tail else ""
     return Permanent(
-        f'the program "{name}" {how}{said}',
+        f'the program "{name}" {how}{end}',
         code="program_failed",
         program=name,
         returncode=finished.returncode,

@@ -1,4 +1,4 @@
-"""A task as the worker sees it: the function, and how it wants to be run."""
+"""The definition of a task, as the worker needs it: the function and its options."""
 
 import inspect
 import sys
@@ -21,7 +21,7 @@ Template = str | Callable[[Mapping[str, Any]], str | None]
 
 
 class Definition:
-    """Everything about a registered function that does not change from job to job."""
+    """A registered function with the options that are the same for all its jobs."""
 
     def __init__(
         self,
@@ -80,11 +80,11 @@ class Definition:
         return bool(self.preconditions or self.outputs)
 
     def policy(self, values: Mapping[str, Any]) -> OutputPolicy:
-        """Return what becomes of a file that is there, which each job may choose for itself."""
+        """Return the policy for existing output files, which may depend on the parameters."""
         return _policy(self.name, self.on_output, fill(self.on_output, values))
 
     def call(self, context: Any, values: Mapping[str, Any]) -> Any:
-        """Call the function; an async one gives its coroutine."""
+        """Call the function; an async function returns its coroutine."""
         if self.takes_context:
             return self.function(context, **values)
         return self.function(**values)
@@ -96,7 +96,7 @@ def _is_template(value: object) -> bool:
 
 def _policy(task: str, declared: str, policy: str | None) -> OutputPolicy:
     try:
-        return OutputPolicy(policy)  # type: ignore[arg-type]  # whatever it is, it is looked up
+        return OutputPolicy(policy)  # type: ignore[arg-type]  # unknown values raise
     except ValueError:
         known = ", ".join(OutputPolicy)
         became = "" if policy == declared else f", which became {policy!r}"
@@ -106,11 +106,11 @@ def _policy(task: str, declared: str, policy: str | None) -> OutputPolicy:
 
 
 def locate(task: str, function: Callable[..., Any]) -> tuple[str, str]:
-    """Return where a child process finds the function: a module or a script, and the name in it."""
+    """Return the module or script of the function, and its name there, for a child process."""
     name = function.__qualname__
     if "<locals>" in name or "<lambda>" in name:
         raise BadSetting(
-            f'task "{task}" asks for isolation="process", but {name} is made inside a function; '
+            f'task "{task}" asks for isolation="process", but {name} is defined inside a function; '
             "define it at the top level of a module, where a child process can import it"
         )
     module = function.__module__
@@ -126,7 +126,7 @@ def locate(task: str, function: Callable[..., Any]) -> tuple[str, str]:
 
 
 class _Filling(Formatter):
-    """Shows an enum by its value, which is what is stored, and not as Color.RED."""
+    """Formats an enum as its value, which is also its stored form, and not as Color.RED."""
 
     def format_field(self, value: Any, format_spec: str) -> str:
         plain = value.value if isinstance(value, Enum) else value

@@ -1,4 +1,4 @@
-"""Free space, for the precondition of a job."""
+"""Free disk space, for preconditions of jobs."""
 
 import os
 import shutil
@@ -12,17 +12,17 @@ _UNITS: Final = ("bytes", "kB", "MB", "GB", "TB", "PB")
 
 
 def free_bytes(path: str | os.PathLike[str]) -> int:
-    """What this user may still write where `path` is, or would be once its folders are made."""
+    """Return the bytes that this user may still write at `path`, which need not exist yet."""
     return shutil.disk_usage(_existing(path)).free
 
 
 def missing_bytes(path: str | os.PathLike[str], needed: int) -> int:
-    """How much too little is free; 0 if it is enough."""
+    """Return how many bytes are missing; 0 if enough are free."""
     return max(0, needed - free_bytes(path))
 
 
 def shortage(path: str | os.PathLike[str], needed: int) -> str | None:
-    """Why a job has to wait, with how much is missing; None if it fits."""
+    """Return the reason why a job must wait, with the missing amount; None if enough is free."""
     free = free_bytes(path)
     if free >= needed:
         return None
@@ -30,16 +30,16 @@ def shortage(path: str | os.PathLike[str], needed: int) -> str | None:
 
 
 def shortage_message(folder: str | os.PathLike[str], *, needed: int, free: int) -> str:
-    """`needs 3.2 GB free in /videos, 1.1 GB is free: 2.1 GB too little`."""
-    wanted, there = amount(needed), amount(free)
-    if wanted == there:  # rounded to the same; the difference is what matters
-        wanted, there = f"{needed:,} bytes", f"{free:,} bytes"
+    """Return `needs 3.2 GB free in /videos, 1.1 GB is free: 2.1 GB too little`."""
+    needs, has = amount(needed), amount(free)
+    if needs == has:  # equal when rounded, which would hide the difference
+        needs, has = f"{needed:,} bytes", f"{free:,} bytes"
     missing = amount(needed - free)
-    return f"needs {wanted} free in {os.fspath(folder)}, {there} is free: {missing} too little"
+    return f"needs {needs} free in {os.fspath(folder)}, {has} is free: {missing} too little"
 
 
 def amount(size: int) -> str:
-    """A size as people read it, in powers of 1000: `3.2 GB`."""
+    """Return a size in powers of 1000: `3.2 GB`."""
     value = float(size)
     for unit in _UNITS[:-1]:
         if round(value, 1) < 1000:
@@ -49,23 +49,23 @@ def amount(size: int) -> str:
 
 
 def _existing(path: str | os.PathLike[str]) -> Path:
-    """The nearest folder that exists on the way up."""
-    here = Path(path).absolute()
-    while not here.is_dir() and here != here.parent:
-        here = here.parent
-    return here
+    """Return the nearest parent folder that exists."""
+    folder = Path(path).absolute()
+    while not folder.is_dir() and folder != folder.parent:
+        folder = folder.parent
+    return folder
 
 
 def free_space(
     folder: Template, *, at_least: int | Callable[[Mapping[str, Any]], int]
 ) -> Precondition:
-    """Return a precondition: so many bytes must be free where `folder` is, e.g. "{folder}"."""
+    """Return a precondition: so many bytes must be free at `folder`, a template like "{folder}"."""
 
     def check(values: Mapping[str, Any]) -> str | None:
         needed = at_least(values) if callable(at_least) else at_least
         try:
             return shortage(fill(folder, values) or ".", needed)
         except OSError:
-            return None  # a place that may not even be asked; the attempt meets it and says so
+            return None  # the folder cannot be examined: the attempt fails on it with its own error
 
     return check

@@ -1,9 +1,8 @@
-"""What kind of trouble an exception is: passing, or here to stay.
+"""The kind of failure that an exception means: transient or permanent.
 
-Passing: time-outs, lost connections, 5xx and 429, temporary I/O or permission, anything busy. Here
-to stay: missing or corrupt input, bad parameters, mistakes in the program. An exception that says
-neither (a plain RuntimeError) is taken as passing: the author of the task asked for retries, after
-all.
+Transient: timeouts, lost connections, HTTP 5xx and 429, temporary I/O or permission errors, busy
+files. Permanent: missing or corrupt input, bad parameters, mistakes in the program. An exception
+that shows neither (a plain RuntimeError) counts as transient, because the task asked for retries.
 """
 
 import errno
@@ -21,22 +20,22 @@ _LONGEST_CODE: Final = 100
 _LONGEST_WAIT_SECONDS: Final = 366 * 86_400.0
 
 _BUSY: Final = frozenset({errno.EBUSY, errno.EAGAIN, errno.ETXTBSY, errno.EMFILE, errno.ENFILE})
-_LASTING: Final[tuple[type[BaseException], ...]] = (
+_PERMANENT: Final[tuple[type[BaseException], ...]] = (
     FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError,
     ValueError, TypeError, LookupError, AttributeError, NameError, AssertionError,
     NotImplementedError, SyntaxError, ImportError, ArithmeticError, RecursionError,
 )  # fmt: skip
-_PASSING_NAMES: Final = (
+_TRANSIENT_NAMES: Final = (
     "Timeout", "TimeoutError", "TimeoutException", "ConnectError", "NetworkError",
     "TransportError", "TemporaryError", "ServerError",
 )  # fmt: skip
 
 
 def classify(error: BaseException) -> Failure:
-    """Say what kind of trouble this is; secrets of the attempt that this is about are hidden."""
-    told = getattr(error, "failure", None)
-    if isinstance(told, Failure):
-        return told  # classed in a child process, where the traceback was
+    """Return the failure of an exception, with the secrets of the attempt hidden."""
+    failure = getattr(error, "failure", None)
+    if isinstance(failure, Failure):
+        return failure  # classified in a child process, which had the traceback
     code, retryable = _kind(error)
     names = tuple(cls.__name__ for cls in type(error).__mro__[:-2])
     trace = hide("".join(traceback.format_exception(error)))
@@ -51,15 +50,15 @@ def classify(error: BaseException) -> Failure:
 
 
 def _after_seconds(error: BaseException) -> float | None:
-    """Return the wait that an error asks for, if it is one that can be waited out."""
-    wanted = getattr(error, "after_seconds", None)
-    if not isinstance(wanted, int | float) or not 0 <= wanted <= _LONGEST_WAIT_SECONDS:
+    """Return the wait that an error demands, if it is a sensible number."""
+    seconds = getattr(error, "after_seconds", None)
+    if not isinstance(seconds, int | float) or not 0 <= seconds <= _LONGEST_WAIT_SECONDS:
         return None
-    return float(wanted)
+    return float(seconds)
 
 
 def _message(error: BaseException) -> str:
-    """Return what an error says; some say only a key or a number, which needs their name."""
+    """Return the text of an error, with its class where the text is only a key or a number."""
     text = str(error)
     if isinstance(error, LookupError | SystemExit | AssertionError) or not text:
         return f"{type(error).__name__}: {text}" if text else type(error).__name__
@@ -78,19 +77,19 @@ def _kind(error: BaseException) -> tuple[str, bool]:
         return "timeout", True
     if isinstance(error, ConnectionError):
         return "connection", True
-    if isinstance(error, _LASTING):
+    if isinstance(error, _PERMANENT):
         return ("missing_input" if isinstance(error, FileNotFoundError) else "bad_input"), False
     if isinstance(error, PermissionError):
         return "permission", True
     if isinstance(error, OSError):
         return ("busy" if error.errno in _BUSY else "io"), True
-    if any(name.endswith(_PASSING_NAMES) for name in (c.__name__ for c in type(error).__mro__)):
+    if any(name.endswith(_TRANSIENT_NAMES) for name in (c.__name__ for c in type(error).__mro__)):
         return "connection", True
     return "error", isinstance(error, Exception)
 
 
 def _http_status(error: BaseException) -> int | None:
-    """Find the status that the usual HTTP clients hang on their errors, each in its own place."""
+    """Return the HTTP status of an error; each HTTP client has another attribute for it."""
     response = getattr(error, "response", None)
     for holder, name in ((response, "status_code"), (response, "status"), (error, "status"),
                          (error, "code")):  # fmt: skip

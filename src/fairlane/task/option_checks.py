@@ -1,4 +1,4 @@
-"""Checks of what a task declares, made when it is decorated and not when a job first needs it."""
+"""Checks of the options of a task, made when it is declared and not when a job first uses them."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,16 +13,16 @@ from fairlane.task.parameters import Parameters
 
 
 class OptionChecks:
-    """The options of one task: each check raises what was got and what was expected."""
+    """The options of one task; a failed check raises with the value and the expectation."""
 
     def __init__(self, task: str, parameters: Parameters) -> None:
         self._task = task
         self._parameters = parameters.names
         self._secrets = parameters.secrets
 
-    def expect(self, fits: bool, option: str, value: object, wanted: str) -> None:
+    def expect(self, fits: bool, option: str, value: object, expected: str) -> None:
         if not fits:
-            raise BadSetting(f'{option} of task "{self._task}" is {value!r}; it must be {wanted}')
+            raise BadSetting(f'{option} of task "{self._task}" is {value!r}; it must be {expected}')
 
     def seconds(self, option: str, value: float | None) -> None:
         fits = value is None or (is_number(value) and value > 0)
@@ -40,7 +40,7 @@ class OptionChecks:
         texts: bool = False,
         functions: bool = False,
     ) -> None:
-        """Check that this is a list; a single text would be taken letter by letter."""
+        """Check that this is a list; a text would be read letter by letter."""
         is_list = isinstance(values, Sequence) and not isinstance(values, str | bytes)
         self.expect(is_list, option, values, f"a list, e.g. {option}=[{example}]")
         kinds = ["text"] * texts + ["a function"] * functions
@@ -54,7 +54,7 @@ class OptionChecks:
             self._fields(option, value)
 
     def template(self, option: str, value: Any) -> None:
-        """Check a template that tells jobs apart, where a bare parameter name is a slip."""
+        """Check a template that distinguishes jobs, where a bare parameter name is a mistake."""
         fits = value is None or callable(value) or (isinstance(value, str) and value != "")
         self.expect(fits, option, value, 'a template such as "{name}", a function, or None')
         self._fields(option, value)
@@ -79,8 +79,8 @@ class OptionChecks:
         for field in fields:
             if field in self._secrets:
                 raise BadSetting(
-                    f'{where}, but "{field}" is secret, and what it would name is shown to all; '
-                    "take another parameter, or tell jobs apart by a digest of your own"
+                    f'{where}, but "{field}" is secret, and names made of it are visible to all; '
+                    "use another parameter, or a digest that the caller makes"
                 )
             if field not in self._parameters:
                 raise BadSetting(
@@ -90,7 +90,7 @@ class OptionChecks:
 
 
 def _fields_of(template: str) -> Iterator[str]:
-    """Give the parameters a template names, also those inside a format such as {a:{width}}."""
+    """Yield the parameters in a template, also those inside a format such as {a:{width}}."""
     for _, field, layout, _ in Formatter().parse(template):
         if field is not None:
             yield re.split(r"[.\[]", field, maxsplit=1)[0]
@@ -112,12 +112,12 @@ def signature_of(task: str, function: Callable[..., Any]) -> Signature:
     except NameError as error:
         raise BadSetting(
             f'an annotation of task "{task}" cannot be resolved ({error}); '
-            "import what it names at the top of the module"
+            "import that name at the top of the module"
         ) from None
 
 
 def takes_context(task: str, parameters: Sequence[Parameter], *, is_async: bool) -> bool:
-    """Tell whether the first parameter is the context, and refuse a context anywhere else."""
+    """Whether the first parameter is the context; a context in another place is refused."""
     right, prefix = (Context, "async def") if is_async else (SyncContext, "def")
     advice = f"write {prefix} {task}(ctx: {right.__name__}, …)"
     for place, parameter in enumerate(parameters):

@@ -1,16 +1,16 @@
 """Files that jobs write: under a temporary name first, published whole or not at all.
 
 A job writes to a hidden sibling of the final path. `publish` makes it durable and gives it the
-final name in one step of the file system, so that a reader sees the old file, the new one or none,
-never a half. What becomes of a file that already has the name is the policy's to say:
+final name in one step of the file system, so a reader sees the old file, the new one or none, never
+a part of one. The policy decides about an existing file of that name:
 
-    rename       take name-1.ext, name-2.ext, … ; never overwrites anybody's file
-    overwrite    replace it
-    skip         keep it and drop ours
-    wait         not now: OutputBusy, and the job waits until the path is free
+    rename       publish as name-1.ext, name-2.ext, …; never replaces a file
+    overwrite    replace the existing file
+    skip         leave the existing file and drop the new one
+    wait         raise OutputBusy; the job waits until the path is free
 
-Two jobs of this process that want one path are kept apart by the `OutputRegistry`; programs outside
-are only noticed, as well as the system lets us (`is_locked_by_others`).
+The `OutputRegistry` keeps two jobs of this process from writing one path. Programs outside of
+Fairlane are only detected, within the limits of the system (`is_locked_by_others`).
 """
 
 import contextlib
@@ -52,9 +52,9 @@ class OutputPolicy(StrEnum):
 
 
 class OutputRecord(Struct, frozen=True, kw_only=True):
-    """What is kept durably of an output before its first byte is written, and once published.
+    """The record of an output, stored before its first byte is written, and once published.
 
-    `host` is where it is; elsewhere its path may be another's.
+    `host` is the machine of the file; on another machine the same path may be another file.
     """
 
     final: str
@@ -64,15 +64,15 @@ class OutputRecord(Struct, frozen=True, kw_only=True):
     host: str = ""
 
     @property
-    def is_here(self) -> bool:
+    def is_on_this_host(self) -> bool:
         return self.host in ("", socket.gethostname())
 
 
 def resolve(path: str | os.PathLike[str], *, roots: Sequence[str | os.PathLike[str]] = ()) -> Path:
-    """The real folder behind symlinks and `..`; it must lie under one of the roots, if any.
+    """Return the path with its real folder, which must lie under one of the roots, if any.
 
-    A name that is itself a link is a name that is taken: whoever could put it there could otherwise
-    have any file of ours overwritten.
+    The last part of the path is not resolved: a link of that name counts as an existing file.
+    Followed, it would let the author of the link choose a file for us to overwrite.
     """
     text = os.fspath(path)
     if not text or "\0" in text:
@@ -84,9 +84,9 @@ def resolve(path: str | os.PathLike[str], *, roots: Sequence[str | os.PathLike[s
         real = Path(os.path.realpath(folder or os.curdir), name)
     allowed = [Path(os.path.realpath(root)) for root in roots]
     if allowed and not any(real.is_relative_to(root) for root in allowed):
-        shown = ", ".join(map(str, allowed))
+        folders = ", ".join(map(str, allowed))
         raise Permanent(
-            f"{text} leads to {real}, which is outside the allowed folders ({shown}); choose a "
+            f"{text} leads to {real}, which is outside the allowed folders ({folders}); choose a "
             "path inside them or allow its folder",
             code="path_not_allowed",
             path=str(real),
@@ -95,7 +95,7 @@ def resolve(path: str | os.PathLike[str], *, roots: Sequence[str | os.PathLike[s
 
 
 def temporary_name(path: str | os.PathLike[str], writer: str) -> Path:
-    """The hidden sibling to write to: `.clip.<writer>.part.mp4` for `clip.mp4`.
+    """Return the hidden sibling to write to: `.clip.<writer>.part.mp4` for `clip.mp4`.
 
     The extension stays last, because many programs choose the format by it.
     """
@@ -104,14 +104,14 @@ def temporary_name(path: str | os.PathLike[str], writer: str) -> Path:
     ending = f".{writer}.part{extension}"
     room = NAME_BYTES - 1 - len(os.fsencode(ending))
     if len(os.fsencode(stem)) > room:
-        # Two long names that are cut must not become one.
+        # Two long names must stay different when they are cut.
         digest = hashlib.blake2b(os.fsencode(final.name), digest_size=4).hexdigest()
         stem = f"{_cut(stem, room - 9)}-{digest}"
     return final.with_name(f".{stem}{ending}")
 
 
 def numbered(path: Path) -> Iterator[Path]:
-    """The path itself, then name-1.ext, name-2.ext and so on."""
+    """Yield the path itself, then name-1.ext, name-2.ext and so on."""
     yield path
     stem, extension = _split(path.name)
     for number in count(1):
@@ -122,7 +122,7 @@ def numbered(path: Path) -> Iterator[Path]:
 def publish(temporary: Path, final: Path, policy: OutputPolicy) -> Path | None:
     """Make `temporary` durable under its final name; return that name, or None if it was skipped.
 
-    Once it returns, the file survives a loss of power. It blocks for as long as the disk takes.
+    Once it returns, the file survives a loss of power. It blocks while the disk writes.
     """
     _sync_file(temporary)
     published = _place(temporary, final, policy)
@@ -131,15 +131,13 @@ def publish(temporary: Path, final: Path, policy: OutputPolicy) -> Path | None:
 
 
 def discard(temporary: Path) -> bool:
-    """Remove a temporary file or folder, if it is there; say whether it was."""
+    """Remove a temporary file or folder; return whether it existed."""
     try:
         temporary.unlink()
     except FileNotFoundError:
         return False
-    except (
-        IsADirectoryError,
-        PermissionError,
-    ):  # Linux has the first for a folder, macOS the other
+    except (IsADirectoryError, PermissionError):
+        # For a folder Linux raises the first, macOS the second.
         if not temporary.is_dir() or temporary.is_symlink():
             raise
         shutil.rmtree(temporary)
@@ -147,29 +145,29 @@ def discard(temporary: Path) -> bool:
 
 
 def remove_published(paths: Iterable[str | os.PathLike[str]]) -> list[Path]:
-    """Remove finished files, as a canceller asked; return those that were there and could be."""
-    removed = [path for path in map(Path, paths) if _removed(path)]
+    """Remove published files; return those that existed and could be removed."""
+    removed = [path for path in map(Path, paths) if _try_to_remove(path)]
     for folder in {path.parent for path in removed}:
         _sync_folder(folder)
     return removed
 
 
 def remove_leftovers(records: Iterable[OutputRecord]) -> list[Path]:
-    """Remove what a crash left half written; finished files are never touched.
+    """Remove the half-written files of a crash; published files are never touched.
 
-    Only names that `temporary_name` gives are removed, whatever a record says.
+    Only names of the form of `temporary_name` are removed, even if a record has another name.
     """
     removed = []
     for record in records:
         temporary = Path(record.temporary)
         ours = temporary.name.startswith(".") and ".part" in temporary.name
-        if ours and temporary.parent == Path(record.final).parent and _removed(temporary):
+        if ours and temporary.parent == Path(record.final).parent and _try_to_remove(temporary):
             removed.append(temporary)
     return removed
 
 
-def _removed(path: Path) -> bool:
-    """Remove what can be removed; what cannot must not keep anybody from going on."""
+def _try_to_remove(path: Path) -> bool:
+    """Remove a file; log a failure instead of raising it, so that cleanup goes on."""
     try:
         return discard(path)
     except OSError as error:
@@ -178,7 +176,7 @@ def _removed(path: Path) -> bool:
 
 
 class OutputRegistry:
-    """Which job of this process writes which final path; safe to use from any thread."""
+    """The final paths that jobs of this process write; safe to use from any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -186,26 +184,26 @@ class OutputRegistry:
         self._paths: dict[str, list[Path]] = {}
 
     def reserve(self, job_id: str, paths: Iterable[str | os.PathLike[str]]) -> list[Path]:
-        """Take all of the paths or none; OutputBusy names the first that another job holds."""
-        wanted = [resolve(path) for path in paths]
+        """Reserve all of the paths or none; OutputBusy names the first that another job holds."""
+        resolved = [resolve(path) for path in paths]
         with self._lock:
-            for path in wanted:
+            for path in resolved:
                 holder = self._holders.get(_name_key(path), job_id)
                 if holder != job_id:
                     raise OutputBusy(f"{path} is being written by job {holder}")
-            for path in wanted:
+            for path in resolved:
                 self._hold(job_id, path)
-        return wanted
+        return resolved
 
     def reserve_unused_path(self, job_id: str, path: str | os.PathLike[str]) -> Path:
-        """Take the first of `numbered(path)` that no job writes and no file has."""
-        wanted = resolve(path)
+        """Reserve the first of `numbered(path)` that no job writes and that does not exist."""
+        resolved = resolve(path)
         with self._lock:
-            for candidate in islice(numbered(wanted), NAMES_TRIED):
+            for candidate in islice(numbered(resolved), NAMES_TRIED):
                 if _name_key(candidate) not in self._holders and not os.path.lexists(candidate):
                     self._hold(job_id, candidate)
                     return candidate
-        raise _names_used_up(wanted)
+        raise _names_used_up(resolved)
 
     def _hold(self, job_id: str, path: Path) -> None:
         key = _name_key(path)
@@ -214,7 +212,7 @@ class OutputRegistry:
             self._paths.setdefault(job_id, []).append(path)
 
     def holder(self, real: Path) -> str | None:
-        """Name the job that writes a path, which has been resolved."""
+        """Return the job that writes a path, which must be resolved."""
         with self._lock:
             return self._holders.get(_name_key(real))
 
@@ -237,10 +235,11 @@ def _name_key(path: Path) -> str:
 
 
 def is_locked_by_others(path: str | os.PathLike[str]) -> bool:
-    """Whether another process has the file open for writing or holds a lock on it, if we can tell.
+    """Whether another process has the file open for writing or holds a lock on it.
 
-    It looks into /proc, so it sees the processes of this user (all of them as root), the locks of
-    all, and nothing where there is no /proc. It takes some milliseconds: not for the event loop.
+    The answer comes from /proc: it covers the open files of this user's processes (as root, of all)
+    and the locks of all processes. Without /proc it is always False. Reading it takes some
+    milliseconds: do not call it on the event loop.
     """
     real = Path(os.path.realpath(path))
     try:
@@ -275,12 +274,12 @@ def _place(temporary: Path, final: Path, policy: OutputPolicy) -> Path | None:
             if _claim(temporary, final):
                 return final
             raise OutputBusy(
-                f"{final} has been taken meanwhile; move it away, or use another policy"
+                f"{final} was created by another program; move it away, or use another policy"
             )
 
 
 def _claim(temporary: Path, final: Path) -> bool:
-    """Move to a name nobody has; False if somebody has it. Of two that try, one succeeds."""
+    """Move a file to an unused name; return False if the name exists. Of two tries one succeeds."""
     try:
         os.link(temporary, final)
     except FileExistsError:
@@ -294,7 +293,7 @@ def _claim(temporary: Path, final: Path) -> bool:
 
 
 def _claim_by_reservation(temporary: Path, final: Path) -> bool:
-    """The same without hard links (exFAT, some network shares): an empty file holds the name."""
+    """Do the same without hard links (exFAT, some network shares): an empty file holds the name."""
     try:
         os.close(os.open(final, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     except FileExistsError:
@@ -308,18 +307,18 @@ def _claim_by_reservation(temporary: Path, final: Path) -> bool:
 
 
 def _split(name: str) -> tuple[str, str]:
-    """Stem and extension, where `.tar.gz` and the like are one."""
+    """Return stem and extension, where `.tar.gz` and similar endings are one extension."""
     path = Path(name)
     stem, extension = path.stem, path.suffix
     if stem.endswith(".tar") and stem != ".tar":
         stem, extension = stem.removesuffix(".tar"), f".tar{extension}"
-    if len(os.fsencode(extension)) > 32:  # a sentence with a full stop in it, rather
+    if len(os.fsencode(extension)) > 32:  # a name with a full stop in it, not an extension
         return name, ""
     return stem, extension
 
 
 def _cut(text: str, size: int) -> str:
-    """At most `size` bytes of the text, cut between two characters."""
+    """Return at most `size` bytes of the text, cut between two characters."""
     return (
         os.fsencode(text)[:size].decode(errors="ignore") if len(os.fsencode(text)) > size else text
     )
@@ -376,8 +375,7 @@ def _writes(process: Path, real: Path) -> bool:
     with contextlib.suppress(OSError):
         for descriptor in (process / "fd").iterdir():
             with contextlib.suppress(OSError):
-                # The name first: asking for the file behind every descriptor could hang on a dead
-                # network share.
+                # Compare names first: stat of every open file could hang on a dead network share.
                 if descriptor.readlink().name == real.name and descriptor.samefile(real):
                     information = (process / "fdinfo" / descriptor.name).read_text()
                     flags = information.partition("flags:")[2].split()[0]
@@ -387,12 +385,12 @@ def _writes(process: Path, real: Path) -> bool:
 
 
 def _is_locked(file: os.stat_result) -> bool:
-    """Whether another process holds an exclusive lock, also one whose files we may not see."""
-    wanted = f"{os.major(file.st_dev):02x}:{os.minor(file.st_dev):02x}:{file.st_ino}"
+    """Whether another process holds an exclusive lock, also a process of another user."""
+    file_id = f"{os.major(file.st_dev):02x}:{os.minor(file.st_dev):02x}:{file.st_ino}"
     with contextlib.suppress(OSError):
         for line in Path("/proc/locks").read_text().splitlines():
             # For example `1: FLOCK  ADVISORY  WRITE 708 08:01:12345 0 EOF`.
             _, *fields = line.replace("->", "").split()
-            if fields[2:5:2] == ["WRITE", wanted] and fields[3] != str(os.getpid()):
+            if fields[2:5:2] == ["WRITE", file_id] and fields[3] != str(os.getpid()):
                 return True
     return False

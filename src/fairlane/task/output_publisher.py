@@ -1,9 +1,10 @@
-"""The outputs of one attempt: written aside, published whole, remembered before the first byte.
+"""The outputs of one attempt: written to temporary files, published whole, recorded before both.
 
-What is being written is kept durably first (`output:…`), so that after a crash at any line somebody
-knows which half-written file to remove; and again when it is published, so that `delete` on cancel
-knows what this job made. Nobody waits for the second: what is published is there already, and if
-the process dies before that is known, waiting would not have made it known.
+A record of each output (`output:…`) is stored durably before its first byte is written, so that
+after a crash the half-written file can be found and removed. The record is stored again when the
+file is published, so that a cancellation with `delete` finds the files of the job. The task does
+not wait for the second record: the file is published already, and if the process dies before the
+record is stored, waiting would not have stored it either.
 """
 
 import hashlib
@@ -43,58 +44,63 @@ class OpenOutput(Struct, frozen=True):
     policy: OutputPolicy
 
 
-def records(kept: Mapping[str, str]) -> list[OutputRecord]:
+def records(stored_values: Mapping[str, str]) -> list[OutputRecord]:
     return [
         msgspec.json.decode(body, type=OutputRecord)
-        for name, body in kept.items()
+        for name, body in stored_values.items()
         if name.startswith(_PREFIX)
     ]
 
 
-def published_paths(kept: Mapping[str, str]) -> set[Path]:
-    """What a job has published so far; a later attempt may replace it, whatever the policy."""
-    return {Path(r.published) for r in records(kept) if r.published is not None}
+def published_paths(stored_values: Mapping[str, str]) -> set[Path]:
+    """Return the files that a job has published; its later attempts replace them by any policy."""
+    return {Path(r.published) for r in records(stored_values) if r.published is not None}
 
 
-def has_half_written(kept: Mapping[str, str]) -> bool:
-    """Tell whether there may be something half written."""
-    return any(r.published is None for r in records(kept))
+def has_half_written(stored_values: Mapping[str, str]) -> bool:
+    """Whether a half-written file may exist."""
+    return any(r.published is None for r in records(stored_values))
 
 
-def remove_half_written(kept: Mapping[str, str]) -> list[Path]:
-    """Remove what an attempt left half written; nothing else has such a name, on any host."""
-    return remove_leftovers(r for r in records(kept) if r.published is None)
+def remove_half_written(stored_values: Mapping[str, str]) -> list[Path]:
+    """Remove half-written files of an attempt; their names are unique, on every host."""
+    return remove_leftovers(r for r in records(stored_values) if r.published is None)
 
 
-def remove_published_outputs(kept: Mapping[str, str], *, everywhere: bool = False) -> list[Path]:
-    """Remove what a job has published, because its canceller said so.
+def remove_published_outputs(
+    stored_values: Mapping[str, str], *, everywhere: bool = False
+) -> list[Path]:
+    """Remove the files that a job has published, after a cancellation with `delete`.
 
-    On another host the same path is another file, unless all there is runs on one.
+    Files recorded by another host are left out, because the same path is another file there;
+    `everywhere` includes them, for a store that only one host uses.
     """
-    here = [r.published for r in records(kept) if everywhere or r.is_here]
-    return remove_published(path for path in here if path is not None)
+    paths = [r.published for r in records(stored_values) if everywhere or r.is_on_this_host]
+    return remove_published(path for path in paths if path is not None)
 
 
-def outputs_on_other_hosts(kept: Mapping[str, str], *, finished: bool) -> dict[str, dict[str, str]]:
-    """Return, by host, what only others can remove: what is half written, or the rest as well."""
-    found: dict[str, dict[str, str]] = {}
-    for name, body in kept.items():
+def outputs_on_other_hosts(
+    stored_values: Mapping[str, str], *, finished: bool
+) -> dict[str, dict[str, str]]:
+    """Return the records of other hosts, by host: of half-written files, or (`finished`) of all."""
+    by_host: dict[str, dict[str, str]] = {}
+    for name, body in stored_values.items():
         if name.startswith(_PREFIX):
             record = msgspec.json.decode(body, type=OutputRecord)
-            if not record.is_here and (finished or record.published is None):
-                found.setdefault(record.host, {})[name] = body
-    return found
+            if not record.is_on_this_host and (finished or record.published is None):
+                by_host.setdefault(record.host, {})[name] = body
+    return by_host
 
 
-def remove_all_outputs(kept: Mapping[str, str]) -> None:
-    """Remove both, as somebody on another host has asked."""
-    removed = [*remove_published_outputs(kept), *remove_half_written(kept)]
+def remove_all_outputs(stored_values: Mapping[str, str]) -> None:
+    """Remove published and half-written files, as a leader on another host ordered."""
+    removed = [*remove_published_outputs(stored_values), *remove_half_written(stored_values)]
     if removed:
-        log.info("removed %s, as the leader asked", ", ".join(map(str, removed)))
+        log.info("removed %s, as the leader ordered", ", ".join(map(str, removed)))
 
 
-def _name(path: Path) -> str:
-    """Name an output by its path, or by a digest: a path may be longer than any name."""
+def _record_name(path: Path) -> str:
+    """Return the path, or a digest of it: a path may be longer than the name of a stored value."""
     text = str(path)
     long = len(text.encode(errors="replace")) > LONGEST_NAME
     return hashlib.blake2b(os.fsencode(text), digest_size=16).hexdigest() if long else text
@@ -107,21 +113,23 @@ class OutputPublisher:
         attempt: int,
         registry: OutputRegistry,
         link: WorkerLink,
-        kept: dict[str, str],
+        stored_values: dict[str, str],
         *,
         policy: OutputPolicy,
         declared: Iterable[Path] = (),
     ) -> None:
         self._job = job
-        # Of its own for each attempt: one that counts as dead may still write, or be tidied up
-        # after, while the next one writes.
+        # Different for each attempt: an attempt that counts as dead may still write, or its files
+        # may be removed, while the next attempt writes.
         self._writer = f"{job}.{attempt}"
         self._registry = registry
         self._link = link
-        self._kept = kept
+        self._stored_values = stored_values
         self._policy = policy
         self.declared = list(declared)
-        self._earlier = published_paths(kept)  # by attempts before this one: they are made anew
+        self._earlier = published_paths(
+            stored_values
+        )  # by earlier attempts; this one replaces them
 
     async def open(self, path: str | os.PathLike[str], on_exists: str | None) -> OpenOutput:
         policy = OutputPolicy(on_exists) if on_exists is not None else self._policy
@@ -130,17 +138,17 @@ class OutputPublisher:
             self._earlier.discard(final)
             policy = OutputPolicy.OVERWRITE
         output = OpenOutput(final, temporary_name(final, self._writer), policy)
-        name, body = self._recorded(output, None)
+        name, body = self._record(output, None)
         await self._link.store_value(name, body)
-        self._kept[name] = body
+        self._stored_values[name] = body
         return output
 
     def _prepare(self, path: str | os.PathLike[str], policy: OutputPolicy) -> Path:
-        final = self._take(path, policy)
+        final = self._reserve(path, policy)
         final.parent.mkdir(parents=True, exist_ok=True)
         return final
 
-    def _take(self, path: str | os.PathLike[str], policy: OutputPolicy) -> Path:
+    def _reserve(self, path: str | os.PathLike[str], policy: OutputPolicy) -> Path:
         final = resolve(path)
         if final in self.declared:
             return final
@@ -149,7 +157,7 @@ class OutputPublisher:
         if policy is OutputPolicy.RENAME:
             return self._registry.reserve_unused_path(self._job, path)
         if policy is OutputPolicy.WAIT and os.path.lexists(final):
-            raise OutputBusy(f"{final} exists and this job waits for it to be taken away")
+            raise OutputBusy(f"{final} exists; this job waits until it is moved or deleted")
         return self._registry.reserve(self._job, [final])[0]
 
     async def publish(self, output: OpenOutput) -> Path | None:
@@ -157,21 +165,21 @@ class OutputPublisher:
         try:
             return await await_thread(publishing)
         finally:
-            if publishing.exception() is None:  # also if who awaited it was cancelled meanwhile
-                self._remember(output, publishing.result())
+            if publishing.exception() is None:  # also if the task was cancelled meanwhile
+                self._record_published(output, publishing.result())
 
-    def _remember(self, output: OpenOutput, published: Path | None) -> None:
-        name, body = self._recorded(output, published)
+    def _record_published(self, output: OpenOutput, published: Path | None) -> None:
+        name, body = self._record(output, published)
         self._link.store_value_soon(name, body)
-        self._kept[name] = body
+        self._stored_values[name] = body
         if published is not None and published != output.final:
-            # Somebody was faster and took the name; the task is told the one it got.
+            # Another program took the name first; `ctx.outputs` shows the numbered name.
             self.declared = [published if p == output.final else p for p in self.declared]
 
     async def discard(self, output: OpenOutput) -> None:
         await in_thread(discard, output.temporary)
 
-    def _recorded(self, output: OpenOutput, published: Path | None) -> tuple[str, str]:
+    def _record(self, output: OpenOutput, published: Path | None) -> tuple[str, str]:
         record = OutputRecord(
             final=str(output.final),
             temporary=str(output.temporary),
@@ -179,4 +187,4 @@ class OutputPublisher:
             published=None if published is None else str(published),
             host=socket.gethostname(),
         )
-        return _PREFIX + _name(output.final), msgspec.json.encode(record).decode()
+        return _PREFIX + _record_name(output.final), msgspec.json.encode(record).decode()

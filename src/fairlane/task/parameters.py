@@ -1,4 +1,4 @@
-"""A task's parameters, taken from its signature and checked by pydantic."""
+"""The parameters and the result of a task, as its signature declares them, checked by pydantic."""
 
 import hashlib
 import inspect
@@ -21,7 +21,7 @@ LARGEST_RESULT: Final = 8 * 1024 * 1024
 
 
 class Parameters:
-    """Validates what a caller gives, writes it as JSON and reads it back with its types."""
+    """Validates the arguments of a caller, writes them as JSON and reads them with their types."""
 
     def __init__(self, task: str, given: Sequence[inspect.Parameter]) -> None:
         self._task = task
@@ -29,8 +29,8 @@ class Parameters:
             if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.VAR_POSITIONAL,
                                   parameter.VAR_KEYWORD):  # fmt: skip
                 raise BadSetting(
-                    f'task "{task}" takes {parameter}; parameters must have names of their own, '
-                    "because they are stored by name"
+                    f'task "{task}" takes {parameter}; every parameter must have a name, '
+                    "because parameters are stored by name"
                 )
         empty = inspect.Parameter.empty
         self.names = [parameter.name for parameter in given]
@@ -38,9 +38,9 @@ class Parameters:
         types = {p.name: Any if p.annotation is empty else p.annotation for p in given}
         self._types = types
         self.secrets = tuple(name for name, type in types.items() if _is_secret(type))
-        # A shape made at run time is beyond what a type checker can follow.
+        # A type checker cannot follow a type that is made at run time.
         shape: Any = cast(Any, TypedDict)(f"{task} parameters", types)
-        # Not as null, which is pydantic's usual way: what is stored must be what was given.
+        # Pydantic would write NaN as null; the stored value must equal the argument.
         shape.__pydantic_config__ = pydantic.ConfigDict(
             extra="forbid", ser_json_inf_nan="constants"
         )
@@ -51,13 +51,13 @@ class Parameters:
             raise BadSetting(f'parameters of task "{task}" cannot be checked: {error}') from None
 
     def _refuse_hidden_secrets(self) -> None:
-        """Raise if a secret lies inside a parameter, where it could not be kept out of sight."""
+        """Raise if a secret lies inside another parameter, where it could not be masked."""
         schema = self.schema
         shapes = {name: s for name, s in schema["properties"].items() if name not in self.secrets}
         if '"writeOnly":true' in msgspec.json.encode([shapes, schema.get("$defs")]).decode():
             raise BadSetting(
                 f'task "{self._task}" takes a secret inside another parameter; give each secret a '
-                "parameter of its own, such as token: SecretStr"
+                "separate parameter, such as token: SecretStr"
             )
 
     def validate(self, arguments: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, Any]:
@@ -94,7 +94,7 @@ class Parameters:
         return text.decode()
 
     def decode(self, text: str) -> dict[str, Any]:
-        """Read stored values; a parameter that the code got since then has its default."""
+        """Read stored values; a parameter that was added to the code later has its default."""
         try:
             try:
                 return self._adapter.validate_json(text)
@@ -128,13 +128,13 @@ class Parameters:
                     _refuse_nan(pydantic_core.to_json(plain, inf_nan_mode="constants"))
                     shape["default"] = plain
                 except (pydantic_core.PydanticSerializationError, ValueError, TypeError):
-                    pass  # what cannot be written is known to the program alone
+                    pass  # a default that is not JSON is left out
         required = [name for name in schema.get("required", ()) if name not in self._defaults]
         return {**schema, "required": required}
 
 
 def _is_secret(type: Any) -> bool:
-    """Tell SecretStr and SecretBytes, or one of them that may be missing."""
+    """Whether a type is SecretStr or SecretBytes, or one of them or None."""
     is_choice = get_origin(type) in (Union, UnionType)
     choices = [choice for choice in get_args(type) if choice is not NoneType]
     return all(c in (SecretStr, SecretBytes) for c in (choices if is_choice else [type]))
@@ -152,20 +152,20 @@ def _problems(error: pydantic.ValidationError, secrets: tuple[str, ...]) -> list
     for item in error.errors(include_url=False, include_context=False):
         where = ".".join(str(part) for part in item["loc"]) or "parameters"
         hidden = bool(item["loc"]) and item["loc"][0] in secrets
-        # What has no name here may be a secret whose name was misspelt.
+        # An unknown parameter may be a secret with a misspelt name.
         hidden = hidden or (bool(secrets) and item["type"] == "extra_forbidden")
         if item["type"] == "missing":
             got = "nothing"
         else:
             got = "a secret" if hidden else repr(item["input"])
-        # A check of the program's own speaks for itself.
+        # The message of a user's own check needs no prefix.
         message = item["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
         problems.append({"where": where, "message": message, "got": got[:200]})
     return problems
 
 
 def _refuse_nan(text: bytes) -> None:
-    """Raise if a number is among it that JSON does not have: it could not be read again."""
+    """Raise if a number is infinite or not a number: JSON has neither, and reading would fail."""
     if b"NaN" in text or b"Infinity" in text:
         try:
             msgspec.json.decode(text)
@@ -174,23 +174,24 @@ def _refuse_nan(text: bytes) -> None:
 
 
 def digest(task: str, params: str, outputs: str) -> str:
-    """Return what two submissions share when task, parameters and outputs are equal.
+    """Return a digest that is equal when task, parameters and outputs are equal.
 
-    It is compared inside one lane only, and a leader holds one for each waiting job: 64 bits do.
+    64 bits are enough: digests are compared inside one lane only. The leader holds one in memory
+    for each waiting job.
     """
     text = f"{task}\n{params}\n{outputs}".encode()
     return b64encode(hashlib.blake2b(text, digest_size=8).digest()).decode()[:11]
 
 
 class Results:
-    """A function's result as JSON and back, by its return annotation where it has one."""
+    """Writes the result of a function as JSON and reads it, with the type of its annotation."""
 
     def __init__(self, annotation: Any) -> None:
         known = annotation not in (inspect.Signature.empty, Any)
         try:
             self._adapter: TypeAdapter[Any] | None = TypeAdapter(annotation) if known else None
         except pydantic.errors.PydanticUserError:
-            self._adapter = None  # a type pydantic cannot describe comes back as plain JSON
+            self._adapter = None  # a type that pydantic does not know is read as plain JSON
 
     @classmethod
     def of(cls, function: Callable[..., Any]) -> "Results":
@@ -220,7 +221,7 @@ class Results:
         return self._adapter.validate_json(text) if self._adapter else msgspec.json.decode(text)
 
     def decode_or_plain(self, text: str) -> Any:
-        """Read what may come from a fallback, which need not have the function's own type."""
+        """Read a result, as plain JSON if it has another type: it may come from a fallback."""
         try:
             return self.decode(text)
         except pydantic.ValidationError:
@@ -231,6 +232,6 @@ class Results:
             return value if self._adapter is None else self._adapter.validate_python(value)
         except pydantic.ValidationError as error:
             raise UsageError(
-                f"the result does not fit what the task says it returns: {error}; it is in "
-                "`show().result` as it was stored"
+                f"the result does not fit the return annotation of the task: {error}; the stored "
+                "result is in `show().result`"
             ) from None
