@@ -1,4 +1,4 @@
-"""What tests in a browser share: one browser for each process, one server for each test.
+"""Fixtures of the browser tests: one browser for each process, one server for each test.
 
 All of it lives on one loop, that of the session, on which the browser's driver was started.
 """
@@ -44,7 +44,7 @@ async def site(tmp_path: Path) -> AsyncIterator[Site]:
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def page(browser: Browser, site: Site) -> AsyncIterator[Page]:
-    """The console in a browser, which must have nothing to complain about."""
+    """The console in a browser, which must log no errors."""
     async with AsyncExitStack() as stack:
         context = await stack.enter_async_context(visiting(browser, base_url=f"{site.url}/"))
         page = await context.new_page()

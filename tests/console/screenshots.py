@@ -48,7 +48,7 @@ PAGES: Final = {
 @asynccontextmanager
 async def demo() -> AsyncIterator[str]:
     """Run the studio for as long as the block lasts, and give its address."""
-    process = subprocess.Popen(  # noqa: ASYNC220 - nobody else is on this loop yet
+    process = subprocess.Popen(  # noqa: ASYNC220 - no other task is on this loop yet
         [sys.executable, "examples/demo.py", "--port", "0", "--no-browser"],
         cwd=ROOT,
         stdout=subprocess.PIPE,
@@ -94,7 +94,7 @@ async def take(browser: Browser, url: str, *, keep: bool) -> list[Path]:
 
 async def picture(page: Page, place: str, path: Path) -> None:
     await page.goto(f"./{place}")
-    await page.reload()  # an address that differs in its last part loads nothing by itself
+    await page.reload()  # an address that differs in its last part does not load by itself
     await page.get_by_role("main").wait_for()
     await page.wait_for_load_state("load")
     if "insights" in place:

@@ -2,7 +2,7 @@
 
 A real server, and a real browser that scrolls through the list all the time. Printed each half
 minute: how long frames took, how many events the page was told, and its heap after a collection.
-It fails if the heap of the last minutes is not what it was at the beginning.
+It fails if the heap of the last minutes is larger than at the beginning.
 """
 
 import argparse
@@ -27,8 +27,8 @@ EVENTS_PER_SECOND: Final = 200
 ROUND_SECONDS: Final = 30
 MOST_GROWTH: Final = 1.5  # of the heap, after the first round, which fills caches
 
-# Scrolls the list down and up again, a little in each frame, and notes how long each took. What
-# scrolls is found by what it is: the tallest thing on the page.
+# Scrolls the list down and up again, a little in each frame, and records the duration of each frame.
+# The list is the tallest scrolling element on the page.
 SCROLL: Final = """
 async (seconds) => {
   const all = [...document.querySelectorAll("*")].filter((one) => one.clientHeight > 200);

@@ -1,4 +1,4 @@
-"""Nobody is kept out: axe finds nothing on any page, in either theme, on a desk or a phone."""
+"""Accessibility: axe reports no violation on any page, in either theme, on a desktop or a phone."""
 
 from typing import Any, Final
 

@@ -1,4 +1,4 @@
-"""The build hook: it builds what has changed, and what is built travels with the package."""
+"""The build hook: it rebuilds a changed console, and the package contains the result."""
 
 import subprocess
 import sys
@@ -61,7 +61,7 @@ def test_npm_installs_once_for_each_lock_file(hook: Any) -> None:
     assert len([line for line in hook.said if line.startswith("npm ci")]) == 2
 
 
-def test_a_build_that_fails_leaves_the_old_one_and_says_what_to_do(hook: Any) -> None:
+def test_a_build_that_fails_leaves_the_old_one_and_names_a_remedy(hook: Any) -> None:
     hook.build(hook.said.append)
     (hook.SOURCES / "src" / "main.ts").write_text("changed")
     vite = hook.SOURCES / "node_modules" / "vite" / "bin" / "vite.js"

@@ -34,7 +34,7 @@ async def site(tmp_path: Path) -> AsyncIterator[Site]:
         kinds: list[Kind] = ["image", "video"],  # noqa: B006 - it is never changed
         replies: bool = True,
     ) -> list[str]:
-        """Save some kinds of what an account posts."""
+        """Save some kinds of posts of an account."""
         return [*kinds]
 
     async with app, served(app) as url:

@@ -1,4 +1,4 @@
-"""What the page says and does when the server goes, or the wire to it."""
+"""The page while the server or the connection is lost."""
 
 import signal
 import socket

@@ -68,7 +68,7 @@ class Line:
             writer.write(data)
 
     async def _tell(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        left = self._dice.randint(0, 4)  # what is read at once holds several events
+        left = self._dice.randint(0, 4)  # one read holds several events
         while data := await reader.read(4096):
             if self.cuts < CUTS and left == 0:
                 self.cuts += 1
@@ -79,7 +79,7 @@ class Line:
                 await writer.drain()
                 return
             left -= 1
-            # A browser waits for as long as the server says, and nobody wants to wait here.
+            # A browser waits as long as the server requests; a test uses a short time.
             writer.write(data.replace(b"retry: 1000", b"retry: 0010"))
             await writer.drain()
 

@@ -26,7 +26,7 @@ async def site(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[
     """A site with tasks that take a file."""
     puppets = Puppets()
     app = program(f"sqlite:///{tmp_path}/work.db", puppets, tmp_path)
-    taking = getattr(request, "param", "one")  # so many tasks take a file and nothing else
+    taking = getattr(request, "param", "one")  # the tasks whose only required parameter is a file
 
     @app.task
     def join(first: File, others: list[File]) -> int:
@@ -94,7 +94,7 @@ async def test_a_full_disk_is_told_where_the_file_was_sent(page: Page, site: Sit
     await expect(page.get_by_label("file", exact=True)).to_have_value("")
 
 
-async def test_what_a_job_made_is_downloaded(page: Page, site: Site) -> None:
+async def test_an_artifact_of_a_job_is_downloaded(page: Page, site: Site) -> None:
     id = await site.submit("write", name="report")
     site.puppets.end("report")
     await site.reaches(id, "completed")
@@ -187,7 +187,9 @@ async def test_a_folder_is_taken_with_all_that_is_in_it_and_not_hidden(
     assert names[0] == "2.txt"
 
 
-async def test_what_cannot_be_sent_is_told_and_the_rest_goes_on(page: Page, site: Site) -> None:
+async def test_a_file_that_cannot_be_sent_is_reported_and_the_rest_continues(
+    page: Page, site: Site
+) -> None:
     site.app._uploads.largest = 5  # type: ignore[union-attr]
     await page.reload()
     await page.get_by_role("button", name="Add files").wait_for()
@@ -201,7 +203,7 @@ async def test_what_cannot_be_sent_is_told_and_the_rest_goes_on(page: Page, site
 
 
 async def test_sending_can_be_stopped(page: Page, site: Site) -> None:
-    """What has been sent before is a job; the rest leaves nothing behind."""
+    """Files uploaded before the stop are jobs; the other uploads leave no file."""
     held = asyncio.Event()
 
     async def hold(route: Route) -> None:
@@ -221,8 +223,8 @@ async def test_sending_can_be_stopped(page: Page, site: Site) -> None:
     assert names == ["1", "2"]
 
 
-async def test_files_are_dropped_with_what_was_chosen_for_them(page: Page, site: Site) -> None:
-    """What does not fit is told before anything is sent; the rest is remembered."""
+async def test_files_are_dropped_with_the_chosen_options(page: Page, site: Site) -> None:
+    """Invalid options are refused before the upload; valid options are stored."""
     one, other = written(site.folder / "mine", "1", "2")
     await page.get_by_role("button", name="Options").press("Enter")
     dialog = page.get_by_role("dialog", name="Options for measure")
@@ -260,7 +262,7 @@ async def test_files_are_dropped_with_what_was_chosen_for_them(page: Page, site:
     assert (await jobs_of(site, "measure"))[-1]["params"]["times"] == 1
 
 
-async def test_nothing_is_sent_with_options_that_the_program_no_longer_takes(
+async def test_no_file_is_sent_with_options_that_the_program_no_longer_accepts(
     page: Page, site: Site
 ) -> None:
     kept = '{"measure": {"times": 10, "gone": 1}}'
@@ -291,7 +293,7 @@ async def test_each_of_several_tasks_has_its_own_options(page: Page, site: Site)
 
 
 @pytest.mark.parametrize("site", ["several"], indirect=True)
-async def test_who_could_mean_several_tasks_is_asked_which(page: Page, site: Site) -> None:
+async def test_a_dialog_lets_the_user_choose_between_several_tasks(page: Page, site: Site) -> None:
     await page.get_by_role("button", name="Add files").wait_for()
     await drag(page, *written(site.folder / "mine", "a", "b"))
     dialog = page.get_by_role("dialog", name="Choose a task for 2 files")
@@ -309,11 +311,11 @@ async def test_where_no_task_takes_a_file_alone_that_is_said(page: Page, site: S
     [path] = written(site.folder / "mine", "a")
     said = page.get_by_text("No task has a file as its only required parameter")
 
-    async def listens() -> bool:  # nothing else on the page tells
+    async def listens() -> bool:  # no element of the page shows it
         await drag(page, path, drop=False)
         return await said.is_visible()
 
-    await eventually(listens, what="the page under the file to say what it thinks of it")
+    await eventually(listens, what="the page to react to the dragged file")
     await expect(page.get_by_role("button", name="Add files")).to_have_count(0)
     await drag(page, path)
     await expect(page.get_by_role("alert")).to_contain_text(

@@ -1,4 +1,4 @@
-"""What has ended: found, shared by its address, and run again; and what is learnt from it."""
+"""Ended jobs: search, shared addresses, reruns, and the forecast from their durations."""
 
 from playwright.async_api import Page, expect
 
@@ -34,14 +34,16 @@ async def test_the_address_holds_filters_and_search(page: Page, site: Site) -> N
     await expect(page.get_by_role("searchbox")).to_have_value("comet")
 
 
-async def test_what_ends_while_one_looks_appears(page: Page, site: Site) -> None:
+async def test_a_job_that_ends_appears_in_the_open_history(page: Page, site: Site) -> None:
     await page.goto("./#/history")
     failed, done = await some_past(site)
     for id in (failed, done):
         await expect(page.locator(f'[data-job="{id}"]')).to_be_visible()
 
 
-async def test_what_would_be_with_another_limit_is_foreseen_and_set(page: Page, site: Site) -> None:
+async def test_a_forecast_with_another_limit_is_shown_and_the_limit_is_set(
+    page: Page, site: Site
+) -> None:
     site.puppets.end("learnt from")
     learnt = await site.submit("play", name="learnt from")
     await site.reaches(learnt, "completed")

@@ -1,4 +1,4 @@
-"""What can be learnt from what has ended."""
+"""Statistics of ended jobs."""
 
 from playwright.async_api import Page, expect
 
@@ -12,7 +12,7 @@ async def saved(site: Site, name: str, **numbers: float) -> None:
     await site.reaches(id, "completed")
 
 
-async def test_what_jobs_reported_is_summed_up(page: Page, site: Site) -> None:
+async def test_statistics_of_jobs_are_summed(page: Page, site: Site) -> None:
     await saved(site, "one", saved_bytes=1_500_000, files=3)
     await saved(site, "two", saved_bytes=2_000_000, files=4)
     await page.goto("./#/insights")
@@ -29,7 +29,7 @@ async def test_what_jobs_reported_is_summed_up(page: Page, site: Site) -> None:
     await expect(figure.get_by_role("row").nth(1).get_by_role("cell").nth(1)).to_have_text("8")
 
 
-async def test_where_nothing_was_reported_nothing_is_drawn(page: Page, site: Site) -> None:
+async def test_without_statistics_no_plot_is_drawn(page: Page, site: Site) -> None:
     await saved(site, "one")
     await page.goto("./#/insights")
     await page.get_by_role("figure", name="Ended per minute").wait_for()

@@ -1,4 +1,4 @@
-"""One job: what is known of it, and what can be done to it."""
+"""The page of one job: its data and its actions."""
 
 import pytest
 from playwright.async_api import Page, expect
@@ -52,7 +52,7 @@ async def test_a_log_grows_as_it_is_written(page: Page, site: Site) -> None:
     await expect(main.get_by_text("line 59")).to_be_visible()
 
 
-async def test_a_waiting_job_says_what_is_in_its_way(page: Page, site: Site) -> None:
+async def test_a_waiting_job_shows_its_reasons(page: Page, site: Site) -> None:
     _, second = await site.line("one", "two")
     await page.goto(f"./#/jobs/{second}")
     await expect(page.get_by_role("main")).to_contain_text('queue "line" runs 1 of 1')

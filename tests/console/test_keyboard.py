@@ -1,4 +1,4 @@
-"""Everything without a mouse."""
+"""All actions by keyboard."""
 
 from playwright.async_api import Page, expect
 
@@ -36,7 +36,7 @@ async def test_a_queue_is_steered_by_keys_alone(page: Page, site: Site) -> None:
 
     await eventually(is_moved, what="the move")
     await eventually(is_shown, what="the page to show it")
-    await eventually(lambda: focused_is(page, third), what="the focus on what was moved")
+    await eventually(lambda: focused_is(page, third), what="the focus on the moved job")
     await page.keyboard.press("k")
     assert await focused(page) == first
     await page.keyboard.press("j")

@@ -1,4 +1,4 @@
-"""Lanes: their parameters, how they go on, and what they are locked by."""
+"""Lanes: their parameters, Continue, and the lock of an active job."""
 
 from typing import Any
 
@@ -8,8 +8,8 @@ from tests.support.console_site import Site
 from tests.support.eventually import eventually
 
 
-def button(page: Page, what: str, lane: str) -> Locator:
-    return page.get_by_role("button", name=f"{what}: {lane}", exact=True)
+def button(page: Page, action: str, lane: str) -> Locator:
+    return page.get_by_role("button", name=f"{action}: {lane}", exact=True)
 
 
 async def save(site: Site, lane: str, **params: Any) -> None:
@@ -22,7 +22,7 @@ async def params_of(site: Site, lane: str) -> Any:
     return saved and saved["params"]
 
 
-async def test_a_lane_is_locked_while_it_is_at_work_and_says_by_what(
+async def test_a_lane_with_an_active_job_is_locked_and_names_the_job(
     page: Page, site: Site
 ) -> None:
     await save(site, "nasa", posts=20)
@@ -30,8 +30,8 @@ async def test_a_lane_is_locked_while_it_is_at_work_and_says_by_what(
     await button(page, "Start", "nasa").click()
     row = page.locator('[data-job*="nasa"]')
     await expect(row).to_contain_text("Locked by archive")
-    for what in ("Start", "Continue", "Edit parameters", "Paste parameters"):
-        await expect(button(page, what, "nasa")).to_be_disabled()
+    for action in ("Start", "Continue", "Edit parameters", "Paste parameters"):
+        await expect(button(page, action, "nasa")).to_be_disabled()
     state = await site.get("/state")
     (job,) = state["running"]
     link = row.get_by_role("link", name="archive", exact=True)
@@ -95,7 +95,7 @@ async def test_parameters_are_changed_and_refused_in_the_servers_words(
     assert await params_of(site, "nasa") == {"handle": "nasa", "posts": 50}
 
 
-async def test_a_row_shows_the_end_of_a_long_name_and_what_was_counted(
+async def test_a_row_shows_the_end_of_a_long_name_and_its_statistics(
     page: Page, site: Site
 ) -> None:
     name = "http://127.0.0.1:40213/users/of/a/very/long/address/@slow1"

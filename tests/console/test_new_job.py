@@ -29,7 +29,7 @@ async def test_a_job_is_submitted_by_a_form(page: Page, site: Site) -> None:
     assert "s3cret" not in str(shown)
 
 
-async def test_what_does_not_fit_is_told_at_its_field(page: Page, site: Site) -> None:
+async def test_an_invalid_value_is_reported_at_its_field(page: Page, site: Site) -> None:
     await page.goto("./#/new?task=greet")
     await page.get_by_label("name").fill("Ann")
     await page.get_by_label("times").fill("99")

@@ -1,4 +1,4 @@
-"""On a phone everything fits its width, and the pages are below."""
+"""On a phone every page fits the width, and the navigation is at the bottom."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Language and theme: as the browser asks for, or as somebody chose."""
+"""Language and theme: from the browser's settings, or from the user's choice."""
 
 import re
 

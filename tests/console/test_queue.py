@@ -1,4 +1,4 @@
-"""The first page: what runs, what waits, and taking hold of both."""
+"""The first page: running and waiting jobs, and their controls."""
 
 from playwright.async_api import Locator, Page, expect
 
@@ -32,7 +32,7 @@ async def test_stages_are_shown_as_steps(page: Page, site: Site) -> None:
     await expect(job(page, id)).to_contain_text("the second has begun")
 
 
-async def test_what_waits_says_why(page: Page, site: Site) -> None:
+async def test_a_waiting_job_shows_why_it_waits(page: Page, site: Site) -> None:
     _, second, third = await site.line("one", "two", "three")
     await expect(job(page, second)).to_contain_text("Queue full")
     await expect(job(page, third)).to_be_visible()
@@ -121,7 +121,7 @@ async def test_a_queue_is_paused_and_resumed(page: Page, site: Site) -> None:
     assert (await site.get("/queues/line"))["paused"] is None
 
 
-async def test_a_queue_stops_after_what_runs(page: Page, site: Site) -> None:
+async def test_a_queue_stops_after_current_jobs(page: Page, site: Site) -> None:
     await page.goto("./#/queue?queue=line")
     first, second = await site.line("one", "two")
     await page.get_by_role("button", name="line: More").click()
@@ -168,7 +168,7 @@ async def test_a_list_of_thousands_is_scrolled_to_its_end(page: Page, site: Site
     await page.goto("./#/queue?queue=line")
     rows = page.get_by_role("main").locator("[data-job]")
     await expect(rows.filter(has_text="job 1").first).to_be_visible()
-    assert await rows.count() < 200, "what cannot be seen is not in the document"
+    assert await rows.count() < 200, "invisible rows are not in the document"
     last = rows.filter(has_text="job 999")
 
     async def is_shown() -> bool:

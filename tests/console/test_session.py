@@ -11,9 +11,7 @@ from tests.support.followers import OPERATE, READ, served, serving_application
 from tests.support.puppets import Puppets
 
 
-async def test_it_asks_for_a_token_and_shows_what_that_may_do(
-    browser: Browser, tmp_path: Path
-) -> None:
+async def test_it_requires_a_token_and_shows_its_role(browser: Browser, tmp_path: Path) -> None:
     app = program("memory://", Puppets(), tmp_path)
     async with (
         app,

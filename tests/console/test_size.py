@@ -1,4 +1,4 @@
-"""How much a browser has to fetch before it shows anything."""
+"""The size of the first download of the console."""
 
 import gzip
 import re

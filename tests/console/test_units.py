@@ -1,11 +1,11 @@
-"""What the console's own tests say, which need no browser."""
+"""The unit tests of the console, which need no browser."""
 
 import pytest
 
 from tests.support.node import npm_run
 
 
-@pytest.mark.timeout(180)  # the first one installs what they need
+@pytest.mark.timeout(180)  # the first run installs packages
 def test_the_units_of_the_console_pass() -> None:
     finished = npm_run("test")
     assert finished.returncode == 0, finished.stdout

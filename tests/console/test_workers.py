@@ -1,11 +1,11 @@
-"""Workers and devices: what each runs, and devices that are paused in the page."""
+"""Workers and devices: their running jobs, and pausing a device."""
 
 from playwright.async_api import Page, expect
 
 from tests.support.console_site import Site
 
 
-async def test_a_device_shows_what_it_runs_and_is_paused(page: Page, site: Site) -> None:
+async def test_a_device_shows_its_job_and_is_paused(page: Page, site: Site) -> None:
     await site.app.devices.save("pixel", queue="phones", labels=["eu"])
     await page.goto("./#/workers")
     devices = page.get_by_role("list", name="Devices")

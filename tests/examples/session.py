@@ -15,7 +15,7 @@ SEAM: Final = "\x1e"  # printed between the parts of a program, never by a docum
 
 
 class SnippetFailed(AssertionError):
-    """A block did not run, or printed something other than the document says."""
+    """A block did not run, or its output differs from the document."""
 
 
 @dataclass
@@ -27,7 +27,7 @@ class Program:
 
 
 def run_document(snippets: list[Snippet], folder: Path) -> int:
-    """Run everything and return how many blocks were run; raise at the first trouble."""
+    """Run all blocks and return their number; raise at the first error."""
     blocks = 0
     for step in _steps(snippets):
         if isinstance(step, Program):
@@ -191,7 +191,7 @@ def _compare(expected: str, printed: str, *, place: str, made_by: str) -> None:
 
 
 def _pattern(expected: str) -> re.Pattern[str]:
-    """Let … stand for anything within its line, and alone on a line for any number of lines."""
+    """Let … match any text within its line, and alone on a line any number of lines."""
     pattern = ""
     for line in _trimmed(expected).splitlines():
         if line.strip() == "…":

@@ -1,16 +1,16 @@
-"""The code blocks of a document, and what is to be done with each.
+"""The code blocks of a document, and the action for each.
 
 Every fenced block of Python or shell is run, in the order of the document, in one folder. A comment
-on the line above a fence says otherwise, or more:
+on the line above a fence changes the action:
 
-    <!-- snippet: continue -->         goes on where the program above it stopped
+    <!-- snippet: continue -->         continues the program above it
     <!-- snippet: file app.py -->      is written to that file, for the blocks below to use
-    <!-- snippet: output -->           is what the block above must print; … stands for anything
-    <!-- snippet: skip because … -->   is not run, and why not
+    <!-- snippet: output -->           is the expected output of the block above; … matches any text
+    <!-- snippet: skip because … -->   is not run, with the reason
 
-Blocks in other languages are left alone unless they are `file` or `output`. What the reader of a
-document cannot see going wrong must not go wrong here either: a directive that is misspelt, stands
-above no fence, or makes no sense in its place is an error.
+Blocks in other languages are ignored unless they are `file` or `output`. A directive that is
+misspelt, stands above no fence, or is invalid in its place is an error, because a reader would not
+notice it.
 """
 
 import re
@@ -31,7 +31,7 @@ Action = Literal["run", "continue", "file", "output", "skip", "ignore"]
 
 
 class BadDocument(Exception):
-    """A document says something about a snippet that cannot be done."""
+    """A document has an invalid directive for a snippet."""
 
     def __init__(self, document: str, line: int, problem: str) -> None:
         super().__init__(f"{document}:{line}: {problem}")
@@ -100,7 +100,7 @@ def _closing(lines: list[str], opening: int, ticks: str) -> int | None:
 
 
 def _directed(snippet: Snippet, words: str | None) -> Snippet:
-    """Settle what is to be done with a block under this directive, or without one."""
+    """Return the action of a block under this directive, or without one."""
     runnable = snippet.language in PYTHON | SHELL
     if words is None:
         if snippet.language in MISTAKEN:

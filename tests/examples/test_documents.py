@@ -1,4 +1,4 @@
-"""Every snippet a reader meets is executed, so that none of them can grow old."""
+"""Every snippet in the documents is executed, so that none becomes outdated."""
 
 from pathlib import Path
 
@@ -23,7 +23,7 @@ def read(document: str) -> list[Snippet]:
 
 
 def skipped() -> list[Snippet]:
-    """Collect what is not run; a document that cannot be read fails in its own test."""
+    """Return the skipped snippets; a document that cannot be read fails in its own test."""
     found: list[Snippet] = []
     for document in DOCUMENTS:
         try:
@@ -35,7 +35,7 @@ def skipped() -> list[Snippet]:
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("document", DOCUMENTS)
-def test_the_snippets_of_a_document_do_what_it_says(
+def test_the_snippets_of_a_document_run_with_the_promised_output(
     document: str,
     tmp_path: Path,
     request: pytest.FixtureRequest,

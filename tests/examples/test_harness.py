@@ -1,4 +1,4 @@
-"""The harness must see what is wrong: a harness that passes everything proves nothing."""
+"""The harness must detect errors in documents: each test gives it a wrong document."""
 
 import textwrap
 from pathlib import Path
@@ -78,7 +78,7 @@ def test_an_ellipsis_stands_for_part_of_a_line_or_for_whole_lines(
             run_document(document(text), tmp_path)
 
 
-def test_a_continuation_sees_what_came_before_and_has_output_of_its_own(tmp_path: Path) -> None:
+def test_a_continuation_sees_the_program_before_it_and_has_separate_output(tmp_path: Path) -> None:
     text = """
     ```python
     count = 1
@@ -120,7 +120,7 @@ def test_a_traceback_from_a_continuation_names_its_own_line(tmp_path: Path) -> N
         run_document(document(text), tmp_path)
 
 
-def test_a_program_without_a_directive_knows_nothing_of_the_one_before(tmp_path: Path) -> None:
+def test_a_program_without_a_directive_does_not_see_the_one_before(tmp_path: Path) -> None:
     text = """
     ```python
     count = 1
