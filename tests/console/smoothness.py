@@ -27,7 +27,7 @@ EVENTS_PER_SECOND: Final = 200
 ROUND_SECONDS: Final = 30
 MOST_GROWTH: Final = 1.5  # of the heap, after the first round, which fills caches
 
-# Scrolls the list down and up again, a little in each frame, and records the duration of each frame.
+# Scrolls the list down and up again, a little per frame, and records the duration of each frame.
 # The list is the tallest scrolling element on the page.
 SCROLL: Final = """
 async (seconds) => {
