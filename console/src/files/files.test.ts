@@ -11,7 +11,7 @@ const task = (name: string, properties: object, required: string[], queue = "def
   name, text: "", queue, parameters: { type: "object", properties, required },
 });
 
-it("finds the tasks that need a file and nothing else", () => {
+it("finds the tasks whose only required parameter is a file", () => {
   const tasks = [
     task("shrink", { file: FILE, quality: { type: "integer", default: 3 } }, ["file"]),
     task("two", { one: FILE, other: FILE }, ["one", "other"]),
@@ -25,7 +25,7 @@ it("finds the tasks that need a file and nothing else", () => {
   ]);
 });
 
-it("offers what else may be chosen, but no secret, which would be kept", () => {
+it("offers the optional parameters, but no secret, which would be stored", () => {
   const properties = {
     file: FILE, preset: { enum: ["best", "small"], default: "best" },
     token: { type: "string", format: "password", default: "" },
@@ -44,12 +44,12 @@ const OPTIONS = fieldsOf({
   },
 });
 
-it("takes for chosen what is not as usual", () => {
+it("returns the options that differ from the defaults", () => {
   const params = { preset: "small", deep: true, lines: null, tags: [] };
   expect(unusual(OPTIONS, { params })).toEqual({ preset: "small", lines: null });
 });
 
-it("takes nothing for chosen that the form only reads in another way", () => {
+it("ignores options that only read differently", () => {
   const odd = fieldsOf({
     properties: {
       when: { type: "string", format: "date-time", default: "2020-01-01T00:00:00Z" },
@@ -68,7 +68,7 @@ it("keeps a choice as long as the program has it", () => {
   for (const nothing of [undefined, null, "text"]) expect(fitting(OPTIONS, nothing)).toEqual({});
 });
 
-it("prefers what goes to the queue that is looked at", () => {
+it("prefers the targets of the selected queue", () => {
   const targets = targetsOf([
     task("here", { file: FILE }, ["file"], "video"), task("there", { file: FILE }, ["file"], "audio"),
   ]);
@@ -77,7 +77,7 @@ it("prefers what goes to the queue that is looked at", () => {
   expect(nearest(targets, undefined)).toEqual(targets);
 });
 
-it("takes what is in a folder by its name, and nothing that is hidden", () => {
+it("sorts the files of a folder by name, without hidden ones", () => {
   const file = (path: string) => {
     const made = new File([""], path.slice(path.lastIndexOf("/") + 1));
     Object.defineProperty(made, "webkitRelativePath", { value: path });

@@ -40,7 +40,7 @@ describe("fields", () => {
     });
   });
 
-  it("know what they usually are", () => {
+  it("have their defaults", () => {
     expect(initial(fields)).toMatchObject({ limit: "1000", handle: "", token: "", deep: "false", note: "hello" });
   });
 });
@@ -56,11 +56,11 @@ describe("reading", () => {
     expect(read(field("either"), "7")).toBe(7);
   });
 
-  it("begins with what was given, and be it nothing", () => {
+  it("begins with the given values, also null", () => {
     expect(initial(fields, { limit: 5, note: null })).toMatchObject({ limit: "5", note: "", deep: "false" });
   });
 
-  it("takes a list of a few choices by their places", () => {
+  it("reads a list of a few choices by their indexes", () => {
     expect(initial(fields)).toMatchObject({ kinds: "0\n1", levels: "" });
     expect(initial(fields, { kinds: ["slow"], levels: [3, 1] })).toMatchObject({ kinds: "1", levels: "0\n2" });
     expect(read(field("kinds"), "1")).toEqual(["slow"]);
@@ -69,14 +69,14 @@ describe("reading", () => {
     expect(read(field("levels"), "")).toBeUndefined();
   });
 
-  it("leaves out what is empty, unless empty means something", () => {
+  it("omits empty fields, unless an empty value has a meaning", () => {
     expect(read(field("handle"), "")).toBeUndefined();
     expect(read(field("token"), "")).toBeUndefined();
     expect(read(field("note"), "")).toBeNull();
     expect(read(field("tags"), "")).toBeUndefined();
   });
 
-  it("says which field cannot be read", () => {
+  it("reports the field that cannot be parsed", () => {
     const { params, problems } = readAll(fields, { handle: "nasa", limit: "many", filter: "{" });
     expect(params).toEqual({ handle: "nasa", note: null, kinds: [] });
     expect(Object.keys(problems).sort()).toEqual(["filter", "limit"]);

@@ -11,14 +11,14 @@ describe("why a job waits", () => {
   const code = (given: Parameters<typeof brief>[0], state = live()) =>
     whyOf(brief(given), state, busyLanes(state)).code;
 
-  it("is what the server says, where it says something", () => {
+  it("is the reason from the server, if there is one", () => {
     const waiting_for = [{ code: "disk_space", message: "2 GB are missing" }];
     expect(code({ id: "a", state: "blocked", waiting_for })).toBe("disk_space");
     expect(code({ id: "a", state: "retrying" })).toBe("retry");
     expect(code({ id: "a", state: "scheduled" })).toBe("due");
   });
 
-  it("is told from the queue, the lane and the limit otherwise", () => {
+  it("is derived from the queue, the lane and the limit otherwise", () => {
     expect(code({ id: "a" })).toBe("turn");
     expect(code({ id: "a" }, live({ counts: { mail: { running: 1 } } }))).toBe("max_concurrent");
     const running = [job({ id: "r", state: "running", lane: "ann" })];
@@ -27,7 +27,7 @@ describe("why a job waits", () => {
     expect(code({ id: "a", lane: "ann" }, paused)).toBe("paused");
   });
 
-  it("may be that its queue lets nothing start", () => {
+  it("may be a queue that starts no job", () => {
     const free = queue("mail");
     expect(isHeld(free)).toBe(false);
     expect(isHeld({ ...free, paused: "after_current" })).toBe(true);
@@ -43,7 +43,7 @@ describe("why a job waits", () => {
 });
 
 describe("pace", () => {
-  it("guesses what is left from what is done", () => {
+  it("estimates the remaining time from the progress", () => {
     expect(remaining(25, 10_000)).toBe(30_000);
     expect(remaining(null, 10_000)).toBeNull();
     expect(remaining(0, 10_000)).toBeNull();
@@ -51,7 +51,7 @@ describe("pace", () => {
     expect(remaining(50, 2_900)).toBeNull();
   });
 
-  it("goes by the stage that runs, and says nothing of those that come", () => {
+  it("depends on the running stage only", () => {
     const began = Date.parse("2026-01-01T00:00:00Z");
     const stage = (status: Stage["status"], percent: number, started_at: string | null) =>
       ({ name: status, status, percent, started_at, message: "", finished_at: null }) as Stage;
@@ -81,7 +81,7 @@ describe("pace", () => {
   });
 });
 
-it("only what is legal is offered", () => {
+it("only legal actions are offered", () => {
   expect(can(brief({ id: "a" }), "move")).toBe(true);
   expect(can(brief({ id: "a", position: null, state: "blocked" }), "move")).toBe(false);
   expect(can(brief({ id: "a", state: "completed" }), "retry")).toBe(false);
@@ -91,7 +91,7 @@ it("only what is legal is offered", () => {
 describe("figures", () => {
   const text = (given: object) => figuresText(brief({ id: "a", state: "running", ...given }), String);
 
-  it("have the unit that their name tells, and are left out where they are zero", () => {
+  it("have the unit in their name, and zeros are left out", () => {
     const statistics = { downloaded: 12, skipped: 0, failed: 1, bytes: 4_200_000, trouble: "slow" };
     expect(text({ statistics })).toBe("downloaded 12 · failed 1 · 4.2 MB");
     expect(text({ statistics: { bytes_so_far: 2000, left_seconds: 75 } })).toBe("bytes so far 2.0 kB · left 1m 15s");
@@ -107,7 +107,7 @@ describe("figures", () => {
     expect(text({ state: "completed", statistics: { speed: 3 }, result: [1] })).toBe("speed 3");
   });
 
-  it("are said of a job that has ended unless there is something worse to say", () => {
+  it("are the note of an ended job without an error", () => {
     const given = { id: "a", state: "failed" as const, params: { limit: 5 }, statistics: { saved: 2 } };
     expect(noteOf(brief({ ...given, state: "completed" }), String)).toBe("saved 2 · limit: 5");
     const error = { code: "slow", message: "too slow" } as Job["error"];

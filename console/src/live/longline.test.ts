@@ -18,13 +18,13 @@ it("puts a whole line in place of its beginning, in order", () => {
   expect(next.waiting.mail?.isWhole).toBe(true);
 });
 
-it("trusts the state more than the reading about what events have touched", () => {
+it("prefers the state for jobs that had an event", () => {
   const read = [brief({ id: "a", position: "z" }), brief({ id: "c" }), brief({ id: "gone" })];
   const next = withLine(longLine(), "mail", { jobs: read, isLast: true }, new Set(["a", "gone"]));
   expect(ids(next.waiting.mail?.jobs)).toEqual(["a", "c"]);
 });
 
-it("keeps the known end of a line when the state is taken anew", () => {
+it("keeps the known tail of a line when the state is loaded again", () => {
   const jobs = ["a", "b", "c", "d"].map((id) => brief({ id }));
   const before = withLine(longLine(), "mail", { jobs, isLast: true }, new Set());
   const next = withLoadedTails(longLine(), before);
@@ -39,7 +39,7 @@ it("shows the first part of a line before the rest has come", () => {
   expect(next.waiting.mail?.isWhole).toBe(false);
 });
 
-it("forgets what a newer part no longer has, and keeps what lies behind it", () => {
+it("drops jobs that a newer part no longer has, and keeps the tail", () => {
   const known = { jobs: ["a", "b", "x"].map((id) => brief({ id })), isLast: false };
   const before = withLine(longLine(), "mail", known, new Set());
   const next = withLine(before, "mail", { jobs: [brief({ id: "b" })], isLast: false }, new Set());

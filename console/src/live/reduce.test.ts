@@ -14,7 +14,7 @@ function mail(...names: string[]) {
 beforeEach(afterState);
 
 describe("states", () => {
-  it("moves a job from the line to what runs and on to what ended", () => {
+  it("moves a job from the line to running and to ended", () => {
     const started = reduce(mail("a", "b"), [
       event("job_state_changed", "a", { state: "running", from: "queued", attempt: 1, worker: "w" }),
     ]).live;
@@ -40,7 +40,7 @@ describe("states", () => {
     expect(next.counts.mail).toEqual({ queued: 2 });
   });
 
-  it("asks for a job that comes back to the queue, which may stand elsewhere", () => {
+  it("loads a job that returns to the queue, which may have a new position", () => {
     const state = live({ ended: [job({ id: "a", state: "failed", position: null })] });
     const { toLoad } = reduce(state, [
       event("job_state_changed", "a", { state: "queued", from: "failed", retried: true }),
@@ -60,7 +60,7 @@ describe("states", () => {
 });
 
 describe("order", () => {
-  it("puts a moved job where it stands now, in its new priority", () => {
+  it("places a moved job by its new position and priority", () => {
     const next = reduce(mail("a", "b", "c"), [
       event("job_moved", "c", { position: "a8", priority: "normal" }),
       event("job_moved", "b", { position: "b", priority: "high" }),
@@ -68,7 +68,7 @@ describe("order", () => {
     expect(ids(next.waiting.mail?.jobs)).toEqual(["b", "a", "c"]);
   });
 
-  it("does not show a job behind the part of a long line that it knows", () => {
+  it("does not show a job behind the loaded part of a long line", () => {
     const state = live({
       waiting: { mail: [job({ id: "a" }), job({ id: "b" })] },
       counts: { mail: { queued: 5 } },
@@ -79,7 +79,7 @@ describe("order", () => {
 });
 
 describe("progress", () => {
-  it("changes the job that runs and nothing else", () => {
+  it("changes only the running job", () => {
     const state = live({
       running: [job({ id: "a", state: "running" }), job({ id: "b", state: "running" })],
       waiting: { mail: [job({ id: "c" })] },
@@ -97,7 +97,7 @@ describe("progress", () => {
     expect([...toLoad.jobs]).toEqual([["new", "running"]]);
   });
 
-  it("says when a job is asked to stop, and when it does not", () => {
+  it("marks a job that is stopping, and one that does not stop", () => {
     const state = live({ running: [job({ id: "a", state: "running" })] });
     const next = reduce(state, [
       event("job_stopping", "a", { outputs: "keep", force: false }),
@@ -111,7 +111,7 @@ describe("progress", () => {
 });
 
 describe("the stream", () => {
-  it("passes over what the state knows already", () => {
+  it("skips events that the state includes", () => {
     const state = mail("a");
     const old = { ...event("job_moved", "a", { position: "0", priority: "high" }), seq: 9, prev: 8 };
     expect(reduce(state, [old]).live).toBe(state);
@@ -128,7 +128,7 @@ describe("the stream", () => {
     expect(reduced.live.waiting.mail?.jobs[0]?.position).toBe("a1");
   });
 
-  it("leaves alone what it does not know, and goes on counting", () => {
+  it("ignores unknown events and counts them", () => {
     const unknown = event("something_new", null, {});
     const reduced = reduce(mail("a"), [unknown]);
     expect(reduced.live.seq).toBe(unknown.seq);

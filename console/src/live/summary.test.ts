@@ -5,7 +5,7 @@ import { storeTasks, defaultsOf } from "./defaults";
 
 afterEach(() => storeTasks([]));
 
-it("says what is in the values, and nothing that is empty", () => {
+it("writes the values without empty ones", () => {
   const values = { page: 0, deep: true, tags: ["a", "b"], filter: {}, note: "", on: false, at: null };
   expect(summaryOf(values)).toBe("page: 0 · deep: true · tags: a, b · filter: {…}");
   expect(summaryOf({ none: [], many: Array(40).fill("item"), pairs: [[1]] })).toBe(
@@ -13,13 +13,13 @@ it("says what is in the values, and nothing that is empty", () => {
   );
 });
 
-it("leaves out what the lane says, and what is hidden", () => {
+it("leaves out the name of the lane and masked secrets", () => {
   const params = { handle: "nasa", token: HIDDEN, limit: 5 };
   expect(brief({ id: "a", lane: "nasa", params }).summary).toBe("limit: 5");
   expect(brief({ id: "a", params }).summary).toBe("handle: nasa · limit: 5");
 });
 
-it("leaves out what the task takes anyway, and says what somebody chose instead", () => {
+it("leaves out defaults and writes chosen values", () => {
   const kinds = ["image", "video"];
   storeTasks([
     {

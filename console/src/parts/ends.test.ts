@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { endsOf } from "./ends";
 
-it("parts a long name so that its end can be kept", () => {
+it("splits a long name so that its end stays visible", () => {
   expect(endsOf("http://127.0.0.1:40213/@slow1")).toEqual(["http://127.0.0.1:", "40213/@slow1"]);
   expect(endsOf("@ann@example.o")).toBeNull();
 });

@@ -9,7 +9,7 @@ it("reads a path and a query, and writes the same", () => {
   expect(hrefOf(place)).toBe("#/jobs/a%2Fb?q=x%3Fy&state=failed&state=skipped");
 });
 
-it("takes an empty hash, and one that somebody mistyped", () => {
+it("reads an empty hash and a mistyped one", () => {
   expect(parse("").path).toEqual([]);
   expect(parse("#/lanes/100%").path).toEqual(["lanes", "100%"]);
 });

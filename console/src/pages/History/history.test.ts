@@ -10,7 +10,7 @@ const jobs = (ids: string, next: string | null = "n") => ({
 });
 const ids = (found: { items: readonly { id: string }[] }) => found.items.map(({ id }) => id).join("");
 
-it("looks for everything that has ended unless told otherwise", () => {
+it("searches all ended jobs by default", () => {
   expect(statesOf(read(""))).toEqual(["completed", "failed", "cancelled", "skipped"]);
   expect(statesOf(read("state=failed&state=nonsense"))).toEqual(["failed"]);
   expect(statesOf(read("state=failed&live=1"))).toContain("running");
@@ -31,12 +31,12 @@ it("puts pages behind one another, each job once", () => {
   expect(ids(append(jobs("abc"), jobs("cd", null)))).toBe("abcd");
 });
 
-it("puts newer jobs in front and takes out those that have left", () => {
+it("puts newer jobs in front and removes those that have left", () => {
   expect(ids(renew(jobs("abcdef"), jobs("xabc")))).toBe("xabcdef");
   expect(ids(renew(jobs("abcdef"), jobs("acd")))).toBe("acdef");
 });
 
-it("begins anew where something may be missing in between", () => {
+it("starts again if jobs in between may be missing", () => {
   expect(ids(renew(jobs("abc"), jobs("xyz")))).toBe("xyz");
   expect(ids(renew(jobs("abc"), jobs("xb", null)))).toBe("xb");
   expect(ids(renew(jobs("abcd"), jobs("bxy")))).toBe("bxy");

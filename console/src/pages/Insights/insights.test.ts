@@ -18,7 +18,7 @@ it("measures waiting and running, and neither of a job that never ran", () => {
   });
 });
 
-it("takes quantiles by rank", () => {
+it("computes quantiles by rank", () => {
   expect([quantile([], 0.5), quantile([7], 0.95), quantile([1, 2, 3, 4], 0.5)]).toEqual([null, 7, 2]);
   const hundred = spreadOf(Array.from({ length: 100 }, (_, index) => 100 - index));
   expect([hundred.median, hundred.p95]).toEqual([50, 95]);
@@ -33,7 +33,7 @@ it("sums up by queue and task, the most first", () => {
   ]);
 });
 
-it("counts over time, with the buckets in which nothing ended", () => {
+it("counts over time, including empty buckets", () => {
   const from = Date.parse("2026-01-01T00:00:10Z");
   const buckets = overTime([ended(), ended({ state: "failed" })], from, from + 120_000, 60_000);
   expect(buckets.map(({ completed, failed }) => [completed, failed])).toEqual([[1, 1], [0, 0], [0, 0]]);
@@ -53,7 +53,7 @@ it("counts lengths between the shortest and the longest, in no fewer than six bu
   expect(counts([])).toEqual([]);
 });
 
-it("knows which tasks reported which numbers, bytes first", () => {
+it("lists the numbers of each task, bytes first", () => {
   const known = reporters([
     ended({ task: "a" }), ended({ task: "b", statistics: { quality: 0.9, saved_bytes: 7, note: "x" } }),
     ended({ task: "c", statistics: { pages: 1 } }), ended({ task: "b", statistics: { speed: 2 } }),
@@ -62,7 +62,7 @@ it("knows which tasks reported which numbers, bytes first", () => {
   expect([...known]).toEqual([["b", ["saved_bytes", "quality", "speed"]], ["c", ["pages"]]]);
 });
 
-it("sums up what was reported in each bucket and in all", () => {
+it("sums a number in each bucket and in total", () => {
   const saved = (bytes: number, ended_at: string, task = "send") =>
     ended({ task, ended_at, statistics: { saved_bytes: bytes } });
   const at = Date.parse("2026-01-01T00:00:00Z");
@@ -99,14 +99,14 @@ it("compares when a queue is empty, if both are known", () => {
   });
 });
 
-it("speaks of the last known start where the end is not known, and of how many it knows nothing", () => {
+it("gives the last known start if the end is unknown, and the number of unknown jobs", () => {
   const found = compare(forecast(null, 10, 20, null), forecast(null, 10, 12, null));
   expect(found).toEqual({
     kind: "starts", before: Date.parse(seconds(20)), after: Date.parse(seconds(12)), unknown: 1,
   });
 });
 
-it("claims nothing where nothing waits or nothing is known", () => {
+it("gives no forecast if no job waits or no start is known", () => {
   expect(compare(forecast(5), forecast(5))).toEqual({ kind: "none" });
   expect(compare(forecast(null, null), null)).toEqual({ kind: "unknown" });
 });

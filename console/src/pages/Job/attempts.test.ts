@@ -21,7 +21,7 @@ it("a retry is a further attempt, and the first keeps its error", () => {
   ]);
 });
 
-it("the job itself tells of an attempt that no event is left of", () => {
+it("the job holds an attempt whose event was deleted", () => {
   const ended = job({
     id: "a", state: "failed", attempt: 3, started_at: "2026-01-01T00:00:05Z",
     ended_at: "2026-01-01T00:00:09Z",
@@ -32,7 +32,7 @@ it("the job itself tells of an attempt that no event is left of", () => {
   expect(attemptsOf([], job({ id: "a" }))).toEqual([]);
 });
 
-it("a log keeps its newest lines and takes none twice", () => {
+it("a log keeps its newest lines, each once", () => {
   const line = (n: number) => ({ at: new Date(n).toISOString(), level: "info", message: `line ${n}` });
   const begun = begin([line(1), line(2)], [line(2), line(3)]);
   expect(begun.items.map((one) => one.message)).toEqual(["line 1", "line 2", "line 3"]);

@@ -13,7 +13,7 @@ test("a parameter that named the lane names the other one", () => {
   });
 });
 
-test("a secret is not copied as the stars that stand for it", () => {
+test("a secret is not copied as its mask", () => {
   const call = { task: "archive", params: { handle: "nasa", token: HIDDEN } };
   expect(carry(call, from, to).params).toEqual({ handle: "esa" });
   expect(secretsIn(call.params)).toEqual(["token"]);

@@ -18,7 +18,7 @@ test("a lane is locked by its active job, known here or not", () => {
   expect(standingOf(lane, undefined, () => undefined).active).toEqual({ id: "a", job: undefined });
 });
 
-test("a job that has ended meanwhile locks nothing and is the last one", () => {
+test("a job that has ended locks no lane and is the last one", () => {
   const ended = job("a", "failed");
   const standing = standingOf(lane, undefined, (id) => (id === "a" ? ended : undefined));
   expect(standing).toEqual({ active: null, last: { id: "a", job: ended } });
@@ -35,7 +35,7 @@ test("a job that has started since the list was read locks the lane", () => {
   expect(standingOf(idle, job("b", "running"), () => undefined).active?.id).toBe("b");
 });
 
-test("a filter looks at names and parameters, whatever their case", () => {
+test("a filter matches names and parameters in any case", () => {
   expect(matcher("NAS")(lane)).toBe(true);
   expect(matcher("pictures")(lane)).toBe(true);
   expect(matcher("videos")(lane)).toBe(false);

@@ -5,7 +5,7 @@ import { chosenLike, valuesLike } from "./like";
 
 const task = { name: "send", text: "", queue: "mail", parameters: {} };
 
-it("fills the form as the job was, without what is secret", () => {
+it("fills the form from the job, without secrets", () => {
   const fields = fieldsOf({
     required: ["to"],
     properties: {
@@ -20,7 +20,7 @@ it("fills the form as the job was, without what is secret", () => {
   expect(valuesLike(fields, params)).toEqual({ to: "ann", copies: "3", note: "", token: "", key: "" });
 });
 
-it("takes over lane and priority, and the queue where it is not the usual one", () => {
+it("copies lane and priority, and a queue that is not the default", () => {
   const given = job({ id: "a", lane: "printer", priority: "high", params: { to: "ann" } });
   expect(chosenLike(given, task)).toMatchObject({ queue: "", lane: "printer", priority: "high" });
   expect(chosenLike({ ...given, queue: "night" }, task).queue).toBe("night");

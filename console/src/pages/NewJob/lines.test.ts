@@ -16,7 +16,7 @@ it("makes a job of every line that is not empty", () => {
   ]);
 });
 
-it("takes JSON objects, and what is common under them", () => {
+it("reads JSON objects and adds the common parameters", () => {
   const { params } = fromLines('{"url": "a"}\n{"url": "b", "page": 2}', null, { page: 1 });
   expect(params).toEqual([
     { page: 1, url: "a" },
@@ -24,7 +24,7 @@ it("takes JSON objects, and what is common under them", () => {
   ]);
 });
 
-it("takes a JSON object among plain values", () => {
+it("reads a JSON object among plain values", () => {
   const { params, problems } = fromLines('a\n {"url": "b", "page": 2}\n[c]\n{d', url!, { page: 1 });
   expect(params).toEqual([
     { page: 1, url: "a" },

@@ -10,12 +10,12 @@ const line = { queue: "mail", jobs: [high, first, second, unordered], strict: fa
 const { rows, places } = layOut([line], null);
 
 describe("rows", () => {
-  it("stand under the heading of their priority, with their place", () => {
+  it("are under the heading of their priority, with their position", () => {
     expect(rows.map(keyOf)).toEqual(["mail high", "h", "mail normal", "n1", "n2", "mail none", "u"]);
     expect(places).toEqual([0, 1, 0, 2, 3, 0, 0]);
   });
 
-  it("keep their place where a filter hides others", () => {
+  it("keep their position under a filter", () => {
     const layout = layOut([line], (job) => job.id === "n2");
     expect(layout.rows.map(keyOf)).toEqual(["mail normal", "n2"]);
     expect(layout.places).toEqual([0, 3]);
@@ -48,7 +48,7 @@ describe("a drop", () => {
     expect(dropAt(layout.rows, 4, first)).toEqual({ priority: "low" });
   });
 
-  it("is nothing where the job stands already, in another queue or in no order", () => {
+  it("is null at the same position, in another queue or without a position", () => {
     expect(dropAt(rows, 4, first)).toBeNull();
     expect(dropAt(rows, 5, second)).toBeNull();
     expect(dropAt(rows, 2, brief({ id: "x", queue: "other" }))).toBeNull();
@@ -76,7 +76,7 @@ describe("a step", () => {
   });
 });
 
-it("a filter looks at task, lane, parameters and id, whatever the case", () => {
+it("a filter matches task, lane, parameters and id in any case", () => {
   const job = brief({ id: "0198f1", task: "archive", lane: "NASA", params: { page: 7 } });
   for (const text of ["ARCH", "nasa", "page: 7", "98f"]) expect(matcher(text)?.(job)).toBe(true);
   expect(matcher("esa")?.(job)).toBe(false);

@@ -4,12 +4,12 @@ import { visibleQueues } from "./visible";
 
 const queues = { mail: queue("mail"), default: queue("default") };
 
-it("leaves out the usual queue where others are used and it is not", () => {
+it("leaves out the default queue if only other queues are used", () => {
   expect(visibleQueues(live({ queues }))).toEqual(["mail"]);
   expect(visibleQueues(live({ queues: { default: queue("default") } }))).toEqual(["default"]);
 });
 
-it("shows the usual queue as soon as something is in it, or was done to it", () => {
+it("shows the default queue once it has a job or a changed setting", () => {
   const both = ["default", "mail"];
   expect(visibleQueues(live({ queues, counts: { default: { running: 1 } } }))).toEqual(both);
   expect(visibleQueues(live({ queues, counts: { default: { blocked: 1 } } }))).toEqual(both);

@@ -13,7 +13,7 @@ const local = (instant: string) => instant.slice(0, 19);
 const form = () => entered(was, local, "UTC");
 const call = { task: "archive", params: { handle: "nasa" } };
 
-it("sends nothing where nothing was changed, so that a hidden secret stays", () => {
+it("sends no unchanged field, so that a masked secret stays", () => {
   expect(changesTo(was, form(), form(), call)).toEqual({});
 });
 
@@ -29,7 +29,7 @@ it("sends other parameters with queue and priority, and leaves the lane to them"
   });
 });
 
-it("keeps a lane that somebody chose", () => {
+it("keeps a chosen lane", () => {
   const chosen = { ...was, lane: "disk" };
   const before = entered(chosen, local, "UTC");
   const changes = changesTo(chosen, before, { ...before, priority: "high" }, call);

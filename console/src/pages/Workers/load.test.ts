@@ -8,7 +8,7 @@ const worker = (id: string, host: string): Worker => ({
   accepting: true, host, pid: 7, note: "", seen_at: null,
 });
 
-it("gives each worker what it runs, in an order that stays", () => {
+it("gives each worker its running jobs in a stable order", () => {
   const running = [
     brief({ id: "1", state: "running", worker: "worker b" }),
     brief({ id: "2", state: "running", worker: "a" }),
