@@ -20,7 +20,7 @@ ADMISSION: Final = (
         name="ids of jobs that have ended",
         guards="A submission that is sent again after its job has ended does not run it again.",
         file="src/fairlane/core/scheduler.py",
-        find="if resent or happened.sent_before:",
+        find="if resent or item.sent_before:",
         replace="if False:",
         noticed_by=(suite("tests/engine/test_guards.py"),),
     ),

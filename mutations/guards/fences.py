@@ -27,7 +27,7 @@ FENCES: Final = (
         name="fence of a precondition",
         guards="A word about a precondition that was watched for an earlier assignment is stale.",
         file=_OUTCOMES,
-        find="job.state is State.BLOCKED and job.fence == said.fence",
+        find="job.state is State.BLOCKED and job.fence == unblocked.fence",
         replace="job.state is State.BLOCKED",
         noticed_by=(suite("tests/core/test_blocked.py"),),
     ),
@@ -35,11 +35,11 @@ FENCES: Final = (
         name="fence of a report",
         guards="A report of an earlier attempt must not overwrite that of the present one.",
         file=_OUTCOMES,
-        find="""    job = present(board, said.job, said.worker, said.fence)
+        find="""    job = find_assigned(board, report.job, report.worker, report.fence)
     if job is None:
         return
     board.changes.reports""",
-        replace="""    job = board.jobs.get(said.job)
+        replace="""    job = board.jobs.get(report.job)
     if job is None:
         return
     board.changes.reports""",
@@ -49,9 +49,9 @@ FENCES: Final = (
         name="fence of a stage's result",
         guards="An attempt that is over must not keep results for the one that followed it.",
         file=_OUTCOMES,
-        find="""    if present(board, said.job, said.worker, said.fence) is not None:
+        find="""    if find_assigned(board, value.job, value.worker, value.fence) is not None:
         board.changes.stored_values""",
-        replace="""    if said.job in board.jobs:
+        replace="""    if value.job in board.jobs:
         board.changes.stored_values""",
         noticed_by=(suite("tests/simulation/test_guards_fences.py"),),
     ),
@@ -59,10 +59,10 @@ FENCES: Final = (
         name="fence of a stage's grant",
         guards="An attempt that is over must not be granted what it asked for.",
         file=_OUTCOMES,
-        find="""    if present(board, said.job, said.worker, said.fence) is not None:
-        grant_stage(board, said)""",
-        replace="""    if said.job in board.jobs:
-        grant_stage(board, said)""",
+        find="""    if find_assigned(board, stage.job, stage.worker, stage.fence) is not None:
+        grant_stage(board, stage)""",
+        replace="""    if stage.job in board.jobs:
+        grant_stage(board, stage)""",
         noticed_by=(suite("tests/simulation/test_guards_fences.py"),),
     ),
     Mutation(

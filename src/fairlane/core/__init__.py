@@ -1,5 +1,5 @@
-"""The pure heart: what happened goes in, what to do comes out.
+"""The scheduler: a pure function from inputs to decisions.
 
-Nothing here reads a clock, touches a file, waits or logs; `import-linter` keeps it so. Read
+No module here reads a clock, touches a file, waits or logs; `import-linter` checks it. Read
 `lifecycle`, then `board`, then `scheduler`.
 """

@@ -75,13 +75,13 @@ def return_rate_starts(board: Board, job: LiveJob, limits: tuple[str, ...]) -> N
         wake_waiters(board, rate)
 
 
-def set_rate_alarm(board: Board, thing: Capacity) -> None:
+def set_rate_alarm(board: Board, capacity: Capacity) -> None:
     """Set the alarm at which the waiters of a rate are woken; no other capacity needs one."""
-    if isinstance(thing, Rate):
-        free_at = thing.next_start_at(board.now)
-        if free_at is not None and (thing.alarm_at is None or free_at < thing.alarm_at):
-            thing.alarm_at = free_at
-            heappush(board.rate_alarms, (free_at, thing.key))
+    if isinstance(capacity, Rate):
+        free_at = capacity.next_start_at(board.now)
+        if free_at is not None and (capacity.alarm_at is None or free_at < capacity.alarm_at):
+            capacity.alarm_at = free_at
+            heappush(board.rate_alarms, (free_at, capacity.key))
 
 
 def release_resource(board: Board, name: str, job: JobId, token: str) -> None:
@@ -98,39 +98,39 @@ def wake_for_resource(board: Board, resource: Resource) -> None:
 def wake_for_worker(board: Board, worker: KnownWorker) -> None:
     if not worker.is_free:
         return
-    for key, hands in list(board.worker_slots.items()):
+    for key, slots in list(board.worker_slots.items()):
         queue, task, requires = key
         device = board.queues[queue].settings.devices
-        if hands.is_idle:
+        if slots.is_idle:
             del board.worker_slots[key]
         elif worker.may_run(queue, task, requires, device=device):
-            wake_waiters(board, hands)
+            wake_waiters(board, slots)
 
 
 def wake_for_any_worker(board: Board, queue: str) -> None:
     """Wake all jobs of a queue that wait for a worker: other workers may serve it now."""
-    for key, hands in list(board.worker_slots.items()):
+    for key, slots in list(board.worker_slots.items()):
         if key[0] == queue:
-            wake_waiters(board, hands)
+            wake_waiters(board, slots)
 
 
-def wake_waiters(board: Board, thing: Capacity) -> None:
+def wake_waiters(board: Board, capacity: Capacity) -> None:
     """Wake waiters of a capacity that has room: stages, then the best demand of each priority."""
-    while thing.waiting_stages and thing.has_room(board.now):
-        ask = thing.waiting_stages.popleft()
-        if board.waiting_stages.pop(ask.token, None) is not None:
-            grant_stage(board, ask)
-    if thing.has_room(board.now):
-        for queue, priority in list(thing.parked):
-            wake_next_demand(board, thing, queue, priority)
-    elif not thing.is_idle:
-        set_rate_alarm(board, thing)
+    while capacity.waiting_stages and capacity.has_room(board.now):
+        stage = capacity.waiting_stages.popleft()
+        if board.waiting_stages.pop(stage.token, None) is not None:
+            grant_stage(board, stage)
+    if capacity.has_room(board.now):
+        for queue, priority in list(capacity.parked):
+            wake_next_demand(board, capacity, queue, priority)
+    elif not capacity.is_idle:
+        set_rate_alarm(board, capacity)
 
 
-def wake_next_demand(board: Board, thing: Capacity, queue: str, priority: Priority) -> None:
+def wake_next_demand(board: Board, capacity: Capacity, queue: str, priority: Priority) -> None:
     """List the best demand that waits for a capacity, while that capacity has room."""
-    while thing.has_room(board.now):
-        best = thing.unpark_best(queue, priority)
+    while capacity.has_room(board.now):
+        best = capacity.unpark_best(queue, priority)
         if best is None:
             return
         turn, position, demand = best
@@ -138,59 +138,59 @@ def wake_next_demand(board: Board, thing: Capacity, queue: str, priority: Priori
         if head is None:
             board.queues[queue].drop_demand(demand)
         elif (turn, position) < (head[0], head[1]):
-            thing.park(demand, head[0], head[1])  # its first job has left
+            capacity.park(demand, head[0], head[1])  # its first job has left
         else:
-            demand.woken_by = thing
+            demand.woken_by = capacity
             demand.listed = None
             board.queues[queue].priorities[priority].list(demand, head[0], head[1])
             board.queues_to_check[queue] = None
             return
-    if not thing.is_idle:
-        set_rate_alarm(board, thing)
+    if not capacity.is_idle:
+        set_rate_alarm(board, capacity)
 
 
-def grant_stage(board: Board, ask: EnterStage) -> None:
+def grant_stage(board: Board, stage: EnterStage) -> None:
     """Grant a stage its limits and resources, or make it wait for the first that is short."""
-    job = board.jobs.get(ask.job)
-    if job is None or job.state is not State.RUNNING or job.fence != ask.fence:
+    job = board.jobs.get(stage.job)
+    if job is None or job.state is not State.RUNNING or job.fence != stage.fence:
         return
-    if ask.token in board.grants.get(ask.job, {}):
-        board.decisions.orders_for(ask.worker).granted.append(ask.token)
+    if stage.token in board.grants.get(stage.job, {}):
+        board.decisions.orders_for(stage.worker).granted.append(stage.token)
         return
-    if ask.token in board.waiting_stages:
+    if stage.token in board.waiting_stages:
         return  # sent again: it is waiting already
     try:
-        things = _stage_capacities(board, ask)
+        capacities = _stage_capacities(board, stage)
     except UnknownName as error:
-        board.decisions.orders_for(ask.worker).denied.append((ask.token, error.as_problem()))
+        board.decisions.orders_for(stage.worker).denied.append((stage.token, error.as_problem()))
         return
-    for thing in things:
-        if not thing.has_room(board.now):
-            board.waiting_stages[ask.token] = ask
-            thing.waiting_stages.append(ask)
-            set_rate_alarm(board, thing)
+    for capacity in capacities:
+        if not capacity.has_room(board.now):
+            board.waiting_stages[stage.token] = stage
+            capacity.waiting_stages.append(stage)
+            set_rate_alarm(board, capacity)
             return
-    reserve_rate_starts(board, job, ask.limits)
-    for name, amount in ask.uses:
-        board.resource(name).hold(ask.job, ask.token, amount)
-    board.grants.setdefault(ask.job, {})[ask.token] = ask
-    board.changes.grants.append((ask.job, ask.token, msgspec.json.encode(ask.uses).decode()))
-    board.decisions.orders_for(ask.worker).granted.append(ask.token)
+    reserve_rate_starts(board, job, stage.limits)
+    for name, amount in stage.uses:
+        board.resource(name).hold(stage.job, stage.token, amount)
+    board.grants.setdefault(stage.job, {})[stage.token] = stage
+    board.changes.grants.append((stage.job, stage.token, msgspec.json.encode(stage.uses).decode()))
+    board.decisions.orders_for(stage.worker).granted.append(stage.token)
 
 
-def _stage_capacities(board: Board, ask: EnterStage) -> list[Capacity]:
-    shares = [board.resource(name).share(amount) for name, amount in ask.uses]
-    return [*(board.rate(key) for key in ask.limits), *shares]
+def _stage_capacities(board: Board, stage: EnterStage) -> list[Capacity]:
+    shares = [board.resource(name).share(amount) for name, amount in stage.uses]
+    return [*(board.rate(key) for key in stage.limits), *shares]
 
 
 def end_stage(board: Board, job: JobId, token: str) -> None:
     grants = board.grants.get(job, {})
-    ask = grants.pop(token, None)
+    stage = grants.pop(token, None)
     board.waiting_stages.pop(token, None)
-    if ask is None:
+    if stage is None:
         return
     if not grants:
         del board.grants[job]
     board.changes.releases.append((job, token))
-    for name, _ in ask.uses:
+    for name, _ in stage.uses:
         release_resource(board, name, job, token)

@@ -45,26 +45,26 @@ from fairlane.core.validation import check_amounts
 from fairlane.core.waiting import join_line, leave_line, rebuild_order, update_lane_heads
 from fairlane.errors import BadSetting, Conflict, IllegalTransition, LaneBusy, LaneLocked, NotFound
 
-_UNSTARTED = frozenset({State.QUEUED, State.BLOCKED, State.SCHEDULED, State.RETRYING})
+_WAITING = frozenset({State.QUEUED, State.BLOCKED, State.SCHEDULED, State.RETRYING})
 
 
-def live(board: Board, id: JobId, ended: dict[JobId, LiveJob], wanted: State) -> LiveJob:
+def find_live_job(board: Board, id: JobId, ended: dict[JobId, LiveJob], wanted: State) -> LiveJob:
     """Return a live job, or say why there is none that could become what is wanted."""
     job = board.jobs.get(id)
     if job is not None:
         return job
     if id in ended:
-        raise _illegal(ended[id], wanted)
+        raise _illegal_transition(ended[id], wanted)
     raise NotFound(f"job {id} does not exist")
 
 
-def _illegal(job: LiveJob, wanted: State) -> IllegalTransition:
+def _illegal_transition(job: LiveJob, wanted: State) -> IllegalTransition:
     legal = sorted(state.value for state in TRANSITIONS[job.state])
     return IllegalTransition(job.id, job.state.value, wanted.value, legal)
 
 
 def cancel(board: Board, command: Cancel, ended: dict[JobId, LiveJob]) -> dict[str, Any]:
-    job = live(board, command.job, ended, State.CANCELLED)
+    job = find_live_job(board, command.job, ended, State.CANCELLED)
     if job.state is not State.RUNNING:
         job.cancel_outputs = command.outputs if job.attempt else None
         end_job(board, job, State.CANCELLED)
@@ -81,9 +81,9 @@ def cancel(board: Board, command: Cancel, ended: dict[JobId, LiveJob]) -> dict[s
 
 
 def skip(board: Board, command: Skip, ended: dict[JobId, LiveJob]) -> dict[str, Any]:
-    job = live(board, command.job, ended, State.SKIPPED)
-    if job.state not in _UNSTARTED:
-        raise _illegal(job, State.SKIPPED)
+    job = find_live_job(board, command.job, ended, State.SKIPPED)
+    if job.state not in _WAITING:
+        raise _illegal_transition(job, State.SKIPPED)
     end_job(board, job, State.SKIPPED, reason=Reason("skipped", "taken out of the queue by hand"))
     return {"state": State.SKIPPED.value}
 
@@ -91,12 +91,12 @@ def skip(board: Board, command: Skip, ended: dict[JobId, LiveJob]) -> dict[str, 
 def retry(board: Board, command: RetryJob, ended: dict[JobId, LiveJob]) -> dict[str, Any]:
     """Run an ended job once more as itself: an admission like any other."""
     if command.job in board.jobs:
-        raise _illegal(board.jobs[command.job], State.QUEUED)
+        raise _illegal_transition(board.jobs[command.job], State.QUEUED)
     if command.job not in ended:
         raise NotFound(f"job {command.job} does not exist")
     job = copy.copy(ended[command.job])
     if State.QUEUED not in TRANSITIONS[job.state]:
-        raise _illegal(job, State.QUEUED)
+        raise _illegal_transition(job, State.QUEUED)
     queue = board.queue(job.queue)
     twin = check_lane(board, queue, job.lane, job.digest)
     if twin is not None:
@@ -132,8 +132,8 @@ def _revive(changes: Changes, job: LiveJob) -> None:
 
 
 def move(board: Board, command: Move, ended: dict[JobId, LiveJob]) -> dict[str, Any]:
-    job = live(board, command.job, ended, State.QUEUED)
-    if job.state not in _UNSTARTED or not job.position:
+    job = find_live_job(board, command.job, ended, State.QUEUED)
+    if job.state not in _WAITING or not job.position:
         raise IllegalTransition.of_command(
             job.id, job.state.value, "it stands in no order, so it cannot be moved"
         )
@@ -144,19 +144,25 @@ def move(board: Board, command: Move, ended: dict[JobId, LiveJob]) -> dict[str, 
     if command.to is not None:
         position = queue.new_head() if command.to == "head" else queue.new_tail()
     else:
-        target = live(board, command.before or command.after or job.id, ended, State.QUEUED)
-        if target.queue != job.queue or target.state not in _UNSTARTED or not target.position:
+        target = find_live_job(
+            board, command.before or command.after or job.id, ended, State.QUEUED
+        )
+        if target.queue != job.queue or target.state not in _WAITING or not target.position:
             raise Conflict(
                 f"job {target.id} does not wait in queue {job.queue}: name one that does"
             )
         if target is not job:
             priority = target.priority
-            position = _beside(board, queue, job, target, before=command.before is not None)
-    _stand_at(board, job, priority, position)
+            position = _position_beside(
+                board, queue, job, target, before=command.before is not None
+            )
+    _reposition(board, job, priority, position)
     return {"state": job.state.value, "position": job.position}
 
 
-def _beside(board: Board, queue: Queue, job: LiveJob, target: LiveJob, *, before: bool) -> str:
+def _position_beside(
+    board: Board, queue: Queue, job: LiveJob, target: LiveJob, *, before: bool
+) -> str:
     """Return a position next to the target; a drag may look at the whole queue once.
 
     Jobs of other bands and running ones count as neighbours too: they may come back into this
@@ -172,16 +178,16 @@ def _beside(board: Board, queue: Queue, job: LiveJob, target: LiveJob, *, before
 
 
 def prioritize(board: Board, command: Prioritize, ended: dict[JobId, LiveJob]) -> dict[str, Any]:
-    job = live(board, command.job, ended, State.QUEUED)
-    if job.state not in _UNSTARTED:
+    job = find_live_job(board, command.job, ended, State.QUEUED)
+    if job.state not in _WAITING:
         raise IllegalTransition.of_command(
             job.id, job.state.value, "only a waiting job has a priority to change"
         )
-    _stand_at(board, job, command.priority, job.position)
+    _reposition(board, job, command.priority, job.position)
     return {"state": job.state.value, "priority": job.priority.name.lower()}
 
 
-def _stand_at(board: Board, job: LiveJob, priority: Priority, position: str) -> None:
+def _reposition(board: Board, job: LiveJob, priority: Priority, position: str) -> None:
     """Let a waiting job stand elsewhere in the order of its queue."""
     leave_line(board, job, job.state)
     if priority is not job.priority:
@@ -198,29 +204,29 @@ def _stand_at(board: Board, job: LiveJob, priority: Priority, position: str) -> 
 def pause(board: Board, command: Pause) -> dict[str, Any]:
     queue = board.queue(command.queue)
     queue.paused = "after_current" if command.after_current else "paused"
-    return _changed(board, queue)
+    return _store_queue(board, queue)
 
 
 def resume(board: Board, command: Resume) -> dict[str, Any]:
     queue = board.queue(command.queue)
     queue.paused = None
-    return _changed(board, queue)
+    return _store_queue(board, queue)
 
 
-def _changed(board: Board, queue: Queue) -> dict[str, Any]:
+def _store_queue(board: Board, queue: Queue) -> dict[str, Any]:
     board.queues_to_check[queue.name] = None
     board.changes.records["queue", queue.name] = queue.encode()
-    data = _shown(queue)
+    data = _queue_view(queue)
     board.add_event("queue_changed", None, queue.name, data)
     return data
 
 
-def _shown(queue: Queue) -> dict[str, Any]:
+def _queue_view(queue: Queue) -> dict[str, Any]:
     settings = msgspec.to_builtins(queue.settings)
     return {"name": queue.name, "paused": queue.paused, "settings": settings}
 
 
-def setting(board: Board, command: ChangeSetting) -> dict[str, Any]:
+def change_setting(board: Board, command: ChangeSetting) -> dict[str, Any]:
     if command.kind == "queue":
         return _set_queue(board, command)
     stored = board.declared.get((command.kind, command.name))
@@ -231,7 +237,7 @@ def setting(board: Board, command: ChangeSetting) -> dict[str, Any]:
     merged = {**stored, command.by: _merge(stored[command.by], command)}
     values = {**merged["code"], **merged["operator"]}
     if not values and stored["operator"] and ":" in command.name:
-        return _clear(board, command.name)
+        return _clear_rate_key(board, command.name)
     check_amounts(command.kind, command.name, values)
     if merged == board.declared.get((command.kind, command.name)):
         return values
@@ -242,7 +248,7 @@ def setting(board: Board, command: ChangeSetting) -> dict[str, Any]:
     return values
 
 
-def _clear(board: Board, key: str) -> dict[str, Any]:
+def _clear_rate_key(board: Board, key: str) -> dict[str, Any]:
     """Let a key that an operator had set apart follow what is set for its family again."""
     family = board.effective_setting("rate", key.split(":", 1)[0])
     if family is None:
@@ -285,7 +291,7 @@ def _set_queue(board: Board, command: ChangeSetting) -> dict[str, Any]:
     code, operator = (merged, queue.operator) if command.by == "code" else (queue.code, merged)
     settings = settings_from(name, {**code, **operator})
     if name in board.queues and (code, operator) == (queue.code, queue.operator):
-        return _shown(queue)
+        return _queue_view(queue)
     before = queue.settings
     queue.code, queue.operator, queue.settings = code, operator, settings
     board.queues[name] = queue
@@ -293,10 +299,10 @@ def _set_queue(board: Board, command: ChangeSetting) -> dict[str, Any]:
         rebuild_order(board, queue)
     if settings.devices != before.devices:
         wake_for_any_worker(board, name)
-    return _changed(board, queue)
+    return _store_queue(board, queue)
 
 
-def record(board: Board, command: SaveRecord) -> dict[str, Any]:
+def save_record(board: Board, command: SaveRecord) -> dict[str, Any]:
     key = (command.kind, command.name)
     if command.instead_of is not None and board.documents.get(key) != command.instead_of:
         raise Conflict(
@@ -327,7 +333,7 @@ def edit_lane(board: Board, command: EditLane) -> dict[str, Any]:
     return {}
 
 
-def ask(board: Board, command: QueryState) -> bool:
+def query_state(board: Board, command: QueryState) -> bool:
     if command.queued is not None:
         holder = board.dedupe.get(command.queued)
         return holder is not None and board.jobs[holder].state is not State.RUNNING

@@ -1,7 +1,7 @@
-"""What the scheduler decided: first what must be durable, then what may happen.
+"""The output of the scheduler: first the changes to store, then the effects to perform.
 
-`Changes` is handed to the store whole and becomes one transaction; `Decisions` adds the effects
-that the engine performs once that transaction is on disk.
+The store writes `Changes` in one transaction. `Decisions` adds the effects (orders for workers,
+answers for callers), which the engine performs only after that transaction is durable.
 """
 
 from typing import Any
@@ -22,9 +22,9 @@ class Event(Struct, gc=False):
 
 
 class Ended(Struct, gc=False):
-    """The final facts of a job; its row leaves the hot table. `report` None keeps the last one.
+    """The end of a job: its row leaves the table of live jobs. A `report` of None keeps the last.
 
-    With `forget` nothing of what it made or kept is left, so a retry by hand begins from nothing.
+    With `forget` all outputs and stored values are deleted, so a retry by hand starts from scratch.
     """
 
     job: LiveJob
@@ -36,7 +36,7 @@ class Ended(Struct, gc=False):
 
 
 class LaneChange(Struct):
-    """What becomes of a lane; a field that is UNSET stays as it was."""
+    """A change of a stored lane; a field that is UNSET keeps its value."""
 
     status: str | UnsetType = UNSET
     job: JobId | UnsetType = UNSET
@@ -53,10 +53,11 @@ class Firing(Struct):
 
 
 class Changes(Struct):
-    """Everything one commit writes. Jobs are read at commit time, each once, as they then are.
+    """All rows that one commit writes. A job is read at commit time, once, in its last state.
 
-    Order matters to the unique indexes: rows that leave (`left`, then `changed` to any state but
-    running) are written before rows that enter.
+    `entered`, `changed` and `left` are rows of the table of live jobs. Their order matters to the
+    unique indexes: rows that leave (`left`, then `changed` to any state but running) are written
+    before rows that enter.
     """
 
     submitted: list[Submission] = field(default_factory=list)
@@ -66,12 +67,12 @@ class Changes(Struct):
     ended: dict[JobId, Ended] = field(default_factory=dict)
     revived: list[JobId] = field(default_factory=list)
     dependencies: list[tuple[JobId, JobId]] = field(default_factory=list)
-    settled: list[JobId] = field(default_factory=list)  # they wait for nobody any more
+    settled: list[JobId] = field(default_factory=list)  # jobs without unfinished dependencies
     met_dependencies: list[tuple[JobId, JobId]] = field(
         default_factory=list
-    )  # they wait for others still
+    )  # of jobs that still wait
     reports: dict[JobId, str] = field(default_factory=dict)
-    stored_values: list[tuple[JobId, str, str | None]] = field(default_factory=list)  # None forgets
+    stored_values: list[tuple[JobId, str, str | None]] = field(default_factory=list)  # None deletes
     logs: list[tuple[JobId, float, str, str]] = field(default_factory=list)
     rate_starts: list[tuple[str, float, JobId]] = field(default_factory=list)
     returned_rate_starts: list[tuple[str, float, JobId]] = field(default_factory=list)
@@ -81,10 +82,10 @@ class Changes(Struct):
     records: dict[tuple[str, str], str | None] = field(default_factory=dict)
     firings: list[Firing] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
-    answers: dict[str, str] = field(default_factory=dict)  # only those for other processes
+    answers: dict[str, str] = field(default_factory=dict)  # for callers in other processes
     consumed: list[int] = field(default_factory=list)  # inbox rows
     dead_letters: list[tuple[str, str, float]] = field(default_factory=list)  # input, error, at
-    messages: list[tuple[WorkerId, int, str]] = field(default_factory=list)  # where many work
+    messages: list[tuple[WorkerId, int, str]] = field(default_factory=list)  # to other processes
 
     def __bool__(self) -> bool:
         return any(getattr(self, name) for name in self.__struct_fields__)
@@ -105,7 +106,7 @@ class Start(Struct, gc=False, array_like=True):
 
 
 def last_start(job: LiveJob) -> Start:
-    """Return the assignment that a job had last."""
+    """Return the last assignment of a job."""
     worker = job.worker or WorkerId("")
     return Start(
         job.id, job.task, worker, job.fence, job.attempt, False, job.kind, job.queue, job.lane
@@ -121,26 +122,26 @@ class Stop(Struct, array_like=True):
 
 
 class Orders(Struct, omit_defaults=True):
-    """What one worker is told."""
+    """The orders for one worker."""
 
     starts: list[Start] = field(default_factory=list)
     stops: list[Stop] = field(default_factory=list)
     granted: list[str] = field(default_factory=list)  # stage tokens
     denied: list[tuple[str, dict[str, Any]]] = field(default_factory=list)  # and the problem
-    durable: list[str] = field(default_factory=list)  # tokens of what is now kept
-    stop_watching: list[JobId] = field(default_factory=list)  # no longer watch these preconditions
-    removals: list[dict[str, str]] = field(default_factory=list)  # outputs on its host, as kept
+    durable: list[str] = field(default_factory=list)  # tokens of stored values and outcomes
+    stop_watching: list[JobId] = field(default_factory=list)  # their preconditions
+    removals: list[dict[str, str]] = field(default_factory=list)  # output records on its host
 
 
 class Decisions(Struct):
     changes: Changes = field(default_factory=Changes)
     orders: dict[WorkerId, Orders] = field(default_factory=dict)
-    discards: list[Start] = field(default_factory=list)  # nobody else deletes their outputs
+    discards: list[Start] = field(default_factory=list)  # no worker deletes the outputs of these
     answers: list[tuple[str, Any]] = field(default_factory=list)  # key and value or FairlaneError
     wake_at: float | None = None
 
     def orders_for(self, worker: WorkerId) -> Orders:
-        """Return what a worker is told, to be added to; its carrier hears what a device is told."""
+        """Return the orders for a worker, to add to; the orders of a device go to its carrier."""
         carrier = carrier_of(worker)
         orders = self.orders.get(carrier)
         if orders is None:

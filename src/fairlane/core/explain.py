@@ -4,7 +4,7 @@ from typing import Any
 
 from fairlane.core.board import Board
 from fairlane.core.capacity import worker_slots_for
-from fairlane.core.commands import live
+from fairlane.core.commands import find_live_job
 from fairlane.core.inputs import Explain
 from fairlane.core.lifecycle import State
 from fairlane.core.live_job import JobId, LiveJob, Reason
@@ -16,23 +16,28 @@ def explain(board: Board, command: Explain, ended: dict[JobId, LiveJob]) -> dict
     if command.job not in board.jobs and command.job in ended:
         job = ended[command.job]
         reasons = [Reason(job.state.value, f"it has ended: {job.state}")]
-        return _shown(job, None, reasons)
-    job = live(board, command.job, ended, State.QUEUED)
+        return _answer(job, None, reasons)
+    job = find_live_job(board, command.job, ended, State.QUEUED)
     if job.state is State.RUNNING:
         stopping = "; it was asked to stop" if job.cancel_outputs else ""
         runs = Reason("running", f"it runs, attempt {job.attempt}{stopping}")
-        return _shown(job, None, [runs, *([job.reason] if job.reason else [])])
-    ahead = _ahead(board, job) if job.position else None
-    reasons = [*_own(board, job), *_queue(board, job), *_lane(board, job), *_things(board, job)]
+        return _answer(job, None, [runs, *([job.reason] if job.reason else [])])
+    ahead = _count_ahead(board, job) if job.position else None
+    reasons = [
+        *_own_reasons(board, job),
+        *_queue_reasons(board, job),
+        *_lane_reasons(board, job),
+        *_missing_capacities(board, job),
+    ]
     if ahead:
         jobs = "waiting job stands" if ahead == 1 else "waiting jobs stand"
         reasons.append(Reason("turn", f"{ahead} {jobs} before it"))
     if not reasons:
         reasons.append(Reason("next", "nothing is in its way: it starts with the next decision"))
-    return _shown(job, None if ahead is None else ahead + 1, reasons)
+    return _answer(job, None if ahead is None else ahead + 1, reasons)
 
 
-def _shown(job: LiveJob, place: int | None, reasons: list[Reason]) -> dict[str, Any]:
+def _answer(job: LiveJob, place: int | None, reasons: list[Reason]) -> dict[str, Any]:
     return {
         "job": job.id,
         "state": job.state.value,
@@ -41,7 +46,7 @@ def _shown(job: LiveJob, place: int | None, reasons: list[Reason]) -> dict[str, 
     }
 
 
-def _ahead(board: Board, job: LiveJob) -> int:
+def _count_ahead(board: Board, job: LiveJob) -> int:
     queue = board.queues[job.queue]
     mine = (0 if queue.is_strict else job.priority, job.position)
     count = 0
@@ -51,7 +56,7 @@ def _ahead(board: Board, job: LiveJob) -> int:
     return count
 
 
-def _own(board: Board, job: LiveJob) -> list[Reason]:
+def _own_reasons(board: Board, job: LiveJob) -> list[Reason]:
     if job.state in (State.SCHEDULED, State.RETRYING):
         wait = max(0.0, (job.due_at or board.now) - board.now)
         what = "it is not due yet" if job.state is State.SCHEDULED else "it waits out a backoff"
@@ -64,7 +69,7 @@ def _own(board: Board, job: LiveJob) -> list[Reason]:
     return [job.reason] if job.reason is not None else []
 
 
-def _queue(board: Board, job: LiveJob) -> list[Reason]:
+def _queue_reasons(board: Board, job: LiveJob) -> list[Reason]:
     queue = board.queues[job.queue]
     reasons = []
     if queue.paused is not None:
@@ -86,7 +91,7 @@ def _queue(board: Board, job: LiveJob) -> list[Reason]:
     return reasons
 
 
-def _lane(board: Board, job: LiveJob) -> list[Reason]:
+def _lane_reasons(board: Board, job: LiveJob) -> list[Reason]:
     lane = board.lane_of(job)
     if lane is None:
         return []
@@ -102,12 +107,14 @@ def _lane(board: Board, job: LiveJob) -> list[Reason]:
     return []
 
 
-def _things(board: Board, job: LiveJob) -> list[Reason]:
+def _missing_capacities(board: Board, job: LiveJob) -> list[Reason]:
     queue = board.queues[job.queue]
     terms = job.terms
-    things = [
+    capacities = [
         *(board.rate(key) for key in terms.limits),
         *(board.resource(name).share(amount) for name, amount in terms.uses),
         worker_slots_for(board, queue.name, job.task, terms.requires),
     ]
-    return [thing.reason(board.now) for thing in things if not thing.has_room(board.now)]
+    return [
+        capacity.reason(board.now) for capacity in capacities if not capacity.has_room(board.now)
+    ]

@@ -1,9 +1,14 @@
-"""No band starves: after enough picks that passed it by, or enough time, a lower band has a turn.
+"""Starvation protection: lower priorities of a queue get a turn after enough time or enough starts.
 
-For each band below the highest: how many picks in a row came from higher bands while this one could
-have started something, and since when. Both are stored, so a restart forgets neither. A turn is had
-only by starting: what a band was owed comes back when the worker refuses the job that took the
-turn.
+Rules:
+
+- A higher priority starts first, unless a lower one starves.
+- A priority starves if `starvation_picks` picks in a row came from higher priorities while it could
+  have started a job, or if that has gone on for `starvation_seconds`.
+- A priority in which no job waits is owed no turn.
+- A refused job used no turn: if a worker refuses the job that used the turn of its priority, the
+  counts come back.
+- Counts and times are stored, so a restart loses neither.
 """
 
 import msgspec
@@ -14,7 +19,7 @@ from fairlane.core.live_job import JobId
 
 
 class Turn(Struct, array_like=True):
-    """What a band was owed when this job took its turn."""
+    """The counts of a priority at the moment when this job used its turn."""
 
     job: JobId
     passed: int
@@ -31,23 +36,23 @@ class Fairness:
     def __init__(self) -> None:
         self.passed: dict[Priority, int] = {}
         self.since: dict[Priority, float] = {}
-        self.turns: dict[Priority, Turn] = {}  # the last one of each band
+        self.turns: dict[Priority, Turn] = {}  # the last turn of each priority
 
     def choose(self, able: list[Priority], now: float, *, picks: int, seconds: float) -> Priority:
-        """Choose among bands that could start something now, highest first in `able`."""
+        """Choose among the priorities that can start a job now, highest first in `able`."""
         starving = [
             priority
             for priority in able[1:]
             if self.passed.get(priority, 0) >= picks
             or (priority in self.since and now - self.since[priority] >= seconds)
         ]
-        # The one that was passed by most often waits longest; of two equals the lower band does.
+        # The priority with the most passed picks goes first; of two equal ones, the lower.
         return max(
             starving, key=lambda priority: (self.passed.get(priority, 0), priority), default=able[0]
         )
 
     def count_pick(self, job: JobId, priority: Priority, able: list[Priority], now: float) -> bool:
-        """Count a pick; return whether anything changed that must be stored."""
+        """Count a pick; return whether the stored record changed."""
         passed = self.passed.pop(priority, None)
         changed = passed is not None
         if passed is not None:
@@ -60,7 +65,7 @@ class Fairness:
         return changed
 
     def return_turn(self, job: JobId, priority: Priority) -> bool:
-        """Give a band back what it was owed, if this job had its turn; return whether it had."""
+        """Restore the counts of a priority if this job used its turn; return whether it did."""
         turn = self.turns.get(priority)
         if turn is None or turn.job != job:
             return False
@@ -70,7 +75,7 @@ class Fairness:
         return True
 
     def forget(self, priority: Priority) -> bool:
-        """Owe nothing to a band where nobody waits any more; return whether anything changed."""
+        """Drop the counts of a priority without waiting jobs; return whether the record changed."""
         self.since.pop(priority, None)
         return self.passed.pop(priority, None) is not None
 
@@ -78,7 +83,7 @@ class Fairness:
         self.since = {priority: at - seconds for priority, at in self.since.items()}
 
     def clip(self, now: float) -> None:
-        """Nobody has waited since a time that is still to come: the clock was set back."""
+        """Limit waiting times to `now`, after the clock was set back while no leader ran."""
         self.since = {priority: min(at, now) for priority, at in self.since.items()}
 
     def encode(self) -> str:

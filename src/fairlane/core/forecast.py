@@ -54,7 +54,7 @@ def forecast(
         if job.state is State.RUNNING and job.worker is not None:
             will_end(job.id, job.worker, job.fence, job.started_at or now)
 
-    inputs: Sequence[Input] = [*_hands(scheduler), *_settings(queue, what_if)]
+    inputs: Sequence[Input] = [*_rejoin_workers(scheduler), *_settings(queue, what_if)]
     at = now
     for _ in range(_MOST_STEPS):
         decisions = scheduler.apply(inputs, at)
@@ -81,7 +81,7 @@ def _completed(ends: list[tuple[float, JobId, WorkerId, int]], at: float) -> lis
     return done
 
 
-def _hands(scheduler: Scheduler) -> list[Input]:
+def _rejoin_workers(scheduler: Scheduler) -> list[Input]:
     """Take every known worker as present; a freshly loaded board trusts none until it is seen.
 
     Nobody knows when a device that is down or paused will serve again.

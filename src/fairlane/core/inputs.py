@@ -1,7 +1,8 @@
-"""Everything that can happen to the scheduler, as plain data.
+"""The inputs of the scheduler as plain data: commands of clients and reports of workers.
 
-The same structs travel through the in-memory inbox and, as JSON, through the inbox table of other
-processes. A `key` names who waits for the answer; it is empty where nobody does.
+The same structs travel through the inbox in memory and, as JSON, through the inbox table that other
+processes write to. The `key` of a command names the caller that waits for the answer; it is empty
+if no caller waits.
 """
 
 from typing import Any, Literal
@@ -11,13 +12,13 @@ from msgspec import Struct
 from fairlane.core.lifecycle import Priority
 from fairlane.core.live_job import JobId, Terms, WorkerId
 
-Text = str  # JSON, already encoded: the core never looks inside
+Text = str  # JSON, already encoded: the core never decodes it
 
 
 class Submission(Struct, kw_only=True, gc=False):
-    """One job as its submitter wants it. `params`, `meta` and `options` are for the worker.
+    """One job to admit. `params`, `meta` and `options` are for the worker.
 
-    A firing `by_hand` has no `fire_at`: whoever decides it says when that is.
+    A firing `by_hand` has no `fire_at`: the scheduler sets it when it decides the firing.
     """
 
     id: JobId
@@ -42,10 +43,11 @@ class Submission(Struct, kw_only=True, gc=False):
 
 
 class Submit(Struct, tag="submit"):
-    """Admit all of these in this order, or none. `sent_before` says that an id may be known.
+    """Admit all these jobs in this order, or none of them.
 
-    `binding` ones were committed by their submitter's own transaction, which could not wait for an
-    answer: what is refused then is still a job, and ends as skipped.
+    With `sent_before` the ids may belong to jobs that exist already. A `binding` submission was
+    committed in the submitter's transaction, which could not wait for an answer: a job that is
+    refused is recorded all the same, and ends as skipped.
     """
 
     key: str
@@ -55,8 +57,7 @@ class Submit(Struct, tag="submit"):
 
 
 class Cancel(Struct, tag="cancel"):
-    """End a job; `outputs` says what becomes of finished files, `force` kills what does not
-    stop."""
+    """Cancel a job; `outputs` keeps or deletes finished files, `force` kills the attempt."""
 
     key: str
     job: JobId
@@ -76,7 +77,10 @@ class Skip(Struct, tag="skip"):
 
 
 class Move(Struct, tag="move"):
-    """Put a waiting job elsewhere in its band: to an end, or beside another job (in its band)."""
+    """Move a waiting job to the head or tail of its priority, or next to another job.
+
+    Next to another job it also gets the priority of that job.
+    """
 
     key: str
     job: JobId
@@ -103,10 +107,10 @@ class Resume(Struct, tag="resume"):
 
 
 class ChangeSetting(Struct, tag="change_setting"):
-    """Change what a queue, rate or resource is set to.
+    """Change the settings of a queue, rate or resource.
 
-    `by` tells the code's own declaration from an operator's choice, which outlives it; an
-    operator's None clears that choice.
+    `by` tells a declaration in code from the choice of an operator. The operator's choice overrides
+    the code and survives restarts; a value of None from the operator clears the choice.
     """
 
     key: str
@@ -117,11 +121,11 @@ class ChangeSetting(Struct, tag="change_setting"):
 
 
 class SaveRecord(Struct, tag="save_record"):
-    """Keep a document that the core does not decide by (a schedule, a task's schema).
+    """Store a record that scheduling does not depend on (a schedule, the schema of a task).
 
-    With `instead_of` it is kept only if that is what is there now: whoever changes a document has
-    read it first, and somebody else may have been faster. With `if_absent` it gives way to what is
-    there, such as a declaration that comes late to what somebody has changed since.
+    With `instead_of` the record is stored only if the present body equals it: a client that changes
+    a record has read it first, and another client may have changed it meanwhile. With `if_absent`
+    a present record stays: a late declaration does not undo the change of an operator.
     """
 
     key: str
@@ -147,7 +151,7 @@ class Explain(Struct, tag="explain"):
 
 
 class QueryState(Struct, tag="query_state"):
-    """Ask that a question about lanes and dedupe keys be answered from memory."""
+    """Query whether the job with a dedupe key waits, or whether a lane has a running job."""
 
     key: str
     queued: str | None = None
@@ -155,7 +159,7 @@ class QueryState(Struct, tag="query_state"):
 
 
 class SkipFiring(Struct, tag="skip_firing"):
-    """Record firings that created no job, and why."""
+    """Record firings of a schedule that created no job, with the reason."""
 
     key: str
     schedule: str
@@ -165,9 +169,10 @@ class SkipFiring(Struct, tag="skip_firing"):
 
 
 class WorkerJoined(Struct, tag="worker_joined"):
-    """A worker offers its slots. `queues` narrows it; a device names its queues and has one slot.
+    """A worker offers its slots, for all queues or only for `queues`.
 
-    Of a device, `note` says why it is down and `seen_at` when it last answered.
+    A device names its queues and has one slot; its `note` says why it is down and `seen_at` when it
+    last answered.
     """
 
     id: WorkerId
@@ -185,10 +190,10 @@ class WorkerJoined(Struct, tag="worker_joined"):
 
 
 class WorkerGone(Struct, tag="worker_gone"):
-    """A worker is dead, and with it the devices it carried: what they ran is interrupted.
+    """A worker is dead, and with it the devices it carried: their jobs are interrupted.
 
-    One that `resigned` said so itself and runs nothing: what it was given and had not begun goes
-    back to its place.
+    A worker that `resigned` has reported this itself and runs nothing: the jobs that were assigned
+    to it and had not begun return to their positions.
     """
 
     id: WorkerId
@@ -213,7 +218,7 @@ class LogLines(Struct, tag="log_lines"):
 
 
 class EnterStage(Struct, tag="enter_stage"):
-    """A running job asks for the limits and resources of a stage; the grant names the token."""
+    """A running job requests the limits and resources of a stage; the grant names the token."""
 
     job: JobId
     worker: WorkerId
@@ -231,8 +236,10 @@ class LeaveStage(Struct, tag="leave_stage"):
 
 
 class StoreValue(Struct, tag="store_value"):
-    """Keep something of a job durably (`stage:…`, `output:…`); the acknowledgement names the
-    token."""
+    """Store a named value of a job (`stage:…`, `output:…`); the acknowledgement names the token.
+
+    A body of None deletes the value.
+    """
 
     job: JobId
     worker: WorkerId
@@ -252,12 +259,11 @@ class Failure(Struct):
 
 
 class Outcome(Struct, tag="outcome", gc=False):
-    """How an attempt ended.
+    """The result of an attempt.
 
-    `refused` means it never began (with `blocked` as the reason where a precondition does not
-    hold); `returned` that a stopping worker hands it back; `interrupted` that its device went down;
-    `skipped` that an output policy says so.
-    `deleted` says of a cancelled one that nothing is left of what it made.
+    `refused`: the attempt never began; `blocked` is the reason if a precondition does not hold.
+    `returned`: a stopping worker returns the job. `interrupted`: the device went down. `skipped`:
+    the output policy skips the job. With `deleted` all outputs of a cancelled job are deleted.
     """
 
     job: JobId
@@ -274,9 +280,9 @@ class Outcome(Struct, tag="outcome", gc=False):
 
 
 class Unblocked(Struct, tag="unblocked"):
-    """The worker that refused a job over a precondition sees that it holds now.
+    """The precondition over which a worker refused a job holds now.
 
-    It says so until it is told not to watch it any longer.
+    The worker repeats this until the leader orders it to stop watching the precondition.
     """
 
     job: JobId
@@ -294,7 +300,7 @@ class JobStuck(Struct, tag="job_stuck"):
 
 
 class ClockSetBack(Struct, tag="clock_set_back"):
-    """The wall clock was set back by so many seconds: waits that are durations move with it."""
+    """The wall clock was set back by `seconds`: waits that are durations move with it."""
 
     seconds: float
 

@@ -1,9 +1,18 @@
-"""Who starts next.
+"""Choosing the jobs that start next.
 
-`start_ready` goes round the queues where something may have become possible and starts one job of
-each in turn, until nobody can start any more; the queue that has waited longest for a start is
-asked first, so that no queue takes every hand that comes free. Each look at a band costs O(log n):
-a demand that lacks something is parked under it and not seen again until it has room.
+Rules:
+
+- Queues take turns: the queue whose last start is longest ago starts one job, then the next queue,
+  until no queue can start a job. So no queue gets all slots that become free.
+- In a queue the highest priority starts first, unless a lower one starves (see `fairness`). In a
+  priority the first job in order starts first.
+- A job that lacks capacity does not hold up jobs that need other capacities, except in a strict
+  queue, where no job passes the head.
+
+How: only queues in `board.queues_to_check` are read. In a priority, `demands` of jobs with equal
+needs lie in a heap by their first job (see `queues`). A demand that lacks a capacity is parked at
+that capacity and is not read again until it has room, so a pick costs O(log n) in the number of
+demands, no matter how many jobs wait.
 """
 
 from heapq import heappop
@@ -24,9 +33,7 @@ from fairlane.core.transitions import transition
 from fairlane.core.waiting import best_head, end_turn_of_bucket, update_lane_heads
 from fairlane.core.workers import KnownWorker
 
-_PRIORITIES: Final = tuple(
-    Priority
-)  # going through an enum each time costs more than a look at a band
+_PRIORITIES: Final = tuple(Priority)  # iterating over the enum costs more than the pick itself
 
 
 def start_ready(board: Board) -> None:
@@ -53,9 +60,11 @@ def _start_strict(board: Board, queue: Queue) -> bool:
     if job is None or job.state is not State.QUEUED:
         return False
     terms = job.terms
-    thing, worker = find_shortage(board, queue, job.task, terms.limits, terms.uses, terms.requires)
-    if thing is not None:
-        set_rate_alarm(board, thing)
+    shortage, worker = find_shortage(
+        board, queue, job.task, terms.limits, terms.uses, terms.requires
+    )
+    if shortage is not None:
+        set_rate_alarm(board, shortage)
     if worker is None:
         return False
     start(board, job, worker)
@@ -63,10 +72,10 @@ def _start_strict(board: Board, queue: Queue) -> bool:
 
 
 def strict_next(board: Board, queue: Queue) -> LiveJob | None:
-    """Return who starts next in a strict queue: its head, or the job whose lane the head needs.
+    """Return the next job of a strict queue: its head, or the job that holds the head's lane.
 
-    That one held the lane before the head came to stand in front of it (moved, or retried there);
-    were it not let past, both would wait for each other for ever.
+    The holder had the lane before the head was moved or retried to its place. If the holder could
+    not pass the head, both would wait for each other for ever.
     """
     head = queue.strict_line.first()
     if head is None or head.state is not State.QUEUED:
@@ -79,7 +88,7 @@ def _start_best(board: Board, queue: Queue) -> bool:
     settings = queue.settings
     tops: dict[Priority, tuple[Demand, LiveJob, KnownWorker]] = {}
     for priority in _PRIORITIES:
-        top = _top(board, queue, priority) if queue.priorities[priority].heap else None
+        top = _best_startable(board, queue, priority) if queue.priorities[priority].heap else None
         if top is not None:
             tops[priority] = top
             if not settings.anti_starvation:
@@ -99,14 +108,14 @@ def _start_best(board: Board, queue: Queue) -> bool:
     start(board, job, worker)
     if queue.is_round_robin:
         end_turn_of_bucket(board, queue, job.bucket or "")
-    _relist(board, queue, demand)
+    _list_again(board, queue, demand)
     return True
 
 
-def _top(
+def _best_startable(
     board: Board, queue: Queue, priority: Priority
 ) -> tuple[Demand, LiveJob, KnownWorker] | None:
-    """Return the band's best job that can start now; park what cannot on the way."""
+    """Return the first job of a priority that can start now; park demands that cannot."""
     heap = queue.priorities[priority].heap
     while heap:
         turn, position, _, demand = heap[0]
@@ -117,41 +126,41 @@ def _top(
         if head is None:
             heappop(heap)
             demand.listed = None
-            _pass_on(board, demand)
+            _wake_next(board, demand)
             queue.drop_demand(demand)
             continue
         if (head[0], head[1]) != demand.listed:
             heappop(heap)
             demand.listed = None
             queue.priorities[priority].list(demand, head[0], head[1])
-            _pass_on(board, demand)  # what it was woken for may now be another's turn
+            _wake_next(board, demand)  # the room may belong to another demand now
             continue
-        thing, worker = find_shortage(
+        shortage, worker = find_shortage(
             board, queue, demand.task, demand.limits, demand.uses, demand.requires
         )
-        if thing is None and worker is not None:
+        if shortage is None and worker is not None:
             return demand, head[2], worker
-        if thing is not None:
+        if shortage is not None:
             heappop(heap)
             demand.listed = None
-            thing.park(demand, head[0], head[1])
-            set_rate_alarm(board, thing)
-            _pass_on(board, demand)
+            shortage.park(demand, head[0], head[1])
+            set_rate_alarm(board, shortage)
+            _wake_next(board, demand)
     return None
 
 
-def _pass_on(board: Board, demand: Demand) -> None:
-    """A woken demand is done with its chance: let the next one have what still has room."""
-    thing = demand.woken_by
-    if thing is not None:
+def _wake_next(board: Board, demand: Demand) -> None:
+    """Wake the next demand of the capacity that woke this one, which has had its chance."""
+    shortage = demand.woken_by
+    if shortage is not None:
         demand.woken_by = None
-        if thing is not demand.parked_on:
-            wake_next_demand(board, thing, demand.queue, demand.priority)
+        if shortage is not demand.parked_on:
+            wake_next_demand(board, shortage, demand.queue, demand.priority)
 
 
-def _relist(board: Board, queue: Queue, demand: Demand) -> None:
-    """The demand's first head has started; list it by the next one."""
-    _pass_on(board, demand)
+def _list_again(board: Board, queue: Queue, demand: Demand) -> None:
+    """List a demand by its next job, after its first job has started."""
+    _wake_next(board, demand)
     demand.listed = None
     head = best_head(board, demand)
     if head is not None:
@@ -183,7 +192,7 @@ def start(board: Board, job: LiveJob, worker: KnownWorker) -> None:
     board.queues[job.queue].last_start = board.start_count
     transition(board, job, State.RUNNING, attempt=job.attempt, **board.workers.event_data(worker))
     if lane is not None:
-        update_lane_heads(board, lane)  # nobody else is one while it runs
+        update_lane_heads(board, lane)  # no other job of the lane is a head while it runs
     board.decisions.orders_for(worker.id).starts.append(
         Start(
             job.id,

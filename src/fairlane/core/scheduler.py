@@ -1,9 +1,18 @@
-"""Events in, decisions out: the whole of scheduling as one function of what happened.
+"""The scheduler: inputs in, decisions out.
 
-`apply` wakes what is due, handles each input in order, then starts whatever can start, and only
-then says why the rest waits. It reads no clock and does no I/O: the caller gives the time, commits
-`decisions.changes`, and only then performs the effects. An input that breaks a rule is answered
-with its error and has changed nothing.
+Rules:
+
+- `apply` is a function of the board, the inputs and the time it is given. It reads no clock and
+  does no I/O.
+- The caller commits `decisions.changes` and only then performs the effects, so no worker and no
+  client learns of a decision that a crash could undo.
+- A command that breaks a rule is answered with its error and has changed nothing.
+
+How: `apply` queues the jobs that are due, handles each input in order, starts all jobs that can
+start, and answers `Explain` last, so that its reasons describe the board after the starts. Inputs
+are decided in batches, because a commit costs the same for one input as for hundreds.
+
+A new leader calls `load` once, which rebuilds the board from the store.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -54,9 +63,9 @@ from fairlane.core.queues import Queue
 from fairlane.core.transitions import add_job, transition
 from fairlane.errors import FairlaneError
 
-Ended = dict[JobId, LiveJob]
+EndedJobs = dict[JobId, LiveJob]
 
-_ABOUT_JOBS: Mapping[type, Callable[[Board, Any, Ended], Any]] = {
+_JOB_COMMANDS: Mapping[type, Callable[[Board, Any, EndedJobs], Any]] = {
     Submit: submit,
     Cancel: commands.cancel,
     RetryJob: commands.retry,
@@ -64,47 +73,47 @@ _ABOUT_JOBS: Mapping[type, Callable[[Board, Any, Ended], Any]] = {
     Move: commands.move,
     Prioritize: commands.prioritize,
 }
-_ABOUT_THE_REST: Mapping[type, Callable[[Board, Any], Any]] = {
+_OTHER_COMMANDS: Mapping[type, Callable[[Board, Any], Any]] = {
     Pause: commands.pause,
     Resume: commands.resume,
-    ChangeSetting: commands.setting,
-    SaveRecord: commands.record,
+    ChangeSetting: commands.change_setting,
+    SaveRecord: commands.save_record,
     EditLane: commands.edit_lane,
-    QueryState: commands.ask,
+    QueryState: commands.query_state,
     SkipFiring: commands.skip_firing,
 }
-_FROM_WORKERS: Mapping[type, Callable[[Board, Any], None]] = {
-    Outcome: worker_reports.outcome,
-    Report: worker_reports.report,
-    LogLines: worker_reports.log,
+_WORKER_REPORTS: Mapping[type, Callable[[Board, Any], None]] = {
+    Outcome: worker_reports.handle_outcome,
+    Report: worker_reports.handle_report,
+    LogLines: worker_reports.add_log_lines,
     EnterStage: worker_reports.enter_stage,
     LeaveStage: worker_reports.leave_stage,
-    StoreValue: worker_reports.keep,
-    Unblocked: worker_reports.unblocked,
-    JobStuck: worker_reports.stuck,
-    WorkerJoined: worker_reports.worker_joined,
+    StoreValue: worker_reports.store_value,
+    Unblocked: worker_reports.handle_unblocked,
+    JobStuck: worker_reports.mark_stuck,
+    WorkerJoined: worker_reports.add_worker,
 }
 
 
 def unknown_job_ids(
     inputs: Iterable[Input], known: Mapping[JobId, LiveJob], *, resent: bool = False
 ) -> set[JobId]:
-    """Return the ids that inputs name and the board does not hold: they may have ended.
+    """Return the job ids in the inputs that the board does not hold: those jobs may have ended.
 
-    Where inputs may have been sent before, a submission's own ids count as well.
+    If inputs may have been sent before, the ids of submitted jobs are included.
     """
     named: set[JobId] = set()
-    for happened in inputs:
-        match happened:
+    for item in inputs:
+        match item:
             case Submit():
-                for submission in happened.jobs:
+                for submission in item.jobs:
                     named.update(submission.depends_on)
-                    if resent or happened.sent_before:
+                    if resent or item.sent_before:
                         named.add(submission.id)
             case Move():
-                named.update(filter(None, (happened.job, happened.before, happened.after)))
+                named.update(filter(None, (item.job, item.before, item.after)))
             case Cancel() | RetryJob() | Skip() | Prioritize() | Explain():
-                named.add(happened.job)
+                named.add(item.job)
             case _:
                 pass
     return {id for id in named if id not in known}
@@ -113,7 +122,7 @@ def unknown_job_ids(
 class Scheduler:
     def __init__(self) -> None:
         self.board = Board()
-        self.unreadable: list[str] = []  # stored settings that make no sense and were left out
+        self.unreadable: list[str] = []  # stored settings that are invalid and were not loaded
 
     def load(
         self,
@@ -126,7 +135,7 @@ class Scheduler:
         seq: int,
         now: float,
     ) -> None:
-        """Rebuild the picture from what is stored. Times that are windows are clipped to now."""
+        """Rebuild the board from the store; starts that lie in the future are moved to `now`."""
         board = self.board
         board.now = now
         board.seq = seq
@@ -134,7 +143,7 @@ class Scheduler:
             try:
                 self._load_record(kind, name, body)
             except (FairlaneError, msgspec.MsgspecError, LookupError, TypeError, ValueError):
-                self.unreadable.append(f"{kind} {name}")  # the rest must go on without it
+                self.unreadable.append(f"{kind} {name}")  # the queue works without it
         for kind, name in list(board.declared):
             try:
                 commands.apply_setting(board, kind, name)
@@ -147,7 +156,7 @@ class Scheduler:
             try:
                 board.rate(key).add_start(min(at, now))
             except FairlaneError:
-                continue  # a limit that nobody declares any more
+                continue  # the limit is no longer declared
         for job in jobs:
             if job.queue not in board.queues:
                 board.queues[job.queue] = Queue(job.queue)
@@ -160,19 +169,19 @@ class Scheduler:
                     board.resource(name).hold(job.id, "", amount)
         for id, on in dependencies:
             if on not in board.jobs:
-                continue  # it has ended well, or this job would have ended with it
+                continue  # it has ended, so no job waits for it
             board.waits_on.setdefault(id, set()).add(on)
             board.dependents.setdefault(on, []).append(id)
         for id, token, uses in grants:
             if id not in board.jobs:
-                continue  # a forecast looks at one queue, and at its first jobs only
+                continue  # a forecast loads only the first jobs of one queue
             job = board.jobs[id]
-            ask = EnterStage(
-                id, job.worker or _NOBODY, job.fence, token,
+            stage = EnterStage(
+                id, job.worker or _NO_WORKER, job.fence, token,
                 uses=msgspec.json.decode(uses, type=tuple[tuple[str, int], ...]),
             )  # fmt: skip
-            board.grants.setdefault(id, {})[token] = ask
-            for name, amount in ask.uses:
+            board.grants.setdefault(id, {})[token] = stage
+            for name, amount in stage.uses:
                 board.resource(name).hold(id, token, amount)
 
     def _load_record(self, kind: str, name: str, body: str) -> None:
@@ -195,7 +204,7 @@ class Scheduler:
                 queue.turn = max(queue.turn, int(body))
             case "worker":
                 joined = msgspec.json.decode(body, type=WorkerJoined)
-                joined.accepting = False  # until it shows that it lives
+                joined.accepting = False  # until it reports again
                 board.workers.join(joined)
             case _ if kind in DOCUMENTS:
                 board.documents[kind, name] = body
@@ -204,46 +213,46 @@ class Scheduler:
             case "fired_by_hand":
                 board.fired_by_hand_at[name] = float(body)
             case _:
-                pass  # schedules and the like: the core does not decide by them
+                pass  # such as schedules: scheduling does not depend on them
 
     def apply(
         self, inputs: Sequence[Input], now: float, ended: Mapping[JobId, LiveJob] | None = None
     ) -> Decisions:
-        """Decide what follows from what happened. `ended` holds the final jobs that inputs name."""
+        """Decide a batch of inputs. `ended` holds the final jobs that the inputs name."""
         board = self.board
         board.begin_batch(now, dict(ended or {}))
-        self._wake()
-        questions: list[Explain] = []
+        self._handle_due_times()
+        explains: list[Explain] = []
         for kind, group in groupby(inputs, type):
             if kind is WorkerGone:
-                worker_reports.workers_gone(board, cast("list[WorkerGone]", list(group)))
+                worker_reports.remove_workers(board, cast("list[WorkerGone]", list(group)))
             elif kind is Explain:
-                questions += cast("Iterable[Explain]", group)
+                explains += cast("Iterable[Explain]", group)
             else:
-                self._handle(kind, group)
+                self._handle_inputs(kind, group)
         start_ready(board)
-        for question in questions:
-            self._answer(explain, question, board.ended)
+        for explaining in explains:
+            self._answer(explain, explaining, board.ended)
         board.decisions.wake_at = self._next_wake()
         return board.decisions
 
-    def _handle(self, kind: type, inputs: Iterable[Input]) -> None:
+    def _handle_inputs(self, kind: type, inputs: Iterable[Input]) -> None:
         board = self.board
-        if kind in _FROM_WORKERS:
-            from_worker = _FROM_WORKERS[kind]
-            for said in inputs:
-                from_worker(board, said)
+        if kind in _WORKER_REPORTS:
+            handle = _WORKER_REPORTS[kind]
+            for message in inputs:
+                handle(board, message)
         elif kind is ClockSetBack:
-            for jumped in cast("Iterable[ClockSetBack]", inputs):
-                self._jump(jumped.seconds)
-        elif kind in _ABOUT_JOBS:
+            for clock in cast("Iterable[ClockSetBack]", inputs):
+                self._set_clock_back(clock.seconds)
+        elif kind in _JOB_COMMANDS:
             for command in inputs:
-                self._answer(_ABOUT_JOBS[kind], command, board.ended)
+                self._answer(_JOB_COMMANDS[kind], command, board.ended)
         else:
             for command in inputs:
-                self._answer(_ABOUT_THE_REST[kind], command)
+                self._answer(_OTHER_COMMANDS[kind], command)
 
-    def _answer(self, handler: Callable[..., Any], command: Any, *known: Ended) -> None:
+    def _answer(self, handler: Callable[..., Any], command: Any, *known: EndedJobs) -> None:
         try:
             answer = handler(self.board, command, *known)
         except FairlaneError as error:
@@ -251,7 +260,7 @@ class Scheduler:
         if command.key:
             self.board.decisions.answers.append((command.key, answer))
 
-    def _wake(self) -> None:
+    def _handle_due_times(self) -> None:
         board = self.board
         while board.due_jobs and board.due_jobs[0][0] <= board.now:
             due_at, id = heappop(board.due_jobs)
@@ -266,7 +275,7 @@ class Scheduler:
             at, key = heappop(board.rate_alarms)
             rate = board.rates.get(key)
             if rate is None:
-                continue  # forgotten since: nobody waited for it
+                continue  # dropped since, because no job waited for it
             if rate.alarm_at == at:
                 rate.alarm_at = None
                 wake_waiters(board, rate)
@@ -276,8 +285,8 @@ class Scheduler:
         times = [heap[0][0] for heap in (board.due_jobs, board.rate_alarms) if heap]
         return min(times, default=None)
 
-    def _jump(self, seconds: float) -> None:
-        """The wall clock went back: what counts seconds moves with it, nominal times stay."""
+    def _set_clock_back(self, seconds: float) -> None:
+        """Move durations back with the wall clock; nominal times, such as `run_at`, stay."""
         board = self.board
         for rate in board.rates.values():
             rate.shift_back(seconds)
@@ -292,14 +301,14 @@ class Scheduler:
                     heappush(board.due_jobs, (job.due_at, job.id))
 
 
-_NOBODY = WorkerId("")
+_NO_WORKER = WorkerId("")
 
 
 def _set_back(job: LiveJob, seconds: float, now: float) -> None:
-    """Move a job with a clock that was set back: a backoff is a duration, not an instant.
+    """Move the times of a job with a clock that was set back: a backoff is a duration.
 
-    What began in the future tells, when it is loaded, that nobody has moved it yet; so nothing may
-    be left there that has been.
+    When jobs are loaded, a start in the future marks a job that was not moved yet. So no start of a
+    moved job may stay in the future.
     """
     if job.state is State.RETRYING and job.due_at is not None:
         job.due_at -= seconds

@@ -133,7 +133,7 @@ def _leave_worker(board: Board, job: LiveJob) -> None:
         for token in list(board.grants[job.id]):
             end_stage(board, job.id, token)
     if board.waiting_stages:
-        for token in [t for t, ask in board.waiting_stages.items() if ask.job == job.id]:
+        for token in [t for t, stage in board.waiting_stages.items() if stage.job == job.id]:
             del board.waiting_stages[token]
 
 

@@ -97,15 +97,15 @@ def add_to_demand(board: Board, job: LiveJob) -> None:
         demand.offer(job.bucket or "", turn, job.position)
     else:
         demand.line.add(job)
-    thing = demand.parked_on
-    if thing is not None and thing.has_room(board.now):
+    capacity = demand.parked_on
+    if capacity is not None and capacity.has_room(board.now):
         # Another demand may have been woken for the same room, and this one may come first now.
         demand.parked_on = None
         head = best_head(board, demand)
         if head is not None:
             queue.priorities[job.priority].list(demand, head[0], head[1])
-    elif thing is not None:
-        thing.park(demand, turn, job.position)
+    elif capacity is not None:
+        capacity.park(demand, turn, job.position)
     else:
         queue.priorities[job.priority].list(demand, turn, job.position)
     board.queues_to_check[job.queue] = None

@@ -1,7 +1,7 @@
-"""What workers report: how attempts end, and everything in between.
+"""The handlers of worker inputs: outcomes, reports, log lines, stages, joins and departures.
 
-An input is believed only if it names the worker and the fence of the present assignment; anything
-else is stale and changes nothing.
+Rule: an input about an attempt counts only if it names the worker and the fence of the present
+assignment. Any other input is stale and is ignored.
 """
 
 from collections.abc import Sequence
@@ -31,35 +31,35 @@ from fairlane.core.transitions import end_job, transition
 from fairlane.errors import Conflict
 
 
-def present(board: Board, job: JobId, worker: WorkerId, fence: int) -> LiveJob | None:
-    """Return the job if this is its present assignment."""
+def find_assigned(board: Board, job: JobId, worker: WorkerId, fence: int) -> LiveJob | None:
+    """Return the job if this worker and this fence are its present assignment."""
     found = board.jobs.get(job)
     if found is None or found.state is not State.RUNNING:
         return None
     return found if found.worker == worker and found.fence == fence else None
 
 
-def outcome(board: Board, said: Outcome) -> None:
-    job = present(board, said.job, said.worker, said.fence)
-    board.decisions.orders_for(said.worker).durable.append(f"{said.job}:{said.fence}")
+def handle_outcome(board: Board, outcome: Outcome) -> None:
+    job = find_assigned(board, outcome.job, outcome.worker, outcome.fence)
+    board.decisions.orders_for(outcome.worker).durable.append(f"{outcome.job}:{outcome.fence}")
     if job is None:
         return
-    if said.report is not None:
-        board.changes.reports[job.id] = said.report
-    match said.result:
+    if outcome.report is not None:
+        board.changes.reports[job.id] = outcome.report
+    match outcome.result:
         case "completed":
-            end_job(board, job, State.COMPLETED, result=said.value, report=said.report)
+            end_job(board, job, State.COMPLETED, result=outcome.value, report=outcome.report)
         case "failed":
-            assert said.failure is not None
-            _failed(board, job, said.failure, said.report)
-        case "cancelled" if said.deleted:
-            end_job(board, job, State.CANCELLED, report=said.report)
+            assert outcome.failure is not None
+            _failed(board, job, outcome.failure, outcome.report)
+        case "cancelled" if outcome.deleted:
+            end_job(board, job, State.CANCELLED, report=outcome.report)
         case "cancelled":
-            _cancelled(board, job, report=said.report)
+            _cancelled(board, job, report=outcome.report)
         case "skipped":
-            code, message = said.blocked or ("skipped", "skipped")
+            code, message = outcome.blocked or ("skipped", "skipped")
             job.attempt -= 1
-            end_job(board, job, State.SKIPPED, reason=Reason(code, message), report=said.report)
+            end_job(board, job, State.SKIPPED, reason=Reason(code, message), report=outcome.report)
         case "returned":
             job.holds_lane = job.terms.hold_lane and job.lane is not None
             _again_or_cancelled(board, job)
@@ -68,7 +68,7 @@ def outcome(board: Board, said: Outcome) -> None:
             if not job.is_final:
                 job.worker = None
         case "refused":
-            _refused(board, job, said)
+            _refused(board, job, outcome)
 
 
 def _failed(board: Board, job: LiveJob, failure: Failure, report: str | None) -> None:
@@ -97,8 +97,8 @@ def _failed(board: Board, job: LiveJob, failure: Failure, report: str | None) ->
     )
 
 
-def _refused(board: Board, job: LiveJob, said: Outcome) -> None:
-    """Put a job that never began back at its position; it costs no attempt and no token."""
+def _refused(board: Board, job: LiveJob, outcome: Outcome) -> None:
+    """Return a refused job to its position; a refusal costs no attempt and no rate start."""
     job.attempt -= 1
     job.holds_lane = job.attempt > 0 and job.terms.hold_lane and job.lane is not None
     return_rate_starts(board, job, job.terms.limits)
@@ -107,16 +107,16 @@ def _refused(board: Board, job: LiveJob, said: Outcome) -> None:
     queue = board.queues[job.queue]
     if queue.fairness.return_turn(job.id, job.priority):
         board.changes.records["fairness", queue.name] = queue.fairness.encode()
-    worker = board.workers.all.get(said.worker)
-    if said.blocked is None:
+    worker = board.workers.all.get(outcome.worker)
+    if outcome.blocked is None:
         if worker is not None:
-            worker.accepting = False  # until it says otherwise: the next one gets the job
+            worker.accepting = False  # until it reports again; another worker gets the job
         _again_or_cancelled(board, job)
         return
     if job.cancel_outputs is not None:
         _cancelled(board, job)
         return
-    job.reason = Reason(*said.blocked)
+    job.reason = Reason(*outcome.blocked)
     if worker is not None:
         worker.watching.add(job.id)
     transition(board, job, State.BLOCKED, reason=job.reason.message)
@@ -133,25 +133,25 @@ def _again_or_cancelled(board: Board, job: LiveJob) -> None:
 def _cancelled(
     board: Board, job: LiveJob, *, error: dict[str, Any] | None = None, report: str | None = None
 ) -> None:
-    """End a job whose worker had not heard, when it ended, that its outputs are to be deleted."""
+    """Cancel a job whose attempt ended before its worker learned to delete the outputs."""
     if job.cancel_outputs == "delete" and job.attempt:
         board.decisions.discards.append(last_start(job))
     end_job(board, job, State.CANCELLED, error=error, report=report)
 
 
-def unblocked(board: Board, said: Unblocked) -> None:
-    if said.worker in board.workers.all:
-        board.decisions.orders_for(said.worker).stop_watching.append(said.job)
-    job = board.jobs.get(said.job)
+def handle_unblocked(board: Board, unblocked: Unblocked) -> None:
+    if unblocked.worker in board.workers.all:
+        board.decisions.orders_for(unblocked.worker).stop_watching.append(unblocked.job)
+    job = board.jobs.get(unblocked.job)
     if job is None or job.id in board.waits_on:
         return
-    if job.state is State.BLOCKED and job.fence == said.fence:
+    if job.state is State.BLOCKED and job.fence == unblocked.fence:
         job.reason = None
         transition(board, job, State.QUEUED)
 
 
-def worker_joined(board: Board, joined: WorkerJoined) -> None:
-    """Let a worker in; a device belongs to whoever was first to carry it, while that lives."""
+def add_worker(board: Board, joined: WorkerJoined) -> None:
+    """Add a worker; a device belongs to the first live process that reported it."""
     if joined.device:
         carried = board.workers.find_device(joined.name)
         if carried is not None and carried.id != joined.id:
@@ -171,15 +171,16 @@ def worker_joined(board: Board, joined: WorkerJoined) -> None:
     wake_for_worker(board, worker)
 
 
-def workers_gone(board: Board, gone: Sequence[WorkerGone]) -> None:
-    """Interrupt what dead workers ran; what they had blocked is looked at again.
+def remove_workers(board: Board, gone: Sequence[WorkerGone]) -> None:
+    """Interrupt the jobs of dead workers, and queue the blocked jobs that they watched.
 
-    Workers that are gone together are handled together: what they ran keeps its order at the front.
+    Workers that are gone together are handled together, so that their jobs keep their order at the
+    head.
     """
     left = {worker.id: worker.resigned for worker in gone}
 
     def resigned(worker: WorkerId) -> bool | None:
-        """Tell how a worker left, or its carrier; None if it is still there."""
+        """Return whether a worker or its carrier resigned; None if it is not gone."""
         return left.get(worker, left.get(carrier_of(worker)))
 
     carried = [id for id in board.workers.all if id not in left and resigned(id) is not None]
@@ -189,8 +190,8 @@ def workers_gone(board: Board, gone: Sequence[WorkerGone]) -> None:
         board.add_event("worker_changed", None, None, {"worker": id, "gone": True})
     jobs = board.jobs.values()
     theirs = [job for job in jobs if job.worker is not None and resigned(job.worker) is not None]
-    # The one that was first must end up first, so the last goes to the front first. Where bands
-    # count, this keeps the order in each of them; in a strict queue they do not.
+    # The job that was first must end up first, so the last one is moved to the head first. This
+    # keeps the order within each priority; in a strict queue priorities do not count.
     for job in sorted(theirs, key=lambda job: job.position, reverse=True):
         if job.state is State.RUNNING and job.worker is not None and resigned(job.worker):
             _refused(board, job, Outcome(job.id, job.worker, job.fence, "refused"))
@@ -200,7 +201,7 @@ def workers_gone(board: Board, gone: Sequence[WorkerGone]) -> None:
             job.reason = None
             transition(board, job, State.QUEUED)
         else:
-            continue  # it waits out a backoff, and only remembers where it ran
+            continue  # it waits out a backoff; `worker` is only where it ran
         job.worker = None
 
 
@@ -222,57 +223,57 @@ def _interrupted(board: Board, job: LiveJob) -> None:
                        "by hand if that was not its own doing"})  # fmt: skip
 
 
-def report(board: Board, said: Report) -> None:
-    job = present(board, said.job, said.worker, said.fence)
+def handle_report(board: Board, report: Report) -> None:
+    job = find_assigned(board, report.job, report.worker, report.fence)
     if job is None:
         return
-    board.changes.reports[job.id] = said.body
-    body: dict[str, Any] = msgspec.json.decode(said.body)
-    data: dict[str, Any] = {"stage": said.stage}
+    board.changes.reports[job.id] = report.body
+    body: dict[str, Any] = msgspec.json.decode(report.body)
+    data: dict[str, Any] = {"stage": report.stage}
     for name in ("progress", "statistics", "stages"):
         if name in body:
             data[name] = body[name]
     board.add_event("job_progress", job, job.queue, data)
 
 
-def log(board: Board, said: LogLines) -> None:
-    job = present(board, said.job, said.worker, said.fence)
+def add_log_lines(board: Board, log: LogLines) -> None:
+    job = find_assigned(board, log.job, log.worker, log.fence)
     if job is None:
         return
-    for at, level, message in said.lines:
+    for at, level, message in log.lines:
         board.changes.logs.append((job.id, at, level, message))
         board.add_event("job_log", job, job.queue, {"at": at, "level": level, "message": message})
 
 
-def enter_stage(board: Board, said: EnterStage) -> None:
-    if present(board, said.job, said.worker, said.fence) is not None:
-        grant_stage(board, said)
+def enter_stage(board: Board, stage: EnterStage) -> None:
+    if find_assigned(board, stage.job, stage.worker, stage.fence) is not None:
+        grant_stage(board, stage)
     else:
-        _deny_stale(board, said)
+        _deny_stale(board, stage)
 
 
-def _deny_stale(board: Board, said: EnterStage | StoreValue) -> None:
-    """Somebody waits for this: a context that outlived its attempt."""
-    problem = Conflict(f"this attempt of job {said.job} is over: its context can do no more")
-    board.decisions.orders_for(said.worker).denied.append((said.token, problem.as_problem()))
+def _deny_stale(board: Board, request: EnterStage | StoreValue) -> None:
+    """Answer the context of an attempt that is over: it waits for a grant or a stored value."""
+    problem = Conflict(f"this attempt of job {request.job} is over: its context can do no more")
+    board.decisions.orders_for(request.worker).denied.append((request.token, problem.as_problem()))
 
 
-def leave_stage(board: Board, said: LeaveStage) -> None:
-    if present(board, said.job, said.worker, said.fence) is not None:
-        end_stage(board, said.job, said.token)
+def leave_stage(board: Board, stage: LeaveStage) -> None:
+    if find_assigned(board, stage.job, stage.worker, stage.fence) is not None:
+        end_stage(board, stage.job, stage.token)
 
 
-def keep(board: Board, said: StoreValue) -> None:
-    if present(board, said.job, said.worker, said.fence) is not None:
-        board.changes.stored_values.append((said.job, said.name, said.body))
-        board.decisions.orders_for(said.worker).durable.append(said.token)
+def store_value(board: Board, value: StoreValue) -> None:
+    if find_assigned(board, value.job, value.worker, value.fence) is not None:
+        board.changes.stored_values.append((value.job, value.name, value.body))
+        board.decisions.orders_for(value.worker).durable.append(value.token)
     else:
-        _deny_stale(board, said)
+        _deny_stale(board, value)
 
 
-def stuck(board: Board, said: JobStuck) -> None:
-    job = present(board, said.job, said.worker, said.fence)
+def mark_stuck(board: Board, stuck: JobStuck) -> None:
+    job = find_assigned(board, stuck.job, stuck.worker, stuck.fence)
     if job is not None:
-        job.reason = Reason("stuck", said.message)
+        job.reason = Reason("stuck", stuck.message)
         board.mark_changed(job)
-        board.add_event("job_stuck", job, job.queue, {"message": said.message})
+        board.add_event("job_stuck", job, job.queue, {"message": stuck.message})

@@ -1,4 +1,4 @@
-"""The places where jobs run, and which of them may run what."""
+"""The workers and devices that the scheduler knows, and the jobs that each may run."""
 
 import msgspec
 from msgspec import Struct
@@ -8,18 +8,18 @@ from fairlane.core.live_job import JobId, Reason, WorkerId, carrier_of
 
 
 class _DeviceRecord(Struct):
-    """What the scheduler goes by of what is stored of a device."""
+    """The fields of a stored device that scheduling depends on."""
 
     paused: bool = False
 
 
 class KnownWorker:
-    """A worker as the scheduler sees it; a device is one with a name, labels and a single slot."""
+    """A worker that has joined; a device is a worker with a name, labels and a single slot."""
 
     def __init__(self, joined: WorkerJoined) -> None:
         self.running: dict[JobId, None] = {}
         self.watching: set[JobId] = set()  # blocked jobs whose precondition it observes
-        self.withheld = False  # a device that is paused or taken out, whatever its carrier knows
+        self.withheld = False  # a device that an operator paused or removed
         self.update(joined)
 
     def update(self, joined: WorkerJoined) -> None:
@@ -38,7 +38,7 @@ class KnownWorker:
         return self.accepting and not self.withheld
 
     def apply_record(self, body: str | None) -> None:
-        """Go by what is stored of a device from now on; None if that is nothing any more."""
+        """Apply the stored record of a device; None if the record was deleted."""
         self.withheld = body is None or msgspec.json.decode(body, type=_DeviceRecord).paused
 
     def may_run(self, queue: str, task: str, requires: tuple[str, ...], *, device: bool) -> bool:
@@ -56,12 +56,12 @@ class KnownWorkers:
         self.all: dict[WorkerId, KnownWorker] = {}
 
     def find_device(self, device: str) -> KnownWorker | None:
-        """Return the device of this name, whoever carries it."""
+        """Return the device of this name, in any process."""
         found = (w for w in self.all.values() if w.joined.device and w.joined.name == device)
         return next(found, None)
 
     def event_data(self, worker: KnownWorker) -> dict[str, str]:
-        """Say where a job runs, in an event."""
+        """Return the names of worker and device for the event of a start."""
         if not worker.joined.device:
             return {"worker": worker.joined.name}
         carrier = self.all.get(carrier_of(worker.id))
@@ -77,7 +77,7 @@ class KnownWorkers:
         return worker
 
     def move_to_back(self, worker: KnownWorker) -> None:
-        """Let the others come first next time."""
+        """Move a worker behind all others, so that assignments rotate."""
         if len(self.all) > 1:
             self.all[worker.id] = self.all.pop(worker.id)
 
@@ -92,7 +92,7 @@ class KnownWorkers:
     def explain_shortage(
         self, queue: str, task: str, requires: tuple[str, ...], *, device: bool
     ) -> Reason:
-        """Say why nobody is free for such a job."""
+        """Return the reason why no worker is free for such a job."""
         place = "device" if device else "worker"
         able = [w for w in self.all.values() if w.may_run(queue, task, requires, device=device)]
         if not able:
