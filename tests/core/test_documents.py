@@ -27,6 +27,6 @@ def test_a_declaration_of_what_nobody_has_declared_is_kept() -> None:
 def test_a_change_of_what_somebody_else_has_changed_is_refused() -> None:
     world = World()
     world.ask(SaveRecord("", "schedule", "tick", "one"))
-    with pytest.raises(Conflict, match="was changed by somebody else"):
+    with pytest.raises(Conflict, match="was changed meanwhile"):
         world.ask(SaveRecord("", "schedule", "tick", "two", "none"))
     assert world.store.records["schedule", "tick"] == "one"

@@ -1,7 +1,12 @@
-"""Letting jobs in: one atomic act of checking and queueing.
+"""Admission: checking submissions against the board and adding their jobs, as one atomic step.
 
-All jobs of a submission are looked at before the first is taken in, each as if those before it were
-already there; one conflict refuses all of them and nothing has changed.
+Rules:
+
+- All jobs of a submission are checked before the first is added, each as if the jobs before it were
+  already there. One conflict refuses all of them, and the board is unchanged.
+- A job id that exists already was sent twice: it is answered again and not added again.
+- A binding submission and a firing of a schedule cannot be refused: their jobs, or their firings,
+  are recorded as skipped with the reason.
 """
 
 from collections.abc import Mapping
@@ -22,7 +27,7 @@ TICK_SECONDS: Final = 1e-5  # between two firings by hand
 
 
 def submit(board: Board, command: Submit, ended: dict[JobId, LiveJob]) -> list[dict[str, Any]]:
-    """Admit every job of a submission and say which id each one has now."""
+    """Admit all jobs of a submission and return the id of each, or of the job it merged into."""
     first = command.jobs[0] if command.jobs else None
     if first is not None and first.schedule is not None:
         return _fire(board, first, ended)
@@ -46,7 +51,7 @@ def submit(board: Board, command: Submit, ended: dict[JobId, LiveJob]) -> list[d
 def _refuse(
     board: Board, submission: Submission, ended: dict[JobId, LiveJob], error: FairlaneError
 ) -> dict[str, Any]:
-    """Record a job that cannot be refused any more as skipped, with why; nobody waits for it."""
+    """Record a job of a binding submission as skipped, with the reason."""
     id = submission.id
     if id not in board.jobs and id not in ended and id not in board.ended:
         reason = Reason(error.code, error.message)
@@ -69,7 +74,7 @@ def _refuse(
 def _fire(
     board: Board, submission: Submission, ended: dict[JobId, LiveJob]
 ) -> list[dict[str, Any]]:
-    """Admit a schedule's job; what may not run is recorded as skipped, with why."""
+    """Admit the job of a schedule, or record the firing without a job and with the reason."""
     name = submission.schedule or ""
     if submission.id in board.jobs or submission.id in ended:
         return [{"id": submission.id, "merged": False}]  # sent twice: already decided
@@ -102,7 +107,7 @@ def _fire(
 
 
 def _instant_by_hand(board: Board, name: str) -> float:
-    """Return an instant of its own, as a firing is known by it; no trigger gives such a one."""
+    """Return a distinct instant for a firing by hand: instants identify the firings."""
     last = max(table.get(name, board.now) for table in (board.fired_at, board.fired_by_hand_at))
     fire_at = max(board.now, last) + TICK_SECONDS
     board.fired_by_hand_at[name] = fire_at
@@ -113,7 +118,7 @@ def _instant_by_hand(board: Board, name: str) -> float:
 def _check_all(
     board: Board, submissions: list[Submission], ended: dict[JobId, LiveJob]
 ) -> dict[JobId, JobId]:
-    """Raise on the first conflict; return which submissions are merged into which job."""
+    """Raise on the first conflict; map the submissions that merge to their jobs."""
     merged: dict[JobId, JobId] = {}
     lanes: dict[tuple[str, str], Submission] = {}
     dedupes: dict[str, JobId] = {}
@@ -146,7 +151,10 @@ def _check_all(
 
 
 def _check_circles(submissions: list[Submission]) -> None:
-    """Raise if jobs of one submission wait for each other; only there can that happen."""
+    """Raise if jobs of one submission depend on each other in a circle.
+
+    Circles arise only within a submission: other jobs exist already, so they depend on none of it.
+    """
     if not any(submission.depends_on for submission in submissions):
         return
     batch = {submission.id for submission in submissions}
@@ -189,7 +197,7 @@ def check_terms(board: Board, terms: Terms) -> None:
 def check_lane(
     board: Board, queue: Queue, lane_name: str | None, digest: str | None
 ) -> JobId | None:
-    """Raise if the lane takes nobody now; return the job to merge into, if there is one."""
+    """Raise if the lane accepts no job now; return the job to merge into, if there is one."""
     lane = None if lane_name is None else board.lanes.get((queue.name, lane_name))
     if lane is None:
         return None
@@ -211,7 +219,7 @@ def check_dedupe(board: Board, dedupe: str | None) -> None:
 
 
 def active_in(board: Board, lane: Lane) -> LiveJob:
-    """Return the job that stands for its lane: its holder, or else the oldest."""
+    """Return the job to name in conflicts of a lane: its holder, or else the oldest."""
     return lane.holder if lane.holder is not None else board.jobs[next(iter(lane.live))]
 
 
@@ -225,7 +233,7 @@ def admit(
     ended: dict[JobId, LiveJob],
     merged: Mapping[JobId, JobId] = MappingProxyType({}),
 ) -> None:
-    """Take in a job that was found to fit; who depends on a merged job waits for its twin."""
+    """Add a checked job; a dependency on a merged job becomes one on its equal."""
     queue = board.queue(submission.queue)
     waits: list[JobId] = []
     failed: Reason | None = None

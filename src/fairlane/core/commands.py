@@ -1,4 +1,4 @@
-"""What people ask of jobs and queues that are already there."""
+"""The handlers of commands for jobs and queues that exist already."""
 
 import copy
 from typing import Any
@@ -49,7 +49,10 @@ _WAITING = frozenset({State.QUEUED, State.BLOCKED, State.SCHEDULED, State.RETRYI
 
 
 def find_live_job(board: Board, id: JobId, ended: dict[JobId, LiveJob], wanted: State) -> LiveJob:
-    """Return a live job, or say why there is none that could become what is wanted."""
+    """Return a live job; raise if it has ended or does not exist.
+
+    `wanted` is the state that the error names.
+    """
     job = board.jobs.get(id)
     if job is not None:
         return job
@@ -89,7 +92,7 @@ def skip(board: Board, command: Skip, ended: dict[JobId, LiveJob]) -> dict[str, 
 
 
 def retry(board: Board, command: RetryJob, ended: dict[JobId, LiveJob]) -> dict[str, Any]:
-    """Run an ended job once more as itself: an admission like any other."""
+    """Queue an ended job again under its id; it is checked like a new one."""
     if command.job in board.jobs:
         raise _illegal_transition(board.jobs[command.job], State.QUEUED)
     if command.job not in ended:
@@ -116,7 +119,7 @@ def retry(board: Board, command: RetryJob, ended: dict[JobId, LiveJob]) -> dict[
 
 
 def _revive(changes: Changes, job: LiveJob) -> None:
-    """Bring a row back; one that has ended in this very batch has never gone."""
+    """Return the row of a job to the live table; if it ended in this batch, it never left."""
     if changes.ended.pop(job.id, None) is None:
         changes.revived.append(job.id)
         changes.entered[job.id] = job
@@ -138,7 +141,7 @@ def move(board: Board, command: Move, ended: dict[JobId, LiveJob]) -> dict[str, 
             job.id, job.state.value, "it stands in no order, so it cannot be moved"
         )
     if [command.to, command.before, command.after].count(None) != 2:
-        raise BadSetting("say exactly one of: to head or tail, before a job, after a job")
+        raise BadSetting("give exactly one of: to head or tail, before a job, after a job")
     queue = board.queue(job.queue)
     priority, position = job.priority, job.position
     if command.to is not None:
@@ -163,10 +166,10 @@ def move(board: Board, command: Move, ended: dict[JobId, LiveJob]) -> dict[str, 
 def _position_beside(
     board: Board, queue: Queue, job: LiveJob, target: LiveJob, *, before: bool
 ) -> str:
-    """Return a position next to the target; a drag may look at the whole queue once.
+    """Return a position next to the target. It reads the whole queue, which a move may cost.
 
-    Jobs of other bands and running ones count as neighbours too: they may come back into this
-    order, and where they then stand must not depend on how positions happened to be numbered.
+    Jobs of other priorities and running jobs are neighbours too: they may return to this order, and
+    their place must not depend on how positions happened to be numbered.
     """
     others = (other for other in board.jobs_in_queue(queue) if other is not job)
     places = [other.position for other in others if other.position]
@@ -188,7 +191,7 @@ def prioritize(board: Board, command: Prioritize, ended: dict[JobId, LiveJob]) -
 
 
 def _reposition(board: Board, job: LiveJob, priority: Priority, position: str) -> None:
-    """Let a waiting job stand elsewhere in the order of its queue."""
+    """Move a waiting job to another priority and position of its queue."""
     leave_line(board, job, job.state)
     if priority is not job.priority:
         change_priority(board, job, priority)
@@ -249,10 +252,13 @@ def change_setting(board: Board, command: ChangeSetting) -> dict[str, Any]:
 
 
 def _clear_rate_key(board: Board, key: str) -> dict[str, Any]:
-    """Let a key that an operator had set apart follow what is set for its family again."""
+    """Remove an operator's limit for one key, so that the limit of its family applies again."""
     family = board.effective_setting("rate", key.split(":", 1)[0])
     if family is None:
-        raise BadSetting(f'limit "{key}" was only set by hand and nothing else is set for it')
+        raise BadSetting(
+            f'limit "{key}" has no default: it exists only because an operator set it. '
+            f'Declare app.limit("{key.split(":", 1)[0]}", …) first'
+        )
     del board.declared["rate", key]
     board.changes.records["rate", key] = None
     board.add_event("limit_changed", None, None, {"name": key, **family})
@@ -268,7 +274,7 @@ def _merge(present: dict[str, Any], command: ChangeSetting) -> dict[str, Any]:
 
 
 def apply_setting(board: Board, kind: str, name: str) -> None:
-    """Bring rates and resources in line with what is stored for them."""
+    """Apply the stored setting of a rate or resource, and wake the jobs that wait for it."""
     values = board.effective_setting(kind, name) or {}
     if kind == "resource":
         resource = board.resources.setdefault(name, Resource(name, 0))
@@ -306,8 +312,8 @@ def save_record(board: Board, command: SaveRecord) -> dict[str, Any]:
     key = (command.kind, command.name)
     if command.instead_of is not None and board.documents.get(key) != command.instead_of:
         raise Conflict(
-            f"{command.kind} {command.name!r} was changed by somebody else meanwhile; "
-            "look at it again"
+            f"{command.kind} {command.name!r} was changed meanwhile; read it again and repeat "
+            "the change"
         )
     if command.if_absent and board.documents.get(key) is not None:
         return {}

@@ -1,4 +1,4 @@
-"""Why is this job waiting? Everything in its way, read from the structures that decide."""
+"""Explain why a job waits: all reasons, read from the board that decisions are made on."""
 
 from typing import Any
 

@@ -1,7 +1,7 @@
-"""When will it run? The scheduler itself, run ahead on simulated time.
+"""Forecasts: the scheduler itself, run ahead on simulated time.
 
-Jobs take as long as their task usually does. A task that never completed anything is taken to run
-for ever: what waits for it has no forecast, rather than a wrong one.
+Each job takes as long as jobs of its task usually take. A task that has never completed a job is
+assumed to run for ever: jobs that wait for it get no forecast rather than a wrong one.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ _MOST_STEPS = 50_000
 
 
 class Forecast(Struct):
-    """When each waiting job is expected to start, and when the last of them ends; None: unknown."""
+    """The expected start of each waiting job and the end of the last one; None is unknown."""
 
     starts_at: dict[JobId, float | None]
     empty_at: float | None
@@ -32,7 +32,7 @@ def forecast(
     queue: str | None = None,
     what_if: Mapping[str, object] | None = None,
 ) -> Forecast:
-    """Run a scheduler of its own, freshly loaded, until nothing more can be foreseen."""
+    """Run a freshly loaded scheduler, used for this only, until no further end is foreseen."""
     board = scheduler.board
     tasks = {job.id: job.task for job in board.jobs.values()}
     waiting = [
@@ -82,9 +82,9 @@ def _completed(ends: list[tuple[float, JobId, WorkerId, int]], at: float) -> lis
 
 
 def _rejoin_workers(scheduler: Scheduler) -> list[Input]:
-    """Take every known worker as present; a freshly loaded board trusts none until it is seen.
+    """Return inputs that make every known worker accept jobs, as after a fresh load none does.
 
-    Nobody knows when a device that is down or paused will serve again.
+    Devices that are down are left out: the time of their return is unknown.
     """
     joined = [worker.joined for worker in scheduler.board.workers.all.values()]
     return [

@@ -1,9 +1,13 @@
-"""Things that can run short: starts per window, amounts of a resource, free hands.
+"""Capacities that can run short: starts per window, amounts of a resource, slots of workers.
 
-Whoever cannot go on is filed under the one thing it lacks, and looked at again only when that thing
-has room. Two kinds wait: stages of running jobs (`asks`, first come first served, before anybody
-new) and demands of queues (`parked`, the best of each band of each queue first: a lower band must
-be seen to be able to start, or its starvation turn would never come).
+Rules:
+
+- A job or stage that lacks capacities waits at the first one it lacks, and is checked again only
+  when that capacity has room.
+- Stages of running jobs wait in `waiting_stages`, first come, first served, and go before new jobs:
+  a running job holds other capacities while it waits.
+- Demands of queues wait in `parked`, in one heap for each priority of each queue. One heap for
+  all would hide that a lower priority could start, and its starvation turn would never come.
 """
 
 from abc import ABC, abstractmethod
@@ -22,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Capacity(ABC):
-    """What can run short, and who waits for it."""
+    """A capacity that can run short, with the stages and demands that wait for it."""
 
     def __init__(self) -> None:
         self.waiting_stages: deque[EnterStage] = deque()
@@ -34,7 +38,7 @@ class Capacity(ABC):
 
     @abstractmethod
     def reason(self, now: float) -> Reason:
-        """Say what is short, to whoever waits for it."""
+        """Return the reason to show for a job that waits for this capacity."""
 
     def park(self, demand: "Demand", turn: int, position: str) -> None:
         self._serial += 1
@@ -43,7 +47,10 @@ class Capacity(ABC):
         demand.parked_on = self
 
     def unpark_best(self, queue: str, priority: Priority) -> "tuple[int, str, Demand] | None":
-        """Take out the best demand, with the place it was filed at: its head may be a later one."""
+        """Remove and return the best demand, with the place it was parked at.
+
+        Its first job may have left since, so its present place may be a later one.
+        """
         heap = self.parked.get((queue, priority), [])
         while heap:
             turn, position, _, demand = heappop(heap)
@@ -67,7 +74,7 @@ class Rate(Capacity):
         self.starts = starts
         self.per_seconds = per_seconds
         self.recent_starts: deque[float] = deque()
-        self.alarm_at: float | None = None  # when it will be looked at again, if that is set
+        self.alarm_at: float | None = None  # when its waiters are woken, if an alarm is set
 
     def _drop_old_starts(self, now: float) -> None:
         # The same sum as in `next_start_at`: a difference could round the other way, and an alarm
@@ -80,12 +87,12 @@ class Rate(Capacity):
         return len(self.recent_starts) < self.starts
 
     def has_recent_starts(self, now: float) -> bool:
-        """Tell whether any start still counts in the present window."""
+        """Return whether any start still counts in the present window."""
         self._drop_old_starts(now)
         return bool(self.recent_starts)
 
     def next_start_at(self, now: float) -> float | None:
-        """Return when the next start may be; None if the limit is zero."""
+        """Return the time of the next allowed start; None if the limit is zero."""
         self._drop_old_starts(now)
         if len(self.recent_starts) < self.starts:
             return now
@@ -136,13 +143,13 @@ class Resource:
         return amount > 0
 
     def share(self, amount: int) -> "ResourceShare":
-        """Return what those wait for who need just this much."""
+        """Return the capacity for jobs and stages that need exactly this amount."""
         if amount not in self.shares:
             self.shares[amount] = ResourceShare(self, amount)
         return self.shares[amount]
 
     def shares_to_wake(self) -> "list[ResourceShare]":
-        """Return the shares that fit now and that somebody waits for; forget those nobody does."""
+        """Return the shares that fit now and have waiters; drop the shares without waiters."""
         free = self.total - self.used
         fitting = [share for amount, share in self.shares.items() if amount <= free]
         for share in fitting:
@@ -157,7 +164,7 @@ class ResourceShare(Capacity):
         self.resource = resource
         self.amount = amount
 
-    def has_room(self, now: float) -> bool:  # noqa: ARG002  # one signature for all things
+    def has_room(self, now: float) -> bool:  # noqa: ARG002  # one signature for all capacities
         return self.resource.used + self.amount <= self.resource.total
 
     def reason(self, now: float) -> Reason:  # noqa: ARG002

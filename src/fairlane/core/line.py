@@ -1,8 +1,9 @@
-"""Jobs in order of position, exactly those that wait in it.
+"""A line: waiting jobs, sorted by position.
 
-A sorted list in blocks: who arrives goes to the tail and who starts leaves at the front without a
-search, and one taken out of the middle of a million moves a block's worth of others. Nothing is
-held per job but the job itself, so a position must not change while its job stands in a line.
+It is a sorted list in blocks. A job that arrives at the tail and a job that starts at the front
+cost no search; removing a job from the middle of a million moves at most the rest of one block. A
+line stores only a reference per job, so the position of a job must not change while it stands in a
+line.
 """
 
 from bisect import bisect_left
@@ -13,7 +14,7 @@ from fairlane.core.live_job import LiveJob
 
 MOST: Final = 500  # jobs in a block that has grown in the middle, before it is cut in two
 
-_place = attrgetter("position", "id")  # equal positions should not be, and do no harm
+_place = attrgetter("position", "id")  # equal positions do not occur, but would do no harm
 
 
 def _last_place(block: list[LiveJob]) -> tuple[str, str]:

@@ -1,7 +1,7 @@
-"""What the scheduler keeps in memory of a job: what it decides by, never the payload.
+"""A live job as the scheduler holds it in memory: the fields that it decides on, never the payload.
 
-Structs of which there can be millions are hidden from the garbage collector (`gc=False`): they are
-never part of a cycle, and looking through them again and again would cost more than deciding.
+Structs that exist in millions are hidden from the garbage collector (`gc=False`): they are never
+part of a cycle, and traversing them again and again would cost more than the decisions.
 """
 
 from typing import NewType
@@ -15,8 +15,8 @@ from fairlane.core.retry import Retry
 JobId = NewType("JobId", str)
 WorkerId = NewType("WorkerId", str)
 
-# A device is a worker inside of another one, its carrier: the process that drives it. Its id says
-# both, "carrier/device", so that whatever is told of it or to it finds its way without a table.
+# A device is a worker inside another worker, its carrier: the process that drives it. The id of a
+# device names both, "carrier/device", so that messages are routed without a table.
 
 
 def device_id(carrier: WorkerId, device: str) -> WorkerId:
@@ -24,22 +24,22 @@ def device_id(carrier: WorkerId, device: str) -> WorkerId:
 
 
 def carrier_of(worker: WorkerId) -> WorkerId:
-    """Return the process that a worker is, or that drives it."""
+    """Return the process of a worker: the worker itself, or the carrier of a device."""
     return WorkerId(worker.partition("/")[0])
 
 
 def device_of(worker: WorkerId) -> str | None:
-    """Return the name of the device that a worker is; None if it is a process."""
+    """Return the device name in a worker id; None if the worker is a process."""
     return worker.partition("/")[2] or None
 
 
 class Terms(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """What a task asks of the scheduler; jobs with equal terms share one object.
+    """The needs and policies of a task; jobs with equal terms share one object.
 
-    `limits` are rate keys taken at each start, `uses` amounts of resources held while running,
-    `requires` labels a worker must have. `recover` is how many crashes of its worker a job
-    survives, `hold_lane` whether it keeps its lane between attempts, `run_anyway` whether it
-    runs though something it depends on did not complete.
+    `limits` are rate keys, of which each start uses one start; `uses` are amounts of resources,
+    held while the job runs; `requires` are labels that a worker must have. `recover` is the number
+    of worker crashes that a job survives, `hold_lane` keeps its lane between attempts, `run_anyway`
+    runs the job even if a dependency did not complete.
     """
 
     limits: tuple[str, ...] = ()
@@ -52,18 +52,18 @@ class Terms(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
 
 
 class Reason(Struct, frozen=True, gc=False):
-    """Why a job waits or ended as it did, for a program and for a person."""
+    """Why a job waits or has ended: a code for programs and a message for people."""
 
     code: str
     message: str
 
 
 class LiveJob(Struct, gc=False):
-    """One live job. The field order is the column order of the hot table.
+    """One live job. The field order is the column order of the table of live jobs.
 
-    `attempt` counts what the user would call attempts; `fence` counts assignments, so that what a
-    refused or lost assignment still says can be told from the present one. `holds_lane` is true
-    from a start until the end, also between attempts, unless the terms say otherwise.
+    `attempt` counts attempts as users see them. `fence` counts assignments, so that a late message
+    of a refused or lost assignment is recognized as stale. `holds_lane` is true from the first
+    start to the end, also between attempts unless `terms.hold_lane` is false.
     """
 
     id: JobId
@@ -101,10 +101,10 @@ _texts: dict[Terms, str] = {}
 
 
 def terms_from_text(text: str) -> Terms:
-    """Decode terms, giving equal texts the same object: a million jobs share a handful."""
+    """Decode terms; equal texts give the same object, since a million jobs share a few."""
     terms = _terms.get(text)
     if terms is None:
-        if len(_terms) > 100_000:  # templates can make endless variants
+        if len(_terms) > 100_000:  # limits made from templates have endless variants
             _terms.clear()
         terms = _terms[text] = msgspec.json.decode(text, type=Terms)
     return terms

@@ -1,8 +1,8 @@
-"""Places in an order that can be taken between any two others, without renumbering the rest.
+"""Positions: sortable texts, with room for a new one between any two, without renumbering.
 
-A position is text: twelve hex digits that count arrivals, then, where somebody was put between
-two neighbours, further digits as a fraction. Text compares as the order does, in Python and in
-every database.
+A position is twelve hex digits that count arrivals. A job that was moved between two neighbours has
+further digits, as a fraction. The texts compare in the order of the jobs, in Python and in every
+database.
 """
 
 from typing import Final

@@ -1,13 +1,20 @@
-"""A queue: its settings, its order, and how its waiting heads are filed.
+"""A queue: its settings, its order, and the demands in which its waiting jobs are grouped.
 
-Three bands, and in each band *demands*: heads that need the same things (task, limits, resources,
-labels) are in the same boat, so the boat is moved, not its passengers. A demand is either listed in
-its band, by the place of its best head, or parked under the one thing it lacks. A hundred thousand
-jobs that wait for the same rate limit cost one look.
+Rules:
 
-`round_robin` puts the turn of a head's bucket before its position, and a demand shows only the best
-head of each bucket: a bucket that was served is put right in one step, whatever stands in it. Turns
-only grow, so what is offered with an old turn is at worst too early and is put right at the front.
+- A queue has three priorities. Only heads may start: queued jobs without a lane, and of a lane the
+  first job of each priority, or its holder alone.
+- A *demand* is the group of heads of one priority with equal needs: task, limits, resources and
+  labels. If one of them cannot start for lack of a capacity, none of them can. So the demand is
+  moved, not its jobs: a hundred thousand jobs that wait for the same rate limit cost one check.
+- A demand is either listed in its priority, by the place of its first job, or parked at the one
+  capacity that it lacks (see `limits`), or empty.
+- A strict queue has a single line and no demands.
+
+With `round_robin` the place of a head is the turn of its bucket, then its position. A demand then
+offers only the best head of each bucket: after a bucket was served, one entry is corrected, however
+many jobs the bucket has. Turns only grow, so an entry with an old turn is at worst too early; it is
+corrected when it reaches the front.
 """
 
 from collections.abc import Mapping
@@ -33,7 +40,7 @@ OnConflict = Literal["queue", "reject", "merge", "reject_running"]
 
 
 class QueueSettings(Struct, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """How a queue behaves. Everything can be changed while it runs."""
+    """The settings of a queue. All of them can be changed while it runs."""
 
     max_concurrent: Annotated[int, Meta(ge=0, le=LARGEST_COUNT)] | None = None
     order: Order = "fifo"
@@ -45,7 +52,7 @@ class QueueSettings(Struct, kw_only=True, forbid_unknown_fields=True, omit_defau
 
 
 class QueueOptions(TypedDict, total=False):
-    """The same for a type checker: what code may say of a queue."""
+    """The settings that code may declare, for a type checker."""
 
     max_concurrent: int | None
     order: Order
@@ -56,7 +63,7 @@ class QueueOptions(TypedDict, total=False):
 
 
 class QueueChanges(TypedDict, total=False):
-    """What an operator may change; None gives a setting back to the code."""
+    """The settings that an operator may change; None clears the operator's choice."""
 
     max_concurrent: int | None
     order: Order | None
@@ -84,7 +91,7 @@ def settings_from(queue: str, values: Mapping[str, Any]) -> QueueSettings:
 
 
 class Demand:
-    """Heads of one band that need the same things."""
+    """Heads of one priority with equal needs."""
 
     __slots__ = (
         "buckets",
@@ -117,9 +124,9 @@ class Demand:
         self.limits = limits
         self.uses = uses
         self.requires = requires
-        self.line = Line()  # every head, where buckets take no turns
+        self.line = Line()  # all heads, if buckets take no turns
         self.buckets: dict[str, Line] = {}
-        self.heads: list[tuple[int, str, str]] = []  # where they do, the best of each bucket
+        self.heads: list[tuple[int, str, str]] = []  # if buckets take turns, the best of each
         self.offered: dict[str, tuple[int, str]] = {}
         self.listed: tuple[int, str] | None = None
         self.parked_on: Capacity | None = None
@@ -137,7 +144,7 @@ class Demand:
             del self.buckets[bucket]
 
     def offer(self, bucket: str, turn: int, position: str) -> None:
-        """Name the place of a bucket's best head, unless a better one is named."""
+        """Enter the place of the best head of a bucket, unless a better one is entered."""
         offered = self.offered.get(bucket)
         if offered is None or (turn, position) < offered:
             self.offered[bucket] = (turn, position)
@@ -150,7 +157,7 @@ class PriorityLevel:
         self._serial = 0
 
     def list(self, demand: Demand, turn: int, position: str) -> None:
-        """List a demand by its best head, unless it lies there at least as well."""
+        """List a demand by its best head, unless it is listed at that place or a better one."""
         if demand.listed is None or (turn, position) < demand.listed:
             self._serial += 1
             demand.listed = (turn, position)
@@ -165,7 +172,7 @@ class Queue:
         self.paused: str | None = None  # "paused" or "after_current"
         self.settings = QueueSettings()
         self.running: dict[JobId, None] = {}
-        self.waiting_in = dict.fromkeys(Priority, 0)  # live jobs that do not run, by their band
+        self.waiting_in = dict.fromkeys(Priority, 0)  # live jobs that do not run
         self.clear_order()
         self.fairness = Fairness()
         self.turns: dict[str, int] = {}
@@ -178,7 +185,7 @@ class Queue:
         self.priorities = {priority: PriorityLevel() for priority in Priority}
         self.demands: dict[tuple[Any, ...], Demand] = {}
         self.strict_line = Line()
-        self.bucket_jobs: dict[str, int] = {}  # live jobs of each bucket, where buckets take turns
+        self.bucket_jobs: dict[str, int] = {}  # live jobs by bucket, if buckets take turns
 
     @property
     def is_strict(self) -> bool:
@@ -202,7 +209,7 @@ class Queue:
         return numbered(self.last_head)
 
     def note_position(self, position: str) -> None:
-        """Count a position that came from the store."""
+        """Make new heads and tails lie outside a position that was loaded from the store."""
         if position:
             place = number(position)
             if place > self.last_tail:
@@ -218,7 +225,7 @@ class Queue:
         return demand
 
     def drop_demand(self, demand: Demand) -> None:
-        """Drop a demand without heads; templates can make endless variants."""
+        """Drop a demand without heads: limits made from templates have endless variants."""
         key = (demand.priority, demand.task, demand.limits, demand.uses, demand.requires)
         if self.demands.get(key) is demand:
             del self.demands[key]

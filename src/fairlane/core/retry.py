@@ -1,4 +1,4 @@
-"""How often a failed job or stage is tried again, and after how long."""
+"""The retry policy of a job or stage: the number of retries and the waits before them."""
 
 from msgspec import Struct
 from msgspec.structs import force_setattr
@@ -34,10 +34,10 @@ class Retry(Struct, frozen=True, kw_only=True, omit_defaults=True):
                 raise BadSetting(
                     f"{name} of a Retry is {got!r}, which does not make sense; it must be {wanted}"
                 )
-        force_setattr(self, "on", tuple(self.on))  # a list would come back as something unequal
+        force_setattr(self, "on", tuple(self.on))  # a list would be unequal after decoding
 
     def covers(self, codes: tuple[str, ...], *, retryable: bool) -> bool:
-        """Tell whether an error with these names is one to try again."""
+        """Return whether an error with these names is retried."""
         return any(code in self.on for code in codes) if self.on else retryable
 
     def backoff_seconds(self, failures: int) -> float:

@@ -1,4 +1,4 @@
-"""Checks of what people set: amounts, names, and settings by their names and types."""
+"""Checks of values that people set: amounts, names, and settings by name and type."""
 
 import difflib
 import math
@@ -11,20 +11,20 @@ from msgspec import Struct
 
 from fairlane.errors import BadSetting, TooLarge
 
-LARGEST_COUNT: Final = 2**63 - 1  # what a database keeps as a whole number
-LONGEST_NAME: Final = 1_000  # bytes; an index of PostgreSQL takes 2,704 for all of its columns
+LARGEST_COUNT: Final = 2**63 - 1  # the largest integer of a database
+LONGEST_NAME: Final = 1_000  # bytes; an index row of PostgreSQL holds 2,704
 
 S = TypeVar("S", bound=Struct)
 
 
 def guess(wrong: object, known: Iterable[str]) -> str:
-    """Return 'did you mean "…"? ' if one of the known names is close, else nothing."""
+    """Return 'did you mean "…"? ' if one of the known names is close, else ""."""
     close = difflib.get_close_matches(str(wrong), list(known), n=1)
     return f'did you mean "{close[0]}"? ' if close else ""
 
 
 def is_number(value: object) -> bool:
-    """Tell a finite number; True is none, and infinity cannot be written as JSON."""
+    """Return whether a value is a finite number; bool is none, and JSON has no infinity."""
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
@@ -40,7 +40,7 @@ def check_name(what: str, name: object) -> None:
 
 
 def check_path_name(what: str, name: object) -> None:
-    """Raise unless this can be the name of something that has an address of its own."""
+    """Raise unless this name can be one part of the path of a URL."""
     check_name(what, name)
     if "/" in str(name) or name in (".", ".."):
         raise BadSetting(
@@ -50,7 +50,7 @@ def check_path_name(what: str, name: object) -> None:
 
 
 def check_text(what: str, text: str) -> None:
-    """Raise unless every store can keep this text and find things by it."""
+    """Raise unless every store can store this text and use it in an index."""
     given: object = text
     if not isinstance(given, str):
         raise BadSetting(f"the {what} is {given!r:.80}; it must be text")
@@ -73,7 +73,7 @@ def check_text(what: str, text: str) -> None:
 
 
 def check_amounts(kind: str, name: str, values: Mapping[str, Any]) -> None:
-    """Raise unless these values make up a limit (`rate`) or a resource."""
+    """Raise unless these values define a limit (`rate`) or a resource."""
     what, wanted = ("limit", ["per_seconds", "starts"]) if kind == "rate" else (kind, ["amount"])
     check_name(what, name)
     if sorted(values) != wanted:
@@ -97,7 +97,7 @@ def settings_as(
     expected: Mapping[str, str],
     strict: bool = True,
 ) -> S:
-    """Convert values to a struct, or say in our own words which one does not fit."""
+    """Convert values to a struct; raise `BadSetting` that names the first value that is wrong."""
     types = _types(shape)
     for name, value in values.items():
         if name not in types:

@@ -77,7 +77,7 @@ class KnownWorkers:
         return worker
 
     def move_to_back(self, worker: KnownWorker) -> None:
-        """Move a worker behind all others, so that assignments rotate."""
+        """Move a worker to the end of the order, so that assignments rotate."""
         if len(self.all) > 1:
             self.all[worker.id] = self.all.pop(worker.id)
 
