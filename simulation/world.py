@@ -293,16 +293,16 @@ def simulate(
 def _seeded_randomness(seed: int, wall: WallClock) -> Iterator[None]:
     """Make ids and jitter part of the world, so that it can be repeated."""
     source = Random(seed)
-    was = ids.time_ns, ids.chance
+    was = ids.time_ns, ids.random_bytes
     ids.time_ns = lambda: int(wall.now() * 1e9)
-    ids.chance = source.randbytes
-    ids.forget_time()
+    ids.random_bytes = source.randbytes
+    ids.reset_time()
     chance.seed(seed)
     try:
         yield
     finally:
-        ids.time_ns, ids.chance = was
-        ids.forget_time()
+        ids.time_ns, ids.random_bytes = was
+        ids.reset_time()
 
 
 @contextmanager

@@ -50,8 +50,8 @@ from fairlane.sync import Sync
 from fairlane.task.context import Context, SyncContext
 from fairlane.task.definition import GRACE_SECONDS, Definition, Isolation, Precondition, Template
 from fairlane.task.option_checks import check_known
-from fairlane.task_schema import describe
-from fairlane.tasks import Call, Policies, Task, as_call
+from fairlane.task_schema import task_schema_of
+from fairlane.tasks import Call, Policies, Task, require_call
 from fairlane.uploads import LARGEST_UPLOAD, Uploads
 from fairlane.worker.device import Device
 from fairlane.worker.worker import RECHECK_SECONDS
@@ -263,7 +263,7 @@ class Fairlane:
         What somebody changes while it runs (`app.schedules.change`) stays in force over this.
         """
         check_path_name("schedule", name)
-        submission = as_call(call).submission()
+        submission = require_call(call).submission()
         self._declare("schedule", name)
         self._schedules[name] = ruled(name, submission, rules)
 
@@ -385,7 +385,7 @@ class Fairlane:
             after = schedule.declared_after(before)
             inputs.append(SaveRecord("", "schedule", name, after.text()))
         for task in self.tasks.values():
-            body = msgspec.json.encode(describe(task)).decode()
+            body = msgspec.json.encode(task_schema_of(task)).decode()
             inputs.append(SaveRecord("", "task", task.name, body))
         return inputs
 

@@ -1,9 +1,8 @@
-"""Log lines that say which attempt they are about, for people or one JSON object each.
+"""Log lines with the attempt that they are about, as text for people or one JSON object each.
 
-An attempt leaves word of itself in a context variable, which follows it into its thread. A filter
-on a handler takes it from there, so that every line has it: ours, the task's and those of
-whatever library it calls. A filter on a logger would not do, as it does not see the lines of the
-loggers below it.
+An attempt stores a `LogSubject` in a context variable, which follows it into its thread. A filter
+on each handler copies the subject into every record: records of Fairlane, of the task and of the
+libraries it calls. A filter on a logger would not do: it does not see records of the loggers below.
 """
 
 import json
@@ -15,7 +14,7 @@ from typing import Any, Final, TextIO
 from msgspec import Struct
 
 from fairlane.core.decisions import Start
-from fairlane.redaction import Mask
+from fairlane.redaction import Redactor
 
 FIELDS: Final = ("job", "task", "queue", "lane", "attempt")
 _TRACE: Final = ("trace_id", "span_id")
@@ -23,48 +22,48 @@ _KNOWN: Final = frozenset(
     {*vars(logging.makeLogRecord({})), *FIELDS, *_TRACE, "message", "asctime", "taskName"}
 )
 _traceback: Final = logging.Formatter()
-# What a job says may come from anywhere: it must not steer a terminal, nor look like another line.
+# A message may come from outside: it must not control a terminal, nor look like another line.
 VISIBLE: Final = {
     code: repr(chr(code))[1:-1] for code in (*range(32), *range(127, 160)) if chr(code) != "\t"
 }
 
 
-class Subject(Struct, frozen=True, gc=False):
-    """The attempt that something is about."""
+class LogSubject(Struct, frozen=True, gc=False):
+    """The attempt that a log line is about."""
 
     job: str
     task: str
     queue: str
     lane: str | None
     attempt: int
-    mask: Mask | None = None
+    redactor: Redactor | None = None
     trace_id: str | None = None
     span_id: str | None = None
 
 
-_subject: ContextVar[Subject | None] = ContextVar("fairlane_subject", default=None)
+_subject: ContextVar[LogSubject | None] = ContextVar("fairlane_subject", default=None)
 
 
-def about(start: Start) -> dict[str, Any]:
-    """Return what a line about an attempt takes as `extra` where it is written outside of it."""
+def attempt_fields(start: Start) -> dict[str, Any]:
+    """Return the `extra` of a log line about an attempt that is written outside of the attempt."""
     return {name: getattr(start, name) for name in FIELDS}
 
 
-def speak_of(subject: Subject) -> None:
-    """Let everything that is logged in this context from now on be about an attempt."""
+def set_subject(subject: LogSubject) -> None:
+    """Make an attempt the subject of every later log line in this context."""
     _subject.set(subject)
 
 
-def hide(text: str) -> str:
-    """Take the secrets of the attempt that this context is about out of a text."""
+def redact_secrets(text: str) -> str:
+    """Redact the secrets of this context's attempt in a text."""
     subject = _subject.get()
-    return text if subject is None or subject.mask is None else subject.mask.hide(text)
+    return text if subject is None or subject.redactor is None else subject.redactor.redact(text)
 
 
 class AttemptFilter(logging.Filter):
-    """Gives each record `job`, `task`, `queue`, `lane` and `attempt`; None outside of attempts.
+    """Add `job`, `task`, `queue`, `lane` and `attempt` to each record; None outside of attempts.
 
-    Belongs on every handler. The values of the job's secret parameters are taken out of the record.
+    It belongs on every handler. It redacts the values of the job's secret parameters.
     """
 
     def filter(self, record: logging.LogRecord) -> bool:
@@ -72,24 +71,24 @@ class AttemptFilter(logging.Filter):
         for name in (*FIELDS, *_TRACE):
             if subject is not None or not hasattr(record, name):
                 setattr(record, name, getattr(subject, name, None))
-        if subject is not None and subject.mask is not None:
-            _hide(record, subject.mask)
+        if subject is not None and subject.redactor is not None:
+            _redact_record(record, subject.redactor)
         return True
 
 
-def _hide(record: logging.LogRecord, mask: Mask) -> None:
-    """Write out what the record says and hide the secrets in it, for whoever formats it."""
-    record.msg, record.args = mask.hide(record.getMessage()), None
+def _redact_record(record: logging.LogRecord, redactor: Redactor) -> None:
+    """Format the parts of a record and redact them, so that every formatter gets redacted text."""
+    record.msg, record.args = redactor.redact(record.getMessage()), None
     if record.exc_info and not record.exc_text:
         record.exc_text = _traceback.formatException(record.exc_info)
     if record.exc_text:
-        record.exc_text = mask.hide(record.exc_text)
+        record.exc_text = redactor.redact(record.exc_text)
     if record.stack_info:
-        record.stack_info = mask.hide(record.stack_info)
+        record.stack_info = redactor.redact(record.stack_info)
     for name in set(vars(record)) - _KNOWN:
-        given = getattr(record, name)
-        if not isinstance(given, int | float | None):
-            setattr(record, name, mask.hide(str(given)))
+        value = getattr(record, name)
+        if not isinstance(value, int | float | None):
+            setattr(record, name, redactor.redact(str(value)))
 
 
 class JsonFormatter(logging.Formatter):
@@ -116,32 +115,32 @@ class JsonFormatter(logging.Formatter):
         for name, value in vars(record).items():
             if name not in _KNOWN and name not in line:
                 line[name] = value if isinstance(value, bool | int | str | None) else str(value)
-        # In ASCII, so that it is one line of valid JSON whatever the stream can write.
+        # In ASCII, so that every stream can write it as one line of valid JSON.
         return json.dumps(line, default=str)
 
 
 class TextFormatter(logging.Formatter):
-    """A line for people; what is about an attempt ends with its fields."""
+    """A line for people; a line about an attempt ends with its fields."""
 
     def __init__(self) -> None:
         super().__init__("%(asctime)s %(name)s: %(message)s")
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's own name
         text = super().formatMessage(record)
-        given = ((name, getattr(record, name, None)) for name in FIELDS)
-        about = " ".join(f"{name}={value}" for name, value in given if value is not None)
-        return (f"{text} [{about}]" if about else text).translate(VISIBLE)
+        values = ((name, getattr(record, name, None)) for name in FIELDS)
+        fields = " ".join(f"{name}={value}" for name, value in values if value is not None)
+        return (f"{text} [{fields}]" if fields else text).translate(VISIBLE)
 
 
-class Chosen(Struct, frozen=True):
-    """How a process writes its log, for its child processes to do the same."""
+class LogConfiguration(Struct, frozen=True):
+    """The form and level of a process's log, which its child processes use too."""
 
     json: bool
     level: int
 
 
 _handler: logging.Handler | None = None
-_chosen: Chosen | None = None
+_configuration: LogConfiguration | None = None
 
 
 def configure(
@@ -152,7 +151,7 @@ def configure(
     A second call replaces the first. Handlers of your own stay as they are: give them an
     `AttemptFilter` instead.
     """
-    global _handler, _chosen
+    global _handler, _configuration
     root = logging.getLogger()
     root.setLevel(level)
     if _handler is not None:
@@ -161,9 +160,9 @@ def configure(
     _handler.addFilter(AttemptFilter())
     _handler.setFormatter(JsonFormatter() if json else TextFormatter())
     root.addHandler(_handler)
-    _chosen = Chosen(json, root.level)
+    _configuration = LogConfiguration(json, root.level)
 
 
-def chosen() -> Chosen | None:
-    """Return what `configure` was told; None if the program writes its log by itself."""
-    return _chosen
+def current_configuration() -> LogConfiguration | None:
+    """Return the arguments of `configure`; None if the program configures its own logging."""
+    return _configuration

@@ -1,6 +1,6 @@
-"""Maintenance of a database: the steps of its schema, a copy, a shorter history.
+"""Maintenance of a database: migrate its schema, back it up, prune its history.
 
-None of it needs an engine, so that it works where an engine would not start.
+No function needs an engine, so all of them work where an engine would not start.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from fairlane.store.sqlite import migrate as sqlite_migrate
 
 
 class Schema(Struct):
-    """How far a database's schema is, and the names of all steps that this Fairlane knows."""
+    """The version of a database's schema, and all migrations that this Fairlane knows."""
 
     version: int
     steps: tuple[str, ...]
@@ -28,8 +28,8 @@ class Schema(Struct):
         return self.steps[self.version :]
 
 
-async def schema_of(address: str) -> Schema:
-    """Read which steps a database has had, without taking any."""
+async def read_schema(address: str) -> Schema:
+    """Read the version of a database's schema, without migrating it."""
     store = store_at(address)
     if isinstance(store, SQLiteStore):
         return await asyncio.to_thread(_sqlite_schema, store.path)
@@ -58,29 +58,29 @@ async def _postgres_schema(address: str) -> Schema:
 
 
 async def migrate(address: str) -> None:
-    """Take the steps that are missing, all or none."""
+    """Apply the missing migrations, all or none."""
     store = store_at(address)
     await store.open()
     await store.close()
 
 
-async def back_up(address: str, target: Path, tell: Callable[[int, int], None]) -> int:
+async def back_up(address: str, target: Path, report: Callable[[int, int], None]) -> int:
     """Copy a database on SQLite while it is used; return the bytes of the copy."""
     store = store_at(address)
     if isinstance(store, SQLiteStore):
-        return await asyncio.to_thread(backup.back_up, store.path, target, tell)
+        return await asyncio.to_thread(backup.back_up, store.path, target, report)
     if store.single_process:
-        raise UsageError("memory:// is gone with its program, and cannot be backed up")
-    from fairlane.store.postgres.pg_dump import dump_command  # whose driver is an extra
+        raise UsageError("memory:// ends with its program and cannot be backed up")
+    from fairlane.store.postgres.pg_dump import dump_command  # its driver is an extra
 
     raise UsageError(f"PostgreSQL makes its own backups; run: {dump_command(address, target)}")
 
 
-async def prune(store: Store, pruning: Pruning, tell: Callable[[int], None]) -> int:
-    """Walk through the whole history piece by piece; return how many jobs were forgotten."""
+async def prune(store: Store, pruning: Pruning, report: Callable[[int], None]) -> int:
+    """Prune the whole history batch by batch; return the number of deleted jobs."""
     jobs, piece = 0, BEGINNING
     while not piece.is_done:
         piece = await store.prune(pruning, piece)
         jobs += piece.jobs
-        tell(jobs)
+        report(jobs)
     return jobs

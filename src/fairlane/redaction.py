@@ -1,8 +1,8 @@
-"""Secrets taken out of a text in which they may have slipped in.
+"""Redaction of secrets: parameters by their names, and texts by the secrets' values.
 
-What a task marks as secret is shown nowhere. But an exception may quote the address it could not
-reach, token and all, and a library may log it: so what an attempt says in words has the values of
-its own secret parameters replaced.
+A parameter that its task marks as secret is masked in every view. An exception may still quote an
+address with a token in it, and a library may log it: so the messages and log lines of an attempt
+have the values of its own secret parameters replaced.
 """
 
 import json
@@ -10,36 +10,70 @@ from collections.abc import Iterable
 from typing import Any, Final
 from urllib.parse import quote, quote_plus
 
-HIDDEN: Final = "**********"  # as secret parameters are shown everywhere
-_SHORTEST: Final = 4  # what is shorter is no secret, and is part of too many words
+import msgspec
+from msgspec import Struct
+
+MASK: Final = "**********"
+_SHORTEST: Final = 4  # a shorter value is part of too many words, and too short to be a secret
 
 
-class Mask:
+class _SecretNames(Struct):
+    secrets: list[str] = []
+
+
+_decode_names: Final = msgspec.json.Decoder(_SecretNames).decode
+
+
+def without_secrets(params: dict[str, Any], options: str) -> dict[str, Any]:
+    """Mask the parameters that a submission's `options` name as secret."""
+    return params if options in ("", "{}") else _mask(params, _decode_names(options).secrets)
+
+
+def saved_call_without_secrets(saved: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Mask the secret parameters of the call that is saved for a lane."""
+    if not saved or "secrets" not in saved:
+        return saved
+    return {"task": saved["task"], "params": _mask(saved["params"], saved["secrets"])}
+
+
+def _mask(params: dict[str, Any], secrets: Iterable[str]) -> dict[str, Any]:
+    return {
+        name: MASK if name in secrets and value is not None else value
+        for name, value in params.items()
+    }
+
+
+class Redactor:
+    """Replace the values of secrets in texts, in every spelling that a text may quote them."""
+
     def __init__(self, secrets: Iterable[str]) -> None:
-        spelt = {way for secret in secrets if len(secret) >= _SHORTEST for way in _spelt(secret)}
-        self._secrets = sorted(spelt, key=len, reverse=True)  # one may be a part of another
+        long_enough = [secret for secret in secrets if len(secret) >= _SHORTEST]
+        spellings = {spelling for secret in long_enough for spelling in _spellings(secret)}
+        # The longest first: one secret may be a part of another.
+        self._spellings = sorted(spellings, key=len, reverse=True)
 
     def __bool__(self) -> bool:
-        return bool(self._secrets)
+        return bool(self._spellings)
 
-    def hide(self, text: str) -> str:
-        for secret in self._secrets:
-            if secret in text:
-                text = text.replace(secret, HIDDEN)
+    def redact(self, text: str) -> str:
+        for spelling in self._spellings:
+            if spelling in text:
+                text = text.replace(spelling, MASK)
         return text
 
 
-def mask_of(names: Iterable[str], params: str) -> Mask | None:
-    """Return the mask for parameters as they are stored; None if there is nothing to hide."""
-    wanted = tuple(names)
-    if not wanted:
+def redactor_for(names: Iterable[str], params: str) -> Redactor | None:
+    """Return the redactor for stored parameters; None if there are no secrets among them."""
+    secret_names = tuple(names)
+    if not secret_names:
         return None
     values: dict[str, Any] = json.loads(params)
-    return Mask(text for name in wanted if isinstance(text := values.get(name), str)) or None
+    texts = (text for name in secret_names if isinstance(text := values.get(name), str))
+    return Redactor(texts) or None
 
 
-def _spelt(secret: str) -> set[str]:
-    """Return how a text may show up: as it is, or inside something that quotes it."""
+def _spellings(secret: str) -> set[str]:
+    """Return a secret as it is, and as it appears in a repr, in JSON and in an address."""
     return {
         secret,
         repr(secret)[1:-1],

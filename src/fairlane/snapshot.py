@@ -1,4 +1,7 @@
-"""The present as one value: what a page or a terminal shows before it follows the events."""
+"""The present as one value, and the views of queues, workers, devices and schedules in it.
+
+A page or a terminal shows a snapshot first and then follows the events after its `seq`.
+"""
 
 from datetime import datetime
 from typing import Any
@@ -9,7 +12,8 @@ from msgspec import Struct
 from fairlane.core.inputs import WorkerJoined
 from fairlane.core.queues import QueueSettings, settings_from
 from fairlane.leader.schedule import Schedule
-from fairlane.store.views import MASK, JobView, LaneView, Picture, instant, without_secrets
+from fairlane.redaction import saved_call_without_secrets, without_secrets
+from fairlane.store.views import JobView, LaneView, Picture, instant
 from fairlane.worker.device import PAUSED, DeviceRecord
 
 
@@ -32,7 +36,7 @@ class LimitView(Struct, kw_only=True):
 
 
 class WorkerView(Struct, kw_only=True):
-    """A place where jobs run; None for `tasks` or `queues` means all of them."""
+    """A worker, which is a process or a device; None for `tasks` or `queues` means all of them."""
 
     id: str
     name: str
@@ -79,12 +83,12 @@ class ScheduleView(Struct, kw_only=True):
     overlap: str
     paused: bool
     declared: bool  # by the code
-    changed: bool  # by somebody, since
-    next_at: datetime | None  # None: it is paused, or will not fire again
+    changed: bool  # by an operator, since then
+    next_at: datetime | None  # None if it is paused or will not fire again
 
 
 class Snapshot(Struct, kw_only=True):
-    """Everything at `seq`. `waiting` holds the first jobs of each queue, in order."""
+    """The state at `seq`. `waiting` holds the first jobs of each queue, in order."""
 
     seq: int
     counts: dict[str, dict[str, int]]
@@ -98,17 +102,12 @@ class Snapshot(Struct, kw_only=True):
 
 
 def lane_without_secrets(lane: LaneView) -> LaneView:
-    """Hide what the task of a lane's saved parameters marked as secret."""
-    saved = lane.params
-    if not saved or "secrets" not in saved:
-        return lane
-    hidden = {name for name in saved["secrets"] if saved["params"].get(name) is not None}
-    shown = {n: MASK if n in hidden else v for n, v in saved["params"].items()}
-    return msgspec.structs.replace(lane, params={"task": saved["task"], "params": shown})
+    params = saved_call_without_secrets(lane.params)
+    return lane if params is lane.params else msgspec.structs.replace(lane, params=params)
 
 
 def schedule_view(schedule: Schedule, now: float) -> ScheduleView:
-    """Show a schedule without its secrets, and when it fires next."""
+    """Return the view of a schedule: its secrets masked, with the time that it fires next."""
     submission, trigger = schedule.submission, schedule.trigger
     after = max(now, schedule.since or 0.0)
     return ScheduleView(
@@ -136,27 +135,25 @@ def limit_view(kind: str, key: str, body: str) -> LimitView:
 
 
 def worker_view(body: str) -> WorkerView:
-    told = msgspec.json.decode(body, type=WorkerJoined)
-    facts = {field: getattr(told, field) for field in WorkerView.__struct_fields__}
-    return WorkerView(**{**facts, "seen_at": instant(told.seen_at)})
+    worker = msgspec.json.decode(body, type=WorkerJoined)
+    fields = {field: getattr(worker, field) for field in WorkerView.__struct_fields__}
+    return WorkerView(**{**fields, "seen_at": instant(worker.seen_at)})
 
 
 def device_view(
-    name: str, record: DeviceRecord, carried: WorkerView | None, job: str | None
+    name: str, record: DeviceRecord, worker: WorkerView | None, job: str | None
 ) -> DeviceView:
-    """Show a device as it is stored, and as whoever carries it last said it is."""
-    is_up = carried is not None and (
-        carried.accepting or (record.paused and carried.note == PAUSED)
-    )
-    if carried is None:
-        note = f'not driven yet, by any program that has a class for queue "{record.queue}"'
+    """Return the view of a stored device; `worker` is the last report of the program driving it."""
+    is_up = worker is not None and (worker.accepting or (record.paused and worker.note == PAUSED))
+    if worker is None:
+        note = f'no program with a class for queue "{record.queue}" drives it yet'
     else:
-        note = carried.note or "the program that drives it is ending"
+        note = worker.note or "the program that drives it is ending"
     return DeviceView(
         name=name, queue=record.queue, labels=record.labels, settings=record.settings,
         paused=record.paused, state="busy" if job else "idle" if is_up else "down",
-        note="" if is_up else note, seen_at=carried.seen_at if carried else None,
-        worker=f"{carried.host}:{carried.pid}" if carried else None, job=job,
+        note="" if is_up else note, seen_at=worker.seen_at if worker else None,
+        worker=f"{worker.host}:{worker.pid}" if worker else None, job=job,
     )  # fmt: skip
 
 

@@ -42,13 +42,13 @@ _BOUNDS: Final = {
 }  # fmt: skip
 
 
-class Description(Struct, kw_only=True, omit_defaults=True):
-    """What is stored of a task. `here_only` names what only its own program can work out."""
+class TaskSchema(Struct, kw_only=True, omit_defaults=True):
+    """What is stored of a task. `program_only` names what only its own program can work out."""
 
     parameters: dict[str, Any]
     secrets: tuple[str, ...] = ()
     policies: dict[str, Any] = {}
-    here_only: tuple[str, ...] = ()
+    program_only: tuple[str, ...] = ()
     text: str = ""  # the first paragraph of its docstring
 
     @property
@@ -56,33 +56,35 @@ class Description(Struct, kw_only=True, omit_defaults=True):
         return str(self.policies.get("queue", "default"))
 
 
-def describe(task: Task[Any, Any]) -> Description:
+def task_schema_of(task: Task[Any, Any]) -> TaskSchema:
     policies, definition = task.policies, task.definition
-    here_only = [name for name in _TEMPLATES if _has_function(getattr(policies, name))]
+    program_only = [name for name in _TEMPLATES if _has_function(getattr(policies, name))]
     if definition.outputs:
-        here_only.append("outputs")
-    plain = {n: getattr(policies, n) for n in Policies.__struct_fields__ if n not in here_only}
-    return Description(
+        program_only.append("outputs")
+    plain = {n: getattr(policies, n) for n in Policies.__struct_fields__ if n not in program_only}
+    return TaskSchema(
         parameters=definition.parameters.schema,
         secrets=definition.parameters.secrets,
         policies=msgspec.to_builtins({n: v for n, v in plain.items() if v not in (None, (), {})}),
-        here_only=tuple(here_only),
+        program_only=tuple(program_only),
         text=inspect.cleandoc(task.__doc__ or "").partition("\n\n")[0],
     )
 
 
-def description_from(text: str) -> Description | None:
+def decode_task_schema(text: str) -> TaskSchema | None:
     """Read a stored description; None for one that a later or earlier program wrote otherwise."""
     try:
-        return msgspec.json.decode(text, type=Description)
+        return msgspec.json.decode(text, type=TaskSchema)
     except msgspec.ValidationError:
         return None
 
 
-def task_from(name: str, description: Description, submissions: "Submissions") -> Task[Any, Any]:
+def task_from_schema(
+    name: str, description: TaskSchema, submissions: "Submissions"
+) -> Task[Any, Any]:
     """Make a task that can be submitted here; it cannot be run."""
-    if description.here_only:
-        what = ", ".join(description.here_only)
+    if description.program_only:
+        what = ", ".join(description.program_only)
         raise UsageError(
             f'task "{name}" can be submitted by its own program only, which works out its {what}; '
             "ask that program's server (--url), or call it from there"
@@ -102,9 +104,9 @@ def _has_function(template: Any) -> bool:
     return any(callable(one) for one in several)
 
 
-def _signature(description: Description) -> inspect.Signature:
+def _signature(description: TaskSchema) -> inspect.Signature:
     shapes = description.parameters.get("properties", {})
-    types = _Types(description.parameters.get("$defs", {}))
+    types = _TypesFromSchema(description.parameters.get("$defs", {}))
     required = description.parameters.get("required", [])
 
     def parameter(name: str, shape: dict[str, Any]) -> inspect.Parameter:
@@ -121,7 +123,7 @@ def _signature(description: Description) -> inspect.Signature:
     return inspect.Signature([parameter(name, shape) for name, shape in shapes.items()])
 
 
-class _Types:
+class _TypesFromSchema:
     """From the JSON Schema that pydantic wrote back to types that pydantic checks by."""
 
     def __init__(self, named: dict[str, Any]) -> None:

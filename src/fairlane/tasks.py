@@ -145,7 +145,7 @@ class Call(Generic[R]):
         self._options = options
         self._request: str | None = None
 
-    def known_as(self, id: JobId, request: str) -> "Call[R]":
+    def with_id(self, id: JobId, request: str) -> "Call[R]":
         """Return this call under an id; `request` is kept, to tell it from another one's."""
         named = copy.copy(self)
         named._options = msgspec.structs.replace(self._options, id=id)
@@ -252,7 +252,7 @@ def check_size(submissions: Sequence[Submission]) -> None:
             raise TooLarge(what, size, LARGEST_SUBMISSION, advice=advice)
 
 
-def as_call(given: object) -> Call[Any]:
+def require_call(given: object) -> Call[Any]:
     """Return a call, or say how to make one of what was given in its place."""
     if isinstance(given, Call):
         return given

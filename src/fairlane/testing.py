@@ -1,9 +1,9 @@
-"""For tests of programs that use Fairlane: a clock of your own, and a way to wait without sleeping.
+"""Tools for testing programs that use Fairlane: a fake clock, and waiting without sleeping.
 
 async with testing.running(app) as world:
     await send.submit(to="ann")
-    await world.idle()             # everything that can happen without time has happened
-    await world.advance(60)        # a minute passes at once; what was due has run
+    await world.idle()             # no job runs and no decision is left
+    await world.advance(60)        # a minute passes at once; jobs that were due have run
 """
 
 import asyncio
@@ -19,10 +19,10 @@ _IDLE_SECONDS: Final = 30.0
 
 
 class FakeClock:
-    """A clock that stands still until it is advanced. Give it to `Fairlane(clock=…)`.
+    """A clock that stands still until it is advanced. Pass it to `Fairlane(clock=…)`.
 
-    It rules everything the scheduler decides by: due times, backoffs, rates, schedules. Time-outs
-    of running code and stages are real.
+    The scheduler takes due times, backoffs, rates and schedules from it. Time-outs of running code
+    and stages are real.
     """
 
     def __init__(self, now: float = START) -> None:
@@ -53,14 +53,14 @@ class FakeClock:
 
 
 class World:
-    """A running app whose time is in the test's hands."""
+    """A running app and the fake clock that drives it."""
 
     def __init__(self, app: Fairlane, clock: FakeClock) -> None:
         self.app = app
         self.clock = clock
 
     async def advance(self, seconds: float) -> None:
-        """Let time pass, then wait until everything that was due has happened."""
+        """Advance the clock, then wait until all jobs that were due have run."""
         self.clock.advance(seconds)
         await self.idle()
 
@@ -69,8 +69,8 @@ class World:
         await self.idle()
 
     async def idle(self) -> None:
-        """Return when no job runs and nothing is left to decide; fail after half a minute."""
-        engine = self.app._engine  # the one friend of the app that looks inside
+        """Return when no job runs and no decision is left; raise after half a minute."""
+        engine = self.app._engine  # only this module reads a private attribute of an app
         async with asyncio.timeout(_IDLE_SECONDS):
             await engine.settled()
             # A job that has just ended may make room for another: its outcome has to be decided.
@@ -83,8 +83,8 @@ class World:
 async def running(app: Fairlane, *, database: str | None = None) -> AsyncIterator[World]:
     """Run an app on a fake clock, and in memory, for the length of the block.
 
-    An app that was made with a fake clock is a test's own and keeps its database; any other is put
-    back as it was afterwards. `database` names another one.
+    An app that was created with a fake clock belongs to the test and keeps its database. Any other
+    app gets its own clock and database back afterwards. `database` names another database.
     """
     was_clock, was_database = app._commands.clock, app.database
     if isinstance(was_clock, FakeClock):

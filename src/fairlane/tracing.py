@@ -1,8 +1,8 @@
 """Spans of OpenTelemetry: one for each submission, one for each attempt, in one trace.
 
-A program that traces has imported OpenTelemetry and set a provider. In any other nothing is
-imported and nothing is done. Where a submission belongs to travels with the job among what is
-meant for its worker, so the worker may be another process, years later.
+A program that traces has imported OpenTelemetry and set a provider. In any other program these
+functions import no module and return at once. The trace of a submission is stored in the job's
+options, so the worker may be another process, years later.
 """
 
 import sys
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from opentelemetry.trace import Span, Tracer, TracerProvider
 
 _NOTHING: Final[AbstractContextManager[None]] = nullcontext()
-_MOST_CHARACTERS: Final = 1_000  # of what others write into a trace's state
+_MOST_CHARACTERS: Final = 1_000  # of a trace's state, which other programs write
 
-Carrier = dict[str, str]
+TraceCarrier = dict[str, str]
 
 
 class _Traced(Struct):
-    trace: Carrier | None = None
+    trace: TraceCarrier | None = None
 
 
 _decode: Final = msgspec.json.Decoder(_Traced)
@@ -35,15 +35,15 @@ _last: "tuple[TracerProvider, Tracer] | None" = None
 
 
 def _tracer() -> "Tracer | None":
-    """Return the tracer of a program that traces."""
+    """Return the tracer, or None in a program that does not trace."""
     global _last
     if "opentelemetry.trace" not in sys.modules:
         return None
-    from opentelemetry import trace  # whole by now, also if another thread has just begun
+    from opentelemetry import trace  # waits for a thread that is still importing it
 
     provider = trace.get_tracer_provider()
     if isinstance(provider, trace.ProxyTracerProvider):
-        return None  # nobody has set one
+        return None  # the program has set no provider
     if _last is None or _last[0] is not provider:
         _last = (provider, provider.get_tracer("fairlane"))
     return _last[1]
@@ -52,14 +52,14 @@ def _tracer() -> "Tracer | None":
 # submissions
 
 
-def submitting(jobs: Sequence[Submission]) -> AbstractContextManager[None]:
-    """Make a block that submits these jobs one span, and have them remember it."""
+def submission_span(jobs: Sequence[Submission]) -> AbstractContextManager[None]:
+    """Return a context manager: one span for submitting these jobs, stored in each of them."""
     tracer = _tracer()
-    return _NOTHING if tracer is None or not jobs else _submitting(tracer, jobs)
+    return _NOTHING if tracer is None or not jobs else _record_submission(tracer, jobs)
 
 
 @contextmanager
-def _submitting(tracer: "Tracer", jobs: Sequence[Submission]) -> Iterator[None]:
+def _record_submission(tracer: "Tracer", jobs: Sequence[Submission]) -> Iterator[None]:
     from opentelemetry.trace import SpanKind
 
     tasks, queues = {job.task for job in jobs}, {job.queue for job in jobs}
@@ -75,19 +75,19 @@ def _submitting(tracer: "Tracer", jobs: Sequence[Submission]) -> Iterator[None]:
             span.set_attribute("fairlane.task", jobs[0].task)
         if len(queues) == 1:
             span.set_attribute("fairlane.queue", jobs[0].queue)
-        carrier = _carried(span)
+        carrier = _carrier_of(span)
         if carrier:
-            _write(jobs, carrier)
+            _store_trace(jobs, carrier)
         yield
 
 
-def _write(jobs: Sequence[Submission], carrier: Carrier) -> None:
-    alone = _with_trace("{}", carrier)
+def _store_trace(jobs: Sequence[Submission], carrier: TraceCarrier) -> None:
+    only_trace = _with_trace("{}", carrier)
     for job in jobs:
-        job.options = alone if job.options == "{}" else _with_trace(job.options, carrier)
+        job.options = only_trace if job.options == "{}" else _with_trace(job.options, carrier)
 
 
-def _with_trace(options: str, carrier: Carrier) -> str:
+def _with_trace(options: str, carrier: TraceCarrier) -> str:
     return msgspec.json.encode({**msgspec.json.decode(options), "trace": carrier}).decode()
 
 
@@ -95,12 +95,14 @@ def _with_trace(options: str, carrier: Carrier) -> str:
 
 
 class AttemptSpan:
+    """The span of one attempt, from its start until `end`."""
+
     def __init__(self, span: "Span") -> None:
         self._span = span
         context = span.get_span_context()
         self.trace_id = f"{context.trace_id:032x}"
         self.span_id = f"{context.span_id:016x}"
-        self.carrier = _carried(span)
+        self.carrier = _carrier_of(span)
 
     def end(self, outcome: str, failure: Failure | None) -> None:
         from opentelemetry.trace import StatusCode
@@ -108,21 +110,21 @@ class AttemptSpan:
         self._span.set_attribute("fairlane.outcome", outcome)
         if failure is not None:
             self._span.set_attribute("error.type", failure.code)
-            facts = {
+            attributes = {
                 "exception.type": failure.names[0] if failure.names else failure.code,
                 "exception.message": failure.message,
                 "exception.stacktrace": failure.traceback,
             }
-            self._span.add_event("exception", facts)
+            self._span.add_event("exception", attributes)
             self._span.set_status(StatusCode.ERROR, failure.message)
         self._span.end()
 
 
-def attempting(start: Start, options: str) -> AttemptSpan | None:
-    """Begin the span of an attempt, in which the rest of this task runs; None without tracing.
+def attempt_span(start: Start, options: str) -> AttemptSpan | None:
+    """Start the span of an attempt and make it current in this context; None without tracing.
 
-    It continues the trace of the submission and is linked to it as well: some look for the one and
-    some for the other.
+    It continues the trace of the submission and is linked to it as well: some tracing tools show
+    the parent, others the link.
     """
     tracer = _tracer()
     if tracer is None:
@@ -148,34 +150,34 @@ def attempting(start: Start, options: str) -> AttemptSpan | None:
     return AttemptSpan(span)
 
 
-def go_on(carrier: Carrier | None) -> None:
-    """Let what runs in this context from now on belong to a span of another process."""
+def continue_trace(carrier: TraceCarrier | None) -> None:
+    """Make a span of another process the parent of the spans in this context."""
     if carrier and "opentelemetry.trace" in sys.modules:
         from opentelemetry import context
 
         context.attach(_context_of(carrier))
 
 
-def _carrier_in(options: str) -> Carrier | None:
+def _carrier_in(options: str) -> TraceCarrier | None:
     if '"trace"' not in options:
         return None
     try:
         return _decode.decode(options).trace
     except msgspec.DecodeError:
-        return None  # a trace that is lost is no reason for a job not to run
+        return None  # a job runs also without its trace
 
 
-def _carried(span: "Span") -> Carrier:
+def _carrier_of(span: "Span") -> TraceCarrier:
     from opentelemetry.trace import set_span_in_context
     from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-    carrier: Carrier = {}
+    carrier: TraceCarrier = {}
     TraceContextTextMapPropagator().inject(carrier, set_span_in_context(span))
     return {name: text for name, text in carrier.items() if len(text) <= _MOST_CHARACTERS}
 
 
-def _context_of(carrier: Carrier | None) -> "Context":
-    """Return a context that knows where it comes from and nothing else."""
+def _context_of(carrier: TraceCarrier | None) -> "Context":
+    """Return a context that has only the parent span."""
     from opentelemetry.context import Context
     from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 

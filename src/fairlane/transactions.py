@@ -1,7 +1,7 @@
-"""Submitting as a part of the caller's own transaction on PostgreSQL: with it, or not at all.
+"""Submitting inside the caller's own transaction on PostgreSQL: both are committed or neither.
 
-It is one INSERT on the caller's connection. Nobody can answer before that is committed, so a job
-that cannot be admitted then is not refused: it ends as skipped, with the reason.
+The submission is one INSERT on the caller's connection. The leader reads it after the commit, so a
+job that cannot be admitted is not refused: it ends as skipped, with the reason.
 """
 
 import re
@@ -9,16 +9,16 @@ from typing import Any, Final
 
 from fairlane.errors import UsageError
 
-_PLACE: Final = re.compile(r"\$\d")
-_IDLE: Final = 0  # as libpq numbers what a connection is doing
-_KNOWN: Final = "a connection of asyncpg or psycopg 3"
+_PLACEHOLDER: Final = re.compile(r"\$\d")
+_IDLE: Final = 0  # PQTRANS_IDLE of libpq: no transaction is open
+_EXPECTED: Final = "a connection of asyncpg or psycopg 3"
 
 
 def driver_of(connection: Any) -> str:
-    """Name the driver of a connection, or say what is expected."""
+    """Return the driver of a connection; raise if it is not a supported one."""
     driver = type(connection).__module__.partition(".")[0]
     if driver not in ("asyncpg", "psycopg") or not hasattr(connection, "execute"):
-        raise UsageError(f"submit_inside takes {_KNOWN}, got {type(connection).__name__}")
+        raise UsageError(f"submit_inside takes {_EXPECTED}, got {type(connection).__name__}")
     return driver
 
 
@@ -36,19 +36,19 @@ async def execute(connection: Any, statement: str, values: tuple[Any, ...]) -> N
     if not _is_awaited(connection):
         raise UsageError("this connection is not awaited; use app.sync.jobs.submit_inside")
     _check_transaction(connection)
-    await connection.execute(_PLACE.sub("%s", statement), values)
+    await connection.execute(_PLACEHOLDER.sub("%s", statement), values)
 
 
-def execute_now(connection: Any, statement: str, values: tuple[Any, ...]) -> None:
+def execute_sync(connection: Any, statement: str, values: tuple[Any, ...]) -> None:
     """Execute a statement on a connection that is not awaited."""
     if driver_of(connection) == "asyncpg" or _is_awaited(connection):
         raise UsageError("this connection is awaited; use `await app.jobs.submit_inside`")
     _check_transaction(connection)
-    connection.execute(_PLACE.sub("%s", statement), values)
+    connection.execute(_PLACEHOLDER.sub("%s", statement), values)
 
 
 def _check_transaction(connection: Any) -> None:
-    """psycopg begins one by itself, unless it was told to commit every statement."""
+    """Raise if no transaction would be open: psycopg begins one, except with autocommit."""
     if connection.autocommit and connection.info.transaction_status == _IDLE:
         raise UsageError("submit_inside needs a transaction: with connection.transaction()")
 

@@ -1,9 +1,8 @@
-"""Files that clients send, and the annotation by which a task takes one.
+"""Uploads: files that clients send, and the annotation of a task's parameter that takes one.
 
-A file arrives under a hidden name in the folder for uploads, and gets its own name in one step once
-it is whole and on disk: no task ever sees a half of one. While it arrives it is locked. So what a
-killed process left behind can be told from what another one is just receiving, and is removed when
-a server starts.
+A file is received under a hidden name in the folder for uploads and renamed once it is complete and
+on disk, so that no task sees a part of it. It is locked while it is received. The lock tells a file
+that another process receives from one that a killed process left, which the next server removes.
 """
 
 import contextlib
@@ -30,13 +29,13 @@ LARGEST_UPLOAD: Final = 64_000_000_000
 LONGEST_NAME: Final = 200  # bytes, which leaves room for endings that a task may add
 LONGEST_EXTENSION: Final = 32
 
-_ARRIVING: Final = re.compile(r"\.fairlane-[0-9a-f]{32}\.upload")
-# What shows nothing or turns text around has no business in the name of a file.
-_UNSEEN: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+_INCOMING: Final = re.compile(r"\.fairlane-[0-9a-f]{32}\.upload")
+# Characters that are invisible or reverse the text are removed from the name of a file.
+_INVISIBLE: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 
 
-class _AsFile:
-    """Says in the JSON Schema of a text that it is the path of a file."""
+class _FileFormat:
+    """Add `"format": "file"` to the JSON Schema of a text."""
 
     def __get_pydantic_json_schema__(
         self, core: CoreSchema, handler: GetJsonSchemaHandler
@@ -44,12 +43,12 @@ class _AsFile:
         return {**handler(core), "format": FORMAT}
 
 
-File = Annotated[str, _AsFile()]
-"""The path of a file, as the annotation of a parameter: the console offers to send one."""
+File = Annotated[str, _FileFormat()]
+"""The path of a file, as the annotation of a parameter: the console offers an upload for it."""
 
 
 class Uploads:
-    """The folder that files of clients go to, and how large one may be."""
+    """The folder for the files of clients, and the largest size of a file."""
 
     def __init__(self, folder: str | os.PathLike[str], *, largest: int) -> None:
         text = os.fspath(folder)
@@ -61,10 +60,10 @@ class Uploads:
         self.largest = largest
 
     def prepare(self) -> None:
-        """Make the folder, and remove what nobody is receiving any more."""
+        """Create the folder and remove the incomplete files of killed processes."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            leftovers = [path for path in self.folder.iterdir() if _ARRIVING.fullmatch(path.name)]
+            leftovers = [path for path in self.folder.iterdir() if _INCOMING.fullmatch(path.name)]
         except OSError as error:
             raise BadSetting(
                 f"uploads cannot go to {self.folder}: {error.strerror}; name a folder that this "
@@ -73,21 +72,21 @@ class Uploads:
         for path in leftovers:
             _remove_unlocked(path)
 
-    def begin(self) -> "Arrival":
-        """Make room for a file. It blocks, as all that follows does: not for the event loop."""
-        self.folder.mkdir(parents=True, exist_ok=True)  # somebody may have tidied up
+    def open_incoming(self) -> "IncomingFile":
+        """Create and lock a hidden file. It blocks, like every method: not for the event loop."""
+        self.folder.mkdir(parents=True, exist_ok=True)  # it may have been deleted since the start
         while True:
             path = self.folder / f".fairlane-{secrets.token_hex(16)}.upload"
             file = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o666)
-            arrival = Arrival(path, file)
-            # A server that starts just now may have found it in the moment before it was locked.
-            if _is_locked_now(file) and os.fstat(file).st_nlink == 1:
-                return arrival
-            arrival.close()
+            incoming = IncomingFile(path, file)
+            # A server that starts now may have removed it in the moment before it was locked.
+            if _try_lock(file) and os.fstat(file).st_nlink == 1:
+                return incoming
+            incoming.close()
 
 
-class Arrival:
-    """A file that is being received; it is gone when it is closed before it was kept."""
+class IncomingFile:
+    """A file that is being received; closing it before `publish` removes it."""
 
     def __init__(self, path: Path, file: int) -> None:
         self.size = 0
@@ -107,8 +106,8 @@ class Arrival:
                 written += os.write(self._file, rest[written:])
         self.size += written
 
-    def keep(self, name: str) -> Path:
-        """Make it durable under a name that is safe and free, and return where it is."""
+    def publish(self, name: str) -> Path:
+        """Make the file durable under a safe, unused name, and return its path."""
         return (
             publish(self._path, self._path.with_name(safe_name(name)), OutputPolicy.RENAME)
             or Path()
@@ -121,13 +120,15 @@ class Arrival:
             os.close(self._file)
 
 
-def safe_name(given: str) -> str:
-    """Return what is left of a name that a stranger chose: its last part, and nothing odd."""
-    last = unicodedata.normalize("NFC", given).replace("\\", "/").rpartition("/")[2]
-    seen = "".join(char for char in last if unicodedata.category(char) not in _UNSEEN)
-    name = seen.lstrip(" .-").rstrip() or "file"
+def safe_name(name: str) -> str:
+    """Return the last part of a client's file name without invisible or leading odd characters."""
+    last = unicodedata.normalize("NFC", name).replace("\\", "/").rpartition("/")[2]
+    visible = "".join(char for char in last if unicodedata.category(char) not in _INVISIBLE)
+    name = visible.lstrip(" .-").rstrip() or "file"
     stem, dot, extension = name.rpartition(".")
-    if not stem or len(extension.encode()) > LONGEST_EXTENSION:  # a sentence, rather
+    if (
+        not stem or len(extension.encode()) > LONGEST_EXTENSION
+    ):  # the end of a sentence, not an extension
         stem, dot, extension = name, "", ""
     ending = (dot + extension).encode()
     return (stem.encode()[: LONGEST_NAME - len(ending)] + ending).decode(errors="ignore")
@@ -137,15 +138,15 @@ def _remove_unlocked(path: Path) -> None:
     with contextlib.suppress(FileNotFoundError):
         file = os.open(path, os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
         try:
-            if _is_locked_now(file):
+            if _try_lock(file):
                 path.unlink()
-                log.info("removed %s, which was not received to its end", path)
+                log.info("removed %s, an incomplete upload", path)
         finally:
             os.close(file)
 
 
-def _is_locked_now(file: int) -> bool:
-    """Lock a file; False if somebody else has."""
+def _try_lock(file: int) -> bool:
+    """Lock a file; False if another process has locked it."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -95,7 +95,7 @@ async def test_a_device_that_nobody_drives_says_so(app: Fairlane) -> None:
     async with talking(app) as client:
         made = said(await client.post("/api/devices", json=NEW), 201)
         assert made["state"] == "down"
-        assert "not driven yet" in made["note"]
+        assert "drives it yet" in made["note"]
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from pydantic import SecretStr
 
 from fairlane import Context, Fairlane
 from fairlane.api import event_follower, event_stream
-from fairlane.store.views import MASK
+from fairlane.redaction import MASK
 from tests.support.eventually import eventually
 from tests.support.followers import OPERATE, READ, WITHOUT_TLS, EventSource, served
 

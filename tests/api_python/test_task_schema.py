@@ -115,7 +115,7 @@ async def test_an_unknown_task_is_told_with_those_of_all_programs(stranger: Fair
 
 
 async def test_a_description_shows_defaults_and_no_secret(stranger: Fairlane) -> None:
-    found = (await stranger._submissions.descriptions())["draw"]
+    found = (await stranger._submissions.task_schemas())["draw"]
     assert found.text == "Draw a tree."
     assert found.queue == "drawing"
     assert found.parameters["required"] == ["day", "tree"]

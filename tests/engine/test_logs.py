@@ -56,7 +56,7 @@ def lines() -> Iterator[Lines]:
     yield lines
     root.handlers[:] = handlers
     root.setLevel(level)
-    logs._handler = logs._chosen = None
+    logs._handler = logs._configuration = None
 
 
 def about(line: dict[str, Any]) -> list[Any]:

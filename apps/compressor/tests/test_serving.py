@@ -32,7 +32,7 @@ async def test_a_file_is_sent_compressed_and_fetched(tmp_path: Path, files: Path
 
 async def test_the_form_says_what_each_parameter_is_for(app: Fairlane) -> None:
     async with app:
-        schema = (await app._submissions.descriptions())["compress"].parameters
+        schema = (await app._submissions.task_schemas())["compress"].parameters
     assert [name for name, one in schema["properties"].items() if "description" not in one] == []
     assert {"minimum": 1, "maximum": 100, "type": "integer"} in schema["properties"]["quality"][
         "anyOf"

@@ -21,7 +21,7 @@ from fairlane.api.responses import answer
 from fairlane.errors import Permanent
 from fairlane.runtime.threads import await_uncancelled
 from fairlane.task.disk_space import shortage
-from fairlane.uploads import Arrival, Uploads
+from fairlane.uploads import IncomingFile, Uploads
 
 log = logging.getLogger("fairlane.files")
 router = APIRouter(tags=["files"])
@@ -85,7 +85,7 @@ async def _received(request: Request, uploads: Uploads, name: str, length: int |
         lack = await run_in_threadpool(shortage, uploads.folder, length)
         if lack is not None:
             return problem(507, "disk_full", f"the file {lack}")
-    arrival = await await_uncancelled(run_in_threadpool(uploads.begin))
+    arrival = await await_uncancelled(run_in_threadpool(uploads.open_incoming))
     try:
         async for piece in _pieces(request):
             await await_uncancelled(run_in_threadpool(arrival.write, piece))
@@ -112,8 +112,8 @@ async def _pieces(request: Request) -> AsyncIterator[bytes]:
             return
 
 
-async def _kept(arrival: Arrival, name: str) -> Response:
-    path = await await_uncancelled(run_in_threadpool(arrival.keep, name))
+async def _kept(arrival: IncomingFile, name: str) -> Response:
+    path = await await_uncancelled(run_in_threadpool(arrival.publish, name))
     return answer({"path": str(path), "name": path.name, "size": arrival.size}, status=201)
 
 

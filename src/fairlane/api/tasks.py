@@ -15,7 +15,7 @@ router = APIRouter(tags=["tasks"])
             responses=documented())  # fmt: skip
 async def list_tasks(app: App) -> Response:
     """List the tasks of every program on this database, with a JSON Schema of their parameters."""
-    known = await app._submissions.descriptions()
+    known = await app._submissions.task_schemas()
     return answer({
         "items": [
             {"name": name, "text": task.text, "queue": task.queue, "parameters": task.parameters}

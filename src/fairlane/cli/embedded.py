@@ -23,7 +23,7 @@ from fairlane.cli.requests import Requests, asked
 from fairlane.core.lifecycle import Priority
 from fairlane.engine.engine import Engine
 from fairlane.errors import StoreUnavailable
-from fairlane.maintenance import schema_of
+from fairlane.maintenance import read_schema
 from fairlane.store.open_store import store_at
 from fairlane.store.protocol import Store
 from fairlane.store.sqlite import SQLiteStore
@@ -113,7 +113,7 @@ async def check(database: str) -> None:
         _refuse_missing(store.path)
     elif store.single_process:
         raise Misused("memory:// lives inside its program; ask that program's server with --url")
-    missing = (await schema_of(database)).missing
+    missing = (await read_schema(database)).missing
     if missing:
         raise StoreUnavailable(
             f"the schema of {store.address} lacks {', '.join(missing)}; run {command('migrate')}, "

@@ -25,7 +25,7 @@ async def migrate(
     dry_run: Annotated[bool, typer.Option(help="Only show what would be done")] = False,
 ) -> None:
     """Bring the schema of a database up to date; a program does so by itself when it starts."""
-    before = await maintenance.schema_of(database)
+    before = await maintenance.read_schema(database)
     if before.missing and not dry_run:
         await maintenance.migrate(database)
     if terminal.as_json:
@@ -66,7 +66,7 @@ async def prune(
         queue=queue,
         dry_run=dry_run,
     )
-    if (await maintenance.schema_of(database)).missing:
+    if (await maintenance.read_schema(database)).missing:
         raise Misused(f"the schema of this database is not up to date; run {command('migrate')}")
     store = store_at(database)
     await store.open()

@@ -12,7 +12,7 @@ from fairlane.errors import Conflict, UnknownName
 from fairlane.ids import new_id
 from fairlane.runtime.clock import Clock
 from fairlane.store.protocol import Store
-from fairlane.tracing import submitting
+from fairlane.tracing import submission_span
 
 T = TypeVar("T")
 
@@ -51,7 +51,7 @@ class Commands:
         self, submissions: Sequence[Submission], *, sent_before: bool = False
     ) -> list[dict[str, Any]]:
         """Have the leader admit all of these jobs or none; return one answer for each."""
-        with submitting(submissions):
+        with submission_span(submissions):
             command = Submit(new_id(), list(submissions), sent_before)
             answers: list[dict[str, Any]] = await self._send(command)
         return answers

@@ -16,7 +16,7 @@ from fairlane.ids import new_id
 from fairlane.leader.schedule import Rules, Schedule, fire, ruled
 from fairlane.snapshot import ScheduleView, schedule_view
 from fairlane.store.views import FiringView
-from fairlane.tasks import Call, as_call
+from fairlane.tasks import Call, require_call
 
 
 class Schedules:
@@ -44,7 +44,7 @@ class Schedules:
     async def save(self, name: str, call: Call[Any], **rules: Unpack[Rules]) -> None:
         """Create a schedule while running, or replace one; see `app.schedule` for the rules."""
         check_path_name("schedule", name)
-        schedule = ruled(name, as_call(call).submission(), rules)
+        schedule = ruled(name, require_call(call).submission(), rules)
         before = (await self._commands.records("schedule")).get(name)
         declared = before is not None and _decode(before).declared
         changes = {"since": None, "declared": declared, "changed": True}
@@ -60,7 +60,7 @@ class Schedules:
         **rules: Unpack[Rules],
     ) -> None:
         """Change some rules of a schedule, or the call that it submits."""
-        submission = None if call is None else as_call(call).submission()
+        submission = None if call is None else require_call(call).submission()
 
         def change(before: Schedule) -> Schedule:
             has_changes = rules or submission is not None

@@ -13,10 +13,10 @@ from fairlane.core.live_job import JobId
 from fairlane.errors import KeyReused, UnknownName, UsageError
 from fairlane.ids import keyed_id, new_id
 from fairlane.store.protocol import Store
-from fairlane.task_schema import Description, describe, description_from, task_from
-from fairlane.tasks import Call, Task, as_call, check_size
-from fairlane.tracing import submitting
-from fairlane.transactions import execute, execute_now
+from fairlane.task_schema import TaskSchema, decode_task_schema, task_from_schema, task_schema_of
+from fairlane.tasks import Call, Task, check_size, require_call
+from fairlane.tracing import submission_span
+from fairlane.transactions import execute, execute_sync
 
 R = TypeVar("R")
 
@@ -41,7 +41,7 @@ class Submissions:
         """Submit calls in this order, all or none."""
         if isinstance(calls, Call):
             raise UsageError(f"submit_many takes a list of calls, got {calls!r}; use submit")
-        calls = [as_call(call) for call in calls]
+        calls = [require_call(call) for call in calls]
         if not calls:
             return []
         submissions: list[Submission] = []
@@ -75,7 +75,7 @@ class Submissions:
         self, key: str, calls: Sequence[Call[Any]], *, request: str
     ) -> list[Job[Any]]:
         """Submit under an idempotency key: the same key and request return the same jobs."""
-        keyed = [call.known_as(keyed_id(key, n), request) for n, call in enumerate(calls)]
+        keyed = [call.with_id(keyed_id(key, n), request) for n, call in enumerate(calls)]
         if keyed:
             await self._check_request(keyed_id(key, 0), key, request)
         jobs = await self.submit_many(keyed)
@@ -97,7 +97,7 @@ class Submissions:
     def submit_inside_now(self, connection: Any, calls: Sequence[Call[Any]]) -> list[Job[Any]]:
         """Submit on a connection of psycopg that is not awaited."""
         statement, values, jobs = self._insertion(calls)
-        execute_now(connection, statement, values)
+        execute_sync(connection, statement, values)
         return jobs
 
     def _insertion(self, calls: Sequence[Call[Any]]) -> tuple[str, tuple[Any, ...], list[Job[Any]]]:
@@ -108,10 +108,10 @@ class Submissions:
             )
         if not calls:
             raise UsageError("submit_inside takes at least one call after the connection")
-        submissions = [as_call(call).submission() for call in calls]
+        submissions = [require_call(call).submission() for call in calls]
         check_size(submissions)
         command = Submit(new_id(), submissions, sent_before=True, binding=True)
-        with submitting(submissions):
+        with submission_span(submissions):
             body = msgspec.json.encode(command).decode()
         statement, values = insertion(command.key, body, self._commands.clock.now())
         pairs = zip(submissions, calls, strict=True)
@@ -121,14 +121,14 @@ class Submissions:
         """Return a task of this program, or one rebuilt from another program's description."""
         if name in self._tasks:
             return self._tasks[name]
-        known = await self.descriptions()
+        known = await self.task_schemas()
         if name not in known:
             raise UnknownName("task", name, {*self._tasks, *known})
-        return task_from(name, known[name], self)
+        return task_from_schema(name, known[name], self)
 
-    async def descriptions(self) -> dict[str, Description]:
+    async def task_schemas(self) -> dict[str, TaskSchema]:
         """Return the description of every task that a program on this database has declared."""
         stored = await self._commands.records("task")
-        decoded = {name: description_from(body) for name, body in stored.items()}
-        own = {name: describe(task) for name, task in self._tasks.items()}
+        decoded = {name: decode_task_schema(body) for name, body in stored.items()}
+        own = {name: task_schema_of(task) for name, task in self._tasks.items()}
         return {name: found for name, found in decoded.items() if found is not None} | own

@@ -43,7 +43,7 @@ from fairlane.leader.host import LeaderHost
 from fairlane.leader.inbox import Inbox
 from fairlane.leader.leader import Leader
 from fairlane.leader.notifications import Notifications
-from fairlane.logs import about
+from fairlane.logs import attempt_fields
 from fairlane.runtime.clock import Clock, boot_seconds
 from fairlane.runtime.counters import Counters
 from fairlane.runtime.loop_lag import watch
@@ -421,5 +421,5 @@ def _log_failures(decisions: Decisions) -> None:
             log.warning(
                 "job %s of task %s failed in attempt %d: %s",
                 job, ended.job.task, ended.job.attempt, error.get("message", "no reason kept"),
-                extra=about(last_start(ended.job)),
+                extra=attempt_fields(last_start(ended.job)),
             )  # fmt: skip

@@ -10,11 +10,10 @@ from msgspec import Struct, field
 
 from fairlane.core.lifecycle import Priority, State
 from fairlane.core.live_job import JobId, Reason, WorkerId, carrier_of, device_of
+from fairlane.redaction import without_secrets
 from fairlane.store.columns import StoredJob
 
 T = TypeVar("T")
-
-MASK: Final = "**********"
 
 
 def instant(seconds: float | None) -> datetime | None:
@@ -96,14 +95,7 @@ class WorkerName(Struct):
     name: str
 
 
-class Hidden(Struct):
-    """What a reader needs of a job's options: the names of its secret parameters."""
-
-    secrets: list[str] = []
-
-
 _object = msgspec.json.Decoder(dict[str, Any])
-_hidden = msgspec.json.Decoder(Hidden)
 _report = msgspec.json.Decoder(ReportBody)
 _reason = msgspec.json.Decoder(Reason)
 _error: msgspec.json.Decoder[ErrorView | None] = msgspec.json.Decoder(ErrorView | None)
@@ -122,17 +114,6 @@ def _read(decoder: msgspec.json.Decoder[T], text: str | None, otherwise: T) -> T
 def worker_names(records: Mapping[str, str]) -> dict[str, WorkerName]:
     """Read the records of kind `worker`, by the worker's id."""
     return {id: _worker.decode(body) for id, body in records.items()}
-
-
-def without_secrets(params: dict[str, Any], options: str) -> dict[str, Any]:
-    """Hide the parameters that the task marked as secret; only a worker sees them."""
-    if options in ("", "{}"):
-        return params
-    hidden = _hidden.decode(options).secrets
-    return {
-        name: MASK if name in hidden and value is not None else value
-        for name, value in params.items()
-    }
 
 
 def job_view(facts: StoredJob, workers: Mapping[str, WorkerName]) -> JobView:

@@ -11,7 +11,7 @@ from typing import Final
 
 from fairlane.core.inputs import Failure
 from fairlane.errors import FairlaneError, JobEnded, TaskError, UsageError
-from fairlane.logs import hide
+from fairlane.logs import redact_secrets
 from fairlane.runtime.storable_text import storable
 
 _LONGEST_MESSAGE: Final = 2_000
@@ -38,10 +38,10 @@ def classify(error: BaseException) -> Failure:
         return failure  # classified in a child process, which had the traceback
     code, retryable = _kind(error)
     names = tuple(cls.__name__ for cls in type(error).__mro__[:-2])
-    trace = hide("".join(traceback.format_exception(error)))
+    trace = redact_secrets("".join(traceback.format_exception(error)))
     return Failure(
         code=storable(code)[:_LONGEST_CODE],
-        message=storable(hide(_message(error))[:_LONGEST_MESSAGE]),
+        message=storable(redact_secrets(_message(error))[:_LONGEST_MESSAGE]),
         retryable=retryable,
         names=names,
         traceback=storable(trace[-_LONGEST_TRACEBACK:]),

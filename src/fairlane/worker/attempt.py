@@ -24,15 +24,15 @@ import msgspec
 from fairlane.core.decisions import Start
 from fairlane.core.inputs import Failure, JobStuck, Outcome
 from fairlane.errors import DeviceDown, Permanent, TimedOut
-from fairlane.logs import Subject, speak_of
-from fairlane.redaction import mask_of
+from fairlane.logs import LogSubject, set_subject
+from fairlane.redaction import redactor_for
 from fairlane.runtime.threads import await_thread, await_uncancelled, in_thread
 from fairlane.store.views import Payload
 from fairlane.task import output_publisher
 from fairlane.task.context import Context, JobFacts, SyncContext, context_for_driver
 from fairlane.task.definition import Definition
 from fairlane.task.failure_kinds import classify
-from fairlane.tracing import AttemptSpan, attempting
+from fairlane.tracing import AttemptSpan, attempt_span
 from fairlane.worker.attempt_context import build_context
 from fairlane.worker.attempt_link import AttemptLink
 from fairlane.worker.device_actor import DeviceActor
@@ -120,12 +120,12 @@ class Attempt:
 
     def _set_log_subject(self) -> None:
         """Make this attempt the subject of all log lines and spans of its task from now on."""
-        start, span = self.start, attempting(self.start, self.payload.options)
-        mask = mask_of(self.definition.parameters.secrets, self.payload.params)
-        self.span, self.link.mask = span, mask
-        speak_of(
-            Subject(
-                start.job, start.task, start.queue, start.lane, start.attempt, mask,
+        start, span = self.start, attempt_span(self.start, self.payload.options)
+        redactor = redactor_for(self.definition.parameters.secrets, self.payload.params)
+        self.span, self.link.redactor = span, redactor
+        set_subject(
+            LogSubject(
+                start.job, start.task, start.queue, start.lane, start.attempt, redactor,
                 None if span is None else span.trace_id, None if span is None else span.span_id,
             )
         )  # fmt: skip

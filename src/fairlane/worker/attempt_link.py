@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fairlane.core.inputs import EnterStage, LeaveStage, StoreValue
-from fairlane.redaction import Mask
+from fairlane.redaction import Redactor
 from fairlane.store.views import ReportBody
 from fairlane.task.attempt_report import AttemptReport
 
@@ -28,7 +28,7 @@ class AttemptLink:
         self._attempt = attempt
         self._start = attempt.start
         self._time = asyncio.get_running_loop().time
-        self.mask: Mask | None = None
+        self.redactor: Redactor | None = None
         self.active_at = self._time()  # when the task last reported or logged
         self.live_report: AttemptReport | None = None
         self.child_report: str | None = None  # the last one from a child process, as JSON
@@ -39,7 +39,7 @@ class AttemptLink:
 
     def log(self, level: str, message: str) -> None:
         self.active_at = self._time()
-        message = self.mask.hide(message) if self.mask else message
+        message = self.redactor.redact(message) if self.redactor else message
         self._worker.queue_log_line(self._attempt, level, message)
 
     async def enter_stage(self, limits: tuple[str, ...], uses: tuple[tuple[str, int], ...]) -> str:
@@ -82,12 +82,12 @@ class AttemptLink:
 
     def _masked(self, report: ReportBody) -> ReportBody:
         """Mask secrets in a report, but not in the checkpoint, which the job itself reads."""
-        if self.mask is not None:
-            hide = self.mask.hide
-            report.progress.message = hide(report.progress.message)
+        if self.redactor is not None:
+            redact = self.redactor.redact
+            report.progress.message = redact(report.progress.message)
             for stage in report.stages:
-                stage.message = hide(stage.message)
+                stage.message = redact(stage.message)
             for name, value in report.statistics.items():
                 if isinstance(value, str):
-                    report.statistics[name] = hide(value)
+                    report.statistics[name] = redact(value)
         return report

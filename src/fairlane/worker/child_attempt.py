@@ -12,7 +12,7 @@ import msgspec
 
 from fairlane.core.inputs import Failure
 from fairlane.errors import FairlaneError, TaskError
-from fairlane.logs import chosen
+from fairlane.logs import current_configuration
 from fairlane.process.child_pool import Child, ChildPool
 from fairlane.process.process_group import ProcessDeadline
 from fairlane.store.views import ReportBody
@@ -134,5 +134,5 @@ def _run_message(attempt: "Attempt", declared: list[str]) -> RunMessage:
         stored_values=attempt.stored_values,
         declared=declared,
         trace=None if attempt.span is None else attempt.span.carrier,
-        logs=chosen(),
+        logs=current_configuration(),
     )

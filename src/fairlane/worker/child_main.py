@@ -19,16 +19,16 @@ from typing import Any, Final
 import msgspec
 
 from fairlane.errors import FairlaneError
-from fairlane.logs import Subject, chosen, configure, speak_of
+from fairlane.logs import LogSubject, configure, current_configuration, set_subject
 from fairlane.process.child_pool import IN_CHILD, MessagePipe, connect
-from fairlane.redaction import Mask, mask_of
+from fairlane.redaction import Redactor, redactor_for
 from fairlane.runtime.threads import in_thread
 from fairlane.store.views import ReportBody
 from fairlane.task.context import Context, JobFacts, SyncContext
 from fairlane.task.definition import Definition
 from fairlane.task.failure_kinds import classify
 from fairlane.task.output_files import OutputRegistry
-from fairlane.tracing import go_on
+from fairlane.tracing import continue_trace
 from fairlane.worker.attempt_context import build_context
 from fairlane.worker.child_messages import (
     EnterStageMessage,
@@ -184,14 +184,14 @@ class ChildRunner:
     async def _call(self, message: RunMessage) -> str:
         sys.path[:] = message.path
         logs = message.logs
-        if logs is not None and logs != chosen():
+        if logs is not None and logs != current_configuration():
             configure(json=logs.json, level=logs.level)
         # In a thread without a loop, so that a program without a main guard gets a clear error.
         definition = await in_thread(find_definition, *message.location)
         self._is_async = definition.is_async
         payload, facts = message.payload, message.facts
-        _set_log_subject(facts, mask_of(definition.parameters.secrets, payload.params))
-        go_on(message.trace)
+        _set_log_subject(facts, redactor_for(definition.parameters.secrets, payload.params))
+        continue_trace(message.trace)
         values = definition.parameters.decode(payload.params)
         context, _ = build_context(
             definition, values, facts, payload, message.stored_values, self._link,
@@ -212,9 +212,9 @@ class ChildRunner:
         return definition.results.encode(value)
 
 
-def _set_log_subject(job: JobFacts, mask: Mask | None) -> None:
+def _set_log_subject(job: JobFacts, redactor: Redactor | None) -> None:
     """Make the attempt the subject of all log lines in this context."""
-    speak_of(Subject(job.id, job.task, job.queue, job.lane, job.attempt, mask))
+    set_subject(LogSubject(job.id, job.task, job.queue, job.lane, job.attempt, redactor))
 
 
 async def main() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from fairlane.core.inputs import Failure
-from fairlane.logs import Chosen
+from fairlane.logs import LogConfiguration
 from fairlane.store.views import Payload
 from fairlane.task.context import JobFacts
 
@@ -23,7 +23,7 @@ class RunMessage(Struct, tag="run", kw_only=True):
     stored_values: dict[str, str]
     declared: list[str]
     trace: dict[str, str] | None
-    logs: Chosen | None
+    logs: LogConfiguration | None
 
 
 class StopMessage(Struct, tag="stop"):

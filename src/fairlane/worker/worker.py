@@ -19,7 +19,7 @@ from fairlane.core.inputs import FromWorker, Input, LogLines, Outcome, Report, U
 from fairlane.core.live_job import JobId, WorkerId, carrier_of, device_of
 from fairlane.errors import Conflict, FairlaneError
 from fairlane.ids import new_id
-from fairlane.logs import about
+from fairlane.logs import attempt_fields
 from fairlane.process.process_group import ProcessDeadline
 from fairlane.runtime.clock import Clock
 from fairlane.runtime.counters import Counters
@@ -127,7 +127,7 @@ class Worker:
                 continue  # a repeated order: it runs, or its outcome is not committed yet
             if start.job not in payloads:
                 problem = "the payload of job %s is missing; the job goes back to the leader"
-                log.error(problem, start.job, extra=about(start))
+                log.error(problem, start.job, extra=attempt_fields(start))
                 self.send_until_acknowledged(token_of(start), refusal(start))
                 continue
             definition = self._definitions.get(start.task)
@@ -278,7 +278,7 @@ class Worker:
                 body = msgspec.json.encode(snapshot()).decode()
             except (TypeError, ValueError, RecursionError):
                 problem = "the report of job %s cannot be written as JSON"
-                log.warning(problem, start.job, extra=about(start))
+                log.warning(problem, start.job, extra=attempt_fields(start))
             else:
                 self._put(Report(start.job, start.worker, start.fence, body, stage))
 
@@ -293,7 +293,7 @@ class Worker:
                 )
             except Exception:
                 problem = "the preconditions of job %s cannot be checked; it starts without them"
-                log.exception(problem, job, extra=about(attempt.start))
+                log.exception(problem, job, extra=attempt_fields(attempt.start))
                 found = []
             self.outputs.release(job)
             if not isinstance(found, Obstacle) or found.is_final:

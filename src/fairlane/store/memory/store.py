@@ -20,6 +20,7 @@ from fairlane.core.inputs import Submission
 from fairlane.core.lifecycle import Priority, State
 from fairlane.core.live_job import JobId, LiveJob
 from fairlane.errors import NotLeading
+from fairlane.redaction import MASK, without_secrets
 from fairlane.store.columns import (
     DETAIL,
     ENDED,
@@ -45,7 +46,6 @@ from fairlane.store.view_building import (
     submissions_in,
 )
 from fairlane.store.views import (
-    MASK,
     EventView,
     FiringView,
     JobView,
@@ -58,7 +58,6 @@ from fairlane.store.views import (
     Query,
     WorkerName,
     job_view,
-    without_secrets,
     worker_names,
 )
 
