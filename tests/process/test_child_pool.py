@@ -1,4 +1,4 @@
-"""Child processes carry messages, are lent to one job at a time and end when they are told."""
+"""Child processes exchange messages, serve one job at a time and end on request."""
 
 import asyncio
 import os
@@ -72,7 +72,7 @@ async def test_what_a_child_prints_goes_to_our_own_stdout(
     child = await Child.start(ECHO, env=environment())
     assert await asked(child, "print") == "printed"
 
-    await child.stop()  # a polite end: its buffers are written
+    await child.stop()  # not killed: its buffers are written
 
     assert capfd.readouterr().out == "a user's print\n"
 
@@ -81,7 +81,7 @@ async def test_a_child_forgets_how_it_was_connected(child: Child) -> None:
     assert await asked(child, "variable") is None
 
 
-async def test_connecting_outside_a_child_says_so() -> None:
+async def test_connecting_outside_a_child_process_raises() -> None:
     with pytest.raises(NotStarted, match="by hand"):
         await connect()
 
@@ -104,7 +104,7 @@ async def test_sending_to_a_dead_child_is_harmless(child: Child) -> None:
     assert [message async for message in child.messages()] == []
 
 
-async def test_killing_a_child_kills_what_it_runs_as_well(child: Child, tmp_path: Path) -> None:
+async def test_killing_a_child_kills_its_programs_as_well(child: Child, tmp_path: Path) -> None:
     child.send({"run": script("programs_family.py", tmp_path, "stubborn")})
     pids = await family(tmp_path)
 
@@ -131,7 +131,7 @@ async def test_a_child_of_a_worker_past_its_lease_is_gone() -> None:
     await child.stop(0)
 
 
-async def test_a_child_program_that_is_missing_says_so() -> None:
+async def test_a_missing_child_program_is_named() -> None:
     with pytest.raises(Permanent, match="no-such-program"):
         await Child.start(["no-such-program"])
 

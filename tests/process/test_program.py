@@ -1,4 +1,4 @@
-"""Programs are started, read and ended with everything they started."""
+"""Programs are started, read and ended with all their descendants."""
 
 import asyncio
 import os
@@ -34,7 +34,7 @@ async def refused(argv: list[str], *, cwd: Path | None = None) -> TaskError:
 
 @asynccontextmanager
 async def worker(folder: Path, mode: str) -> AsyncIterator["subprocess.Popen[bytes]"]:
-    """A process of its own that has started a family."""
+    """Run a worker process that has started a family of processes."""
     repository = Path(__file__).resolve().parents[2]
     process = subprocess.Popen(  # noqa: ASYNC220
         script("programs_worker.py", folder, mode),
@@ -88,7 +88,7 @@ async def test_arguments_arrive_as_they_are_and_no_shell_reads_them() -> None:
     assert finished.stdout_tail == "$HOME|a b|*|;true||日本|\ufffd"
 
 
-async def test_a_failure_says_the_code_and_the_end_of_stderr() -> None:
+async def test_a_failure_shows_the_exit_code_and_the_end_of_stderr() -> None:
     error = await refused(["sh", "-c", "echo no such codec >&2; exit 69"])
 
     assert isinstance(error, Permanent)
@@ -98,7 +98,7 @@ async def test_a_failure_says_the_code_and_the_end_of_stderr() -> None:
     assert "exited with 69" in error.message
 
 
-async def test_a_death_by_signal_is_told_from_an_exit_code() -> None:
+async def test_a_death_by_signal_differs_from_an_exit_code() -> None:
     error = await refused(["sh", "-c", "kill -9 $$"])
     exited = await run_program(["sh", "-c", "exit 137"], check=False)
 
@@ -190,7 +190,7 @@ async def test_huge_output_without_a_line_end_stays_in_bounds() -> None:
     assert finished.stdout_cut
 
 
-async def test_a_callback_that_raises_ends_the_program_and_is_heard() -> None:
+async def test_an_exception_of_a_callback_kills_the_program_and_is_raised() -> None:
     def refuse(line: str) -> None:
         raise ValueError(line)
 
@@ -225,7 +225,7 @@ async def test_a_second_cancellation_cuts_the_grace_short(tmp_path: Path) -> Non
     pids = await family(tmp_path)
 
     running.cancel()
-    await asyncio.sleep(0)  # the first one is on its way before the second comes
+    await asyncio.sleep(0)  # the first cancellation is processed before the second
     running.cancel()
 
     with pytest.raises(asyncio.CancelledError):
@@ -269,11 +269,11 @@ async def test_what_a_program_leaves_behind_is_killed_when_it_exits(tmp_path: Pa
     assert survivors(await family(tmp_path)) == []
 
 
-async def test_cancelling_while_a_program_starts_leaves_nothing(tmp_path: Path) -> None:
+async def test_cancelling_while_a_program_starts_leaves_no_process(tmp_path: Path) -> None:
     mark = tmp_path / "pid"
     argv = ["sh", "-c", f"echo $$ > '{mark}.new'; mv '{mark}.new' '{mark}'; exec sleep 1000"]
     starting = asyncio.create_task(Program.start(argv))
-    await asyncio.sleep(0)  # the launcher is on its way, the program not yet
+    await asyncio.sleep(0)  # the launcher has started, the program has not
 
     starting.cancel()
 
@@ -283,7 +283,7 @@ async def test_cancelling_while_a_program_starts_leaves_nothing(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("mode", ["plain", "child"])
-async def test_a_killed_worker_takes_everything_it_started_along(tmp_path: Path, mode: str) -> None:
+async def test_the_programs_of_a_killed_worker_are_killed(tmp_path: Path, mode: str) -> None:
     async with worker(tmp_path, mode) as process:
         pids = await family(tmp_path)
 
@@ -304,7 +304,7 @@ async def test_a_killed_workers_programs_end_though_a_fork_of_it_lives_on(tmp_pa
         os.kill(copy, signal.SIGKILL)
 
 
-async def test_a_worker_frozen_past_its_lease_loses_what_it_started(tmp_path: Path) -> None:
+async def test_the_programs_of_a_worker_frozen_past_its_lease_are_killed(tmp_path: Path) -> None:
     async with worker(tmp_path, "leased") as process:
         pids = await family(tmp_path)
 
@@ -357,7 +357,7 @@ def in_a_thread(run: Callable[[], None]) -> None:
     def guarded() -> None:
         try:
             run()
-        except BaseException as error:  # noqa: BLE001 - carried over to the test's own thread
+        except BaseException as error:  # noqa: BLE001 - raised again in the thread of the test
             failures.append(error)
 
     thread = threading.Thread(target=guarded)
@@ -396,7 +396,7 @@ async def test_no_descriptor_is_left_open() -> None:
     await run_program(["true"], input=b"x")
     await refused(["sh", "-c", "exit 1"])
     await refused(["no-such-program"])
-    await asyncio.sleep(0)  # a closed transport lets go in the next turn of the loop
+    await asyncio.sleep(0)  # a closed transport closes its file in the next turn of the loop
 
     assert sorted(os.listdir("/proc/self/fd")) == before  # noqa: PTH208
 

@@ -1,4 +1,4 @@
-"""Apps to try things on, and tasks that stand still until a test lets them go on."""
+"""Helpers for tests of apps, and doors that hold a task until the test opens them."""
 
 import asyncio
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from tests.support.eventually import eventually
 
 
 class Doors:
-    """One door for each name: who comes to it waits until the test opens it."""
+    """One door for each name: a task that arrives waits until the test opens it."""
 
     def __init__(self) -> None:
         self.arrived: list[str] = []
@@ -31,11 +31,11 @@ class Doors:
             self._door(name).set()
 
     async def reached(self, *names: str) -> None:
-        """Return once all of these stand, or stood, before their doors."""
+        """Return once a task has arrived at each of these doors."""
         await eventually(lambda: set(names) <= set(self.arrived), what=f"the arrival of {names}")
 
     async def crowd(self, size: int) -> None:
-        """Return once so many have come, whoever they are."""
+        """Return once so many tasks have arrived, at any door."""
         await eventually(lambda: len(self.arrived) >= size, what=f"the arrival of {size}")
 
     def _door(self, name: str) -> asyncio.Event:
@@ -56,7 +56,7 @@ async def reaches(job: Job[Any], state: str) -> None:
 
 
 async def lane_state(app: Fairlane, queue: str, lane: str) -> str:
-    """The state of a lane as it is seen from outside."""
+    """Return the state of a lane as the client shows it."""
     return next(view.state for view in await app.lanes.list(queue) if view.lane == lane)
 
 

@@ -1,4 +1,4 @@
-"""Functions that run as tasks in a child process, which has to be able to import them."""
+"""Functions that run as tasks in a child process, which must be able to import them."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""A child process that sends back what it gets, except for a few words it obeys.
+"""A child process that sends each message back, except for a few commands.
 
 `"pid"` answers with its process id, `"die"` exits in the middle of a message, `"stuck"` never reads
 again, `"print"` writes to stdout, `{"run": argv}` runs a program.
@@ -37,7 +37,7 @@ async def answer(connection: MessagePipe, message: Any) -> None:
         case "stuck":
             await connection.send("stuck")
             while True:
-                time.sleep(60)  # noqa: ASYNC251 - blocking its loop is the trouble it makes
+                time.sleep(60)  # noqa: ASYNC251 - a blocked loop is the point
         case {"run": argv}:
             await run_program(argv)
         case _:

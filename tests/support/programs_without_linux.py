@@ -2,7 +2,7 @@
 
 `programs_without_linux.py FOLDER first` runs one task of each kind, cancels a job whose program
 runs, prints the results as one JSON line, and waits to be killed while another such job runs.
-`… second` opens the same database and prints the result of that job.
+`… second JOB` opens the same database and prints the result of that job.
 """
 
 import asyncio

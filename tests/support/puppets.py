@@ -1,4 +1,4 @@
-"""Jobs that do what a test tells them, step by step, and wait for the next word in between."""
+"""Jobs that execute the commands of a test one by one, and wait for the next command."""
 
 import asyncio
 from typing import Any, Final
@@ -10,7 +10,7 @@ END: Final = "end"
 
 
 class Puppets:
-    """One string for each name: what is said to a name before its job runs waits for it."""
+    """One queue of commands for each name; commands to a job that does not run yet wait."""
 
     def __init__(self) -> None:
         self._strings: dict[str, asyncio.Queue[tuple[str, tuple[Any, ...]]]] = {}
@@ -18,7 +18,7 @@ class Puppets:
         self._said: dict[str, int] = {}
 
     async def act(self, ctx: Context, name: str) -> Any:
-        """Do as one is told, until the end."""
+        """Execute the commands for this name until `end`."""
         string = self._string(name)
         while True:
             word, given = await string.get()
@@ -53,7 +53,7 @@ class Puppets:
             self._say(name, END)
 
     async def obeyed(self, name: str) -> None:
-        """Return once the job of this name has done all that it was told."""
+        """Return once the job of this name has executed all its commands."""
         await eventually(lambda: self._obeyed.get(name, 0) >= self._said.get(name, 0))
 
     def _say(self, name: str, word: str, *given: Any) -> None:

@@ -1,4 +1,4 @@
-"""Checkpoints: what a job remembers across its attempts, and leaves to its lane."""
+"""Checkpoints: values that a job stores for its next attempt and for the next job of its lane."""
 
 from typing import Any, Literal
 
@@ -44,7 +44,7 @@ async def test_a_retry_sees_the_jobs_own_checkpoint(app: Fairlane) -> None:
 
 
 async def checkpoint_of_nobody(app: Fairlane) -> bool:
-    """Tell that no lane has a checkpoint yet: one becomes the lane's only when its job ends."""
+    """Whether no lane has a checkpoint yet: a lane gets one only when its job ends."""
     return all(not view.checkpoint for view in await app.lanes.list())
 
 
@@ -102,7 +102,7 @@ async def test_delete_on_cancel_puts_back_the_lanes_checkpoint_from_before_the_r
 
 
 @pytest.mark.parametrize("reports", [False, True])
-async def test_a_continued_job_that_says_nothing_of_its_cursor_does_not_lose_it(
+async def test_a_continued_job_that_does_not_set_its_cursor_keeps_it(
     app: Fairlane, reports: bool
 ) -> None:
     @app.task(lane="a")

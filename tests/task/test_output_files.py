@@ -1,4 +1,4 @@
-"""Outputs appear whole or not at all, and nobody's file is overwritten unasked."""
+"""Outputs appear whole or not at all, and overwrite a file only by policy."""
 
 import errno
 import os
@@ -74,7 +74,7 @@ def test_numbers_go_before_the_extension() -> None:
 
 
 @pytest.mark.parametrize("policy", list(OutputPolicy))
-def test_a_free_name_is_taken_under_every_policy(tmp_path: Path, policy: OutputPolicy) -> None:
+def test_a_free_name_is_used_under_every_policy(tmp_path: Path, policy: OutputPolicy) -> None:
     final = tmp_path / "clip.mp4"
 
     assert publish(written(final), final, policy) == final
@@ -82,7 +82,7 @@ def test_a_free_name_is_taken_under_every_policy(tmp_path: Path, policy: OutputP
     assert names(tmp_path) == ["clip.mp4"]
 
 
-def test_rename_takes_the_next_number_and_overwrites_nobody(tmp_path: Path) -> None:
+def test_rename_uses_the_next_number_and_overwrites_no_file(tmp_path: Path) -> None:
     final = tmp_path / "clip.mp4"
     final.write_text("old")
     (tmp_path / "clip-1.mp4").mkdir()
@@ -118,7 +118,7 @@ def test_skip_keeps_the_old_file_and_drops_the_new_one(tmp_path: Path) -> None:
     assert names(tmp_path) == ["clip.mp4"]
 
 
-def test_wait_raises_while_the_name_is_taken_and_keeps_both_files(tmp_path: Path) -> None:
+def test_wait_raises_while_the_name_exists_and_keeps_both_files(tmp_path: Path) -> None:
     final = tmp_path / "clip.mp4"
     final.write_text("old")
     temporary = written(final)
@@ -130,7 +130,7 @@ def test_wait_raises_while_the_name_is_taken_and_keeps_both_files(tmp_path: Path
     assert temporary.exists()
 
 
-def test_publishing_what_was_never_written_says_so(tmp_path: Path) -> None:
+def test_publishing_a_file_that_was_never_written_raises(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         publish(tmp_path / ".none.part", tmp_path / "none", OutputPolicy.RENAME)
 
@@ -158,12 +158,12 @@ def test_publishers_of_one_name_at_once_all_keep_their_file(
 
 
 def _without_hard_links(*paths: object) -> None:
-    """What exFAT answers."""
+    """Fail as os.link does on exFAT."""
     raise OSError(errno.EPERM, "Operation not permitted")
 
 
 @pytest.mark.parametrize("policy", [OutputPolicy.RENAME, OutputPolicy.SKIP, OutputPolicy.WAIT])
-def test_without_hard_links_a_taken_name_is_respected_too(
+def test_without_hard_links_an_existing_name_is_respected_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, policy: OutputPolicy
 ) -> None:
     monkeypatch.setattr(os, "link", _without_hard_links)
@@ -225,7 +225,7 @@ def test_a_path_belongs_to_one_job_however_it_is_spelt(tmp_path: Path) -> None:
         assert registry.reserve(OTHER_JOB, [tmp_path / "real" / "CLIP.mp4"])
 
 
-def test_several_paths_are_taken_together_or_not_at_all(tmp_path: Path) -> None:
+def test_several_paths_are_reserved_together_or_not_at_all(tmp_path: Path) -> None:
     registry = OutputRegistry()
     registry.reserve(JOB, [tmp_path / "b"])
 
@@ -320,7 +320,7 @@ def test_our_own_open_file_and_a_missing_one_are_not_locked(tmp_path: Path) -> N
         assert not output_files.is_locked_by_others(path)
 
 
-def test_free_space_is_asked_of_the_nearest_folder_that_exists(tmp_path: Path) -> None:
+def test_free_space_is_that_of_the_nearest_folder_that_exists(tmp_path: Path) -> None:
     wanted = tmp_path / "not" / "yet" / "clip.mp4"
 
     assert disk_space.free_bytes(wanted) > 0
@@ -330,12 +330,12 @@ def test_free_space_is_asked_of_the_nearest_folder_that_exists(tmp_path: Path) -
     assert f"needs 1.0 PB free in {tmp_path}," in (disk_space.shortage(wanted, 10**15) or "")
 
 
-def test_a_place_that_cannot_be_asked_is_no_reason_to_wait() -> None:
-    """Its name is too long for any disk: the attempt finds that out, and says so."""
+def test_a_folder_that_cannot_be_examined_is_no_reason_to_wait() -> None:
+    """The name is too long for any disk: the attempt fails with that error."""
     assert disk_space.free_space("{folder}", at_least=10**18)({"folder": "x" * 300}) is None
 
 
-def test_a_shortage_is_told_in_units_people_read() -> None:
+def test_a_shortage_is_shown_in_readable_units() -> None:
     def message(needed: int, free: int) -> str:
         return disk_space.shortage_message("/videos", needed=needed, free=free)
 

@@ -1,4 +1,4 @@
-"""Two who want one path: what the policy says at submission, and again at the start."""
+"""Two jobs with one output path: the policy decides at submission, and again at the start."""
 
 import asyncio
 from pathlib import Path
@@ -12,7 +12,7 @@ from tests.support.eventually import eventually
 
 
 def writing(app: Fairlane, policy: str, doors: Doors | None = None) -> Task[..., list[str]]:
-    """A task that writes its text to the path it declared, as it was taken."""
+    """Declare a task that writes its text to its declared output, as it was reserved."""
 
     async def write(ctx: Context, path: str, text: str) -> list[str]:
         async with ctx.output(ctx.outputs[0]) as temporary:
@@ -40,7 +40,7 @@ async def test_rename_finds_a_free_name_when_the_job_is_submitted(
 
 @pytest.mark.parametrize("policy", ["rename", "overwrite", "skip"])
 @pytest.mark.parametrize("leads_to", ["a file", "nothing"])
-async def test_a_link_is_a_name_that_is_taken_and_never_followed(
+async def test_a_link_counts_as_an_existing_file_and_is_never_followed(
     app: Fairlane, tmp_path: Path, policy: str, leads_to: str
 ) -> None:
     elsewhere = tmp_path / "elsewhere"
@@ -65,7 +65,7 @@ async def test_a_link_is_a_name_that_is_taken_and_never_followed(
     )
 
 
-async def test_rename_finds_another_name_when_the_path_was_taken_before_the_start(
+async def test_rename_finds_another_name_when_the_file_appeared_before_the_start(
     app: Fairlane, tmp_path: Path
 ) -> None:
     path = tmp_path / "clip.mp4"
@@ -80,7 +80,7 @@ async def test_rename_finds_another_name_when_the_path_was_taken_before_the_star
         assert path.read_text() == "somebody else's"
 
 
-async def test_a_name_that_is_taken_while_the_file_is_written_is_told_as_it_became(
+async def test_outputs_show_the_numbered_name_when_the_name_appeared_during_the_write(
     app: Fairlane, tmp_path: Path
 ) -> None:
     @app.task(outputs=["{path}"])
@@ -125,7 +125,7 @@ async def test_a_job_that_is_cancelled_before_it_ran_gives_its_name_back(
         assert await (await write.submit(path, "b")).wait() == ["clip.mp4"]
 
 
-async def test_overwrite_replaces_what_is_there(app: Fairlane, tmp_path: Path) -> None:
+async def test_overwrite_replaces_an_existing_file(app: Fairlane, tmp_path: Path) -> None:
     path = tmp_path / "clip.mp4"
     path.write_text("old")
     write = writing(app, "overwrite")
@@ -199,7 +199,7 @@ async def test_an_output_that_another_job_writes_blocks_until_it_is_done(
 
 
 @pytest.mark.parametrize("policy", ["rename", "overwrite", "skip", "wait"])
-async def test_a_retried_job_makes_its_own_outputs_anew_under_the_same_names(
+async def test_a_retried_job_replaces_its_own_outputs_under_the_same_names(
     app: Fairlane, tmp_path: Path, policy: str
 ) -> None:
     @app.task(outputs=["{path}"], on_output=policy, retry=Retry(times=1, first_seconds=5))
@@ -224,7 +224,7 @@ async def test_a_retried_job_makes_its_own_outputs_anew_under_the_same_names(
     ("policy", "name", "text"),
     [("rename", "clip-1.mp4", "new"), ("overwrite", "clip.mp4", "new"), ("skip", "", "old")],
 )
-async def test_each_job_may_choose_what_becomes_of_a_file_that_is_there(
+async def test_each_job_may_choose_its_policy_for_existing_files(
     app: Fairlane, tmp_path: Path, policy: str, name: str, text: str
 ) -> None:
     @app.task(outputs=["{path}"], on_output="{policy}")
@@ -303,8 +303,10 @@ async def test_a_failed_job_leaves_no_half_written_file(app: Fairlane, tmp_path:
     assert [path.name for path in tmp_path.iterdir() if "clip" in path.name] == []
 
 
-async def test_each_attempt_writes_under_a_name_of_its_own(app: Fairlane, tmp_path: Path) -> None:
-    """One that counts as dead may still write when the next begins."""
+async def test_each_attempt_writes_to_a_different_temporary_file(
+    app: Fairlane, tmp_path: Path
+) -> None:
+    """An attempt that counts as dead may still write when the next begins."""
     written: list[str] = []
 
     @app.task(retry=Retry(times=1, first_seconds=0))
@@ -325,7 +327,7 @@ async def test_each_attempt_writes_under_a_name_of_its_own(app: Fairlane, tmp_pa
 async def test_what_is_published_at_the_end_of_a_job_is_one_commit_with_it(
     app: Fairlane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Or whatever waits for the job would wait for two, one after the other."""
+    """Two commits would delay every caller that waits for the job."""
     monkeypatch.setattr("fairlane.worker.worker.SOON_SECONDS", 60.0)
     before: list[int] = []
 
@@ -348,7 +350,7 @@ async def test_what_is_published_at_the_end_of_a_job_is_one_commit_with_it(
 async def test_what_is_published_long_before_the_end_is_known_soon(
     app: Fairlane, tmp_path: Path
 ) -> None:
-    """Who is killed after it must not make the same under another name."""
+    """An attempt after a kill must not publish the same file under another name."""
     published = asyncio.Event()
 
     @app.task

@@ -1,4 +1,4 @@
-"""Statistics, progress and log lines: kept, and on disk soon and with every change of state."""
+"""Statistics, progress and log lines: stored soon, and with every change of state."""
 
 import asyncio
 from pathlib import Path
@@ -74,7 +74,7 @@ async def test_an_attempt_does_not_seem_as_far_as_the_one_before_it(
         job = await work.submit()
         await world.idle()
         assert (await job.show()).progress.percent == 60
-        later = asyncio.create_task(world.advance(5))  # returns when nothing runs any more
+        later = asyncio.create_task(world.advance(5))  # returns when no job runs any more
         await doors.reached("a")
 
         async def begun_anew() -> JobView | None:
@@ -90,7 +90,7 @@ async def test_an_attempt_does_not_seem_as_far_as_the_one_before_it(
     assert (view.progress.percent, view.progress.message) == (0, "")
 
 
-async def test_statistics_of_earlier_attempts_are_kept_until_they_are_reported_anew(
+async def test_statistics_of_earlier_attempts_stay_until_they_are_reported_again(
     app: Fairlane,
 ) -> None:
     @app.task(retry=Retry(times=1, first_seconds=5))
@@ -108,7 +108,7 @@ async def test_statistics_of_earlier_attempts_are_kept_until_they_are_reported_a
         assert (await job.show()).statistics == {"downloaded": 5, "page": 2}
 
 
-async def test_log_lines_are_kept_in_order_also_those_written_right_before_the_end(
+async def test_log_lines_are_stored_in_order_also_those_written_right_before_the_end(
     app: Fairlane,
 ) -> None:
     @app.task
@@ -135,7 +135,7 @@ async def test_log_lines_are_kept_in_order_also_those_written_right_before_the_e
     ("value", "problem"),
     [(object(), "cannot be written as JSON"), ("x" * 100_000, "the limit is 65,536")],
 )
-async def test_what_cannot_be_kept_is_refused_where_it_is_reported(
+async def test_a_value_that_is_not_json_is_refused_where_it_is_reported(
     app: Fairlane, value: object, problem: str
 ) -> None:
     @app.task
@@ -147,7 +147,7 @@ async def test_what_cannot_be_kept_is_refused_where_it_is_reported(
             await (await work.submit()).wait()
 
 
-async def test_what_was_reported_does_not_change_with_what_it_was_made_of(app: Fairlane) -> None:
+async def test_a_reported_value_does_not_change_with_its_original(app: Fairlane) -> None:
     @app.task(lane="x")
     async def work(ctx: Context) -> None:
         pages: list[object] = [1]

@@ -1,4 +1,4 @@
-"""Stages: shown, given something else where they fail, and never run twice."""
+"""Stages: reported, replaced by a fallback where they fail, and never run twice."""
 
 import asyncio
 from pathlib import Path
@@ -20,7 +20,7 @@ def broken(*args: Any) -> str:
     raise ValueError("no subtitles")
 
 
-async def test_a_stage_is_shown_with_status_progress_message_and_times(
+async def test_a_stage_is_reported_with_status_progress_message_and_times(
     app: Fairlane, doors: Doors
 ) -> None:
     @app.task(stages=["listing", "saving", "tidying"])
@@ -53,7 +53,7 @@ async def test_a_stage_is_shown_with_status_progress_message_and_times(
     assert after.progress.percent == 100
 
 
-async def test_a_job_that_says_how_far_it_is_is_as_far_as_it_says(app: Fairlane) -> None:
+async def test_progress_that_a_job_sets_replaces_the_mean_of_its_stages(app: Fairlane) -> None:
     @app.task(stages=["a", "b"])
     async def work(ctx: Context) -> None:
         ctx.progress(150, "nearly")
@@ -66,7 +66,7 @@ async def test_a_job_that_says_how_far_it_is_is_as_far_as_it_says(app: Fairlane)
     assert (progress.percent, progress.message) == (100, "nearly")
 
 
-async def test_a_stage_that_raises_is_shown_as_an_error(app: Fairlane) -> None:
+async def test_a_stage_that_raises_is_reported_as_an_error(app: Fairlane) -> None:
     @app.task
     async def shown(ctx: Context) -> None:
         async with ctx.stage("saving"):
@@ -218,7 +218,7 @@ async def test_when_no_fallback_works_the_last_error_is_the_stages(app: Fairlane
             await (await work.submit()).wait()
 
 
-async def test_a_fallback_also_is_kept(app: Fairlane) -> None:
+async def test_the_result_of_a_fallback_is_stored_too(app: Fairlane) -> None:
     runs: list[str] = []
 
     def recognise() -> str:
@@ -265,7 +265,7 @@ async def test_a_stage_is_run_only_once_by_an_attempt(app: Fairlane) -> None:
             await (await work.submit()).wait()
 
 
-async def test_a_stage_gives_the_same_type_the_first_time_and_from_what_was_kept(
+async def test_a_stage_returns_the_same_type_the_first_time_and_from_its_stored_result(
     app: Fairlane,
 ) -> None:
     def parse() -> Page:

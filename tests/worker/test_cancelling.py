@@ -1,4 +1,4 @@
-"""Cancelling: what has not begun, and what runs as a coroutine, in a thread or in a process."""
+"""Cancelling jobs: waiting ones, and coroutines, threads and child processes that run."""
 
 import asyncio
 import contextlib
@@ -26,7 +26,7 @@ from tests.support.programs_processes import all_gone, family, is_alive, script,
 
 
 async def stuck(job: Job[Any]) -> JobView:
-    """Return the job once it says that it did not stop."""
+    """Return the view of the job once it is reported as stuck."""
 
     async def told() -> JobView | None:
         view = await job.show()
@@ -43,9 +43,7 @@ async def cancelled(job: Job[Any], outputs: Literal["keep", "delete"] = "keep") 
         await job.wait()
 
 
-async def test_a_queued_job_is_taken_out_and_nothing_else_is_touched(
-    app: Fairlane, doors: Doors
-) -> None:
+async def test_cancelling_a_queued_job_touches_no_other_job(app: Fairlane, doors: Doors) -> None:
     app.queue("default", max_concurrent=1)
 
     @app.task
@@ -85,7 +83,7 @@ async def test_a_running_coroutine_is_cancelled_where_it_stands(
     assert left == ["stopping: True"]
 
 
-async def test_a_running_thread_is_asked_and_counts_as_cancelled_whatever_it_returns(
+async def test_a_running_thread_counts_as_cancelled_even_when_it_returns_a_result(
     app: Fairlane,
 ) -> None:
     begun = threading.Event()
@@ -105,7 +103,7 @@ async def test_a_running_thread_is_asked_and_counts_as_cancelled_whatever_it_ret
         assert (await job.show()).result is None
 
 
-async def test_a_running_process_is_asked_to_stop(app: Fairlane, tmp_path: Path) -> None:
+async def test_a_running_child_process_is_requested_to_stop(app: Fairlane, tmp_path: Path) -> None:
     work = app.task(isolation="process")(apps_isolated.stops_when_asked)
     place = tmp_path / "pid"
     async with running(app):
@@ -146,7 +144,7 @@ async def test_no_new_work_starts_once_it_is_to_stop(app: Fairlane, kind: str) -
 
 
 @pytest.mark.parametrize(("outputs", "left"), [("keep", ["whole.mp4"]), ("delete", [])])
-async def test_temporary_files_are_removed_and_finished_ones_kept_or_deleted(
+async def test_temporary_files_are_removed_and_published_ones_stay_or_are_deleted(
     app: Fairlane,
     doors: Doors,
     tmp_path: Path,
@@ -201,7 +199,7 @@ async def test_files_of_a_job_that_fails_before_it_hears_of_its_cancellation_are
         async with ctx.output(tmp_path / "whole.mp4") as path:
             path.write_text("whole")
         asked.append(asyncio.create_task(app.jobs.handle(ctx.job.id).cancel(outputs="delete")))
-        await asyncio.sleep(0)  # the leader has been asked, and nobody has been told to stop
+        await asyncio.sleep(0)  # the leader has the request, and has not sent the stop yet
         raise ValueError("it fails by itself")
 
     async with running(app) as world:
@@ -223,7 +221,7 @@ async def test_who_cancels_again_to_delete_has_it_deleted_however_far_the_first_
         try:
             await doors.wait("whole")
         except asyncio.CancelledError:
-            # It has been told to stop, and ends before it can be told again.
+            # The stop was sent, and the job ends before a second one can be sent.
             again.append(asyncio.create_task(app.jobs.handle(ctx.job.id).cancel(outputs="delete")))
             await asyncio.sleep(0)
             raise
@@ -268,7 +266,7 @@ async def test_a_thread_past_its_grace_stays_running_and_keeps_its_lane_until_it
     assert "cannot be forced" in view.waiting_for[0].message
 
 
-async def test_a_coroutine_that_will_not_be_cancelled_is_told_of_too(
+async def test_a_coroutine_that_ignores_its_cancellation_is_reported_as_stuck(
     app: Fairlane, doors: Doors
 ) -> None:
     @app.task(grace_seconds=0.01)
@@ -288,7 +286,7 @@ async def test_a_coroutine_that_will_not_be_cancelled_is_told_of_too(
             await job.wait()
 
 
-async def test_a_process_past_its_grace_is_told_of_and_can_then_be_forced(
+async def test_a_child_process_past_its_grace_is_reported_as_stuck_and_can_be_forced(
     app: Fairlane, tmp_path: Path
 ) -> None:
     work = app.task(isolation="process", grace_seconds=0.01)(apps_isolated.ignores_being_asked)
@@ -351,7 +349,7 @@ async def test_a_job_ends_whenever_its_cancellation_comes(app: Fairlane, tmp_pat
     async with running(app):
         jobs = await app.submit_many([work.call(number) for number in range(40)])
         for job in jobs:
-            with contextlib.suppress(IllegalTransition):  # it was quicker than we are
+            with contextlib.suppress(IllegalTransition):  # it ended before the cancellation
                 await job.cancel(outputs="delete")
         await app.drain()
         ended = await states(jobs)
@@ -361,7 +359,7 @@ async def test_a_job_ends_whenever_its_cancellation_comes(app: Fairlane, tmp_pat
     assert not list(tmp_path.glob(".*.part*"))
 
 
-async def test_a_stopping_engine_hands_back_what_runs(tmp_path: Path, doors: Doors) -> None:
+async def test_a_stopping_engine_returns_its_running_jobs(tmp_path: Path, doors: Doors) -> None:
     def made() -> Fairlane:
         app = Fairlane(f"sqlite:///{tmp_path}/work.db", clock=FakeClock(), stop_grace_seconds=0)
 

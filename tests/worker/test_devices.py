@@ -1,4 +1,4 @@
-"""Devices: one job at a time on each, down when they do not answer, and back by themselves."""
+"""Devices: one job at a time on each, down when they do not answer, and reconnected."""
 
 import asyncio
 import threading
@@ -35,7 +35,7 @@ def rack() -> Rack:
 
 
 def furnish(app: Fairlane, rack: Rack, doors: Doors) -> Any:
-    """Declare a queue of phones, and a task that waits at its account's door on one of them."""
+    """Declare a queue of phones, and a task that waits at the door of its account on a phone."""
     app.queue("phones", devices=phones(rack), order="strict", on_conflict="reject_running")
 
     @app.task(queue="phones", lane="{account}", requires=["{region}"], name="post")
@@ -99,7 +99,7 @@ async def test_plain_tasks_on_devices_run_side_by_side_whatever_slots_their_proc
             await job.wait()
 
 
-async def test_nothing_is_foreseen_on_a_device_that_is_down_or_paused(
+async def test_no_start_is_forecast_on_a_device_that_is_down_or_paused(
     app: Fairlane, rack: Rack
 ) -> None:
     app.queue("phones", devices=phones(rack))
@@ -133,7 +133,7 @@ async def test_a_job_goes_only_to_a_device_with_the_labels_it_requires(
         assert (await job.show()).state == "queued"
         await app.devices.change("one", labels=["eu", "us"])
         assert await job.wait() == "one"
-    assert rack.connected["one"] == 2  # it is driven by what is stored of it now
+    assert rack.connected["one"] == 2  # connected again, with the stored settings of now
 
 
 async def test_a_device_that_goes_down_gives_its_job_to_another_and_comes_back(
@@ -196,7 +196,7 @@ async def test_a_job_that_finds_its_device_down_is_interrupted(app: Fairlane, ra
     assert rack.connected["one"] == 2
 
 
-async def test_a_device_that_a_job_found_down_takes_nothing_while_it_is_still_being_checked(
+async def test_a_device_that_a_job_found_down_accepts_no_job_while_it_is_checked(
     app: Fairlane, rack: Rack
 ) -> None:
     asked, may_answer = threading.Event(), threading.Event()
@@ -230,7 +230,7 @@ async def test_a_device_that_a_job_found_down_takes_nothing_while_it_is_still_be
         assert await job.wait() == 2
 
 
-async def test_a_device_that_cannot_be_cleaned_up_is_connected_anew_and_the_job_is_done(
+async def test_a_device_that_cannot_be_cleaned_up_reconnects_and_the_job_is_done(
     app: Fairlane, rack: Rack, doors: Doors
 ) -> None:
     post = furnish(app, rack, doors)
@@ -385,7 +385,7 @@ async def test_a_plain_method_runs_programs_as_a_plain_task_does_and_an_async_on
     assert ended == [("prepare", 0), ("work", 0), ("cleanup", 0), *around]
 
 
-async def test_a_paused_device_takes_nothing_new_and_what_it_runs_goes_on(
+async def test_a_paused_device_accepts_no_job_and_its_running_job_goes_on(
     app: Fairlane, rack: Rack, doors: Doors
 ) -> None:
     post = furnish(app, rack, doors)
@@ -464,7 +464,7 @@ async def test_a_driver_that_hangs_is_down_and_does_not_hold_up_the_rest(
 
         def connect(self) -> None:
             self.hanging.append(self.name)
-            time.sleep(0.5)  # what a driver does that speaks to nobody
+            time.sleep(0.5)  # as a driver without an answer does
 
     app.queue("stones", devices=Stone)
     async with running(app):
@@ -495,7 +495,7 @@ class ExitingAtOnce(Device):
 
 class Cancelled(Device):
     def connect(self) -> None:
-        raise CancelledError("no driver for this model")  # as a future of its own may do
+        raise CancelledError("no driver for this model")  # as a future inside a driver may do
 
 
 @pytest.mark.parametrize("driver", [Exiting, ExitingOnTheLoop, ExitingAtOnce, Cancelled])
@@ -512,7 +512,7 @@ async def test_a_driver_that_would_end_the_program_has_only_its_device_down(
         await eventually(is_noted)
 
 
-async def test_a_device_whose_settings_lack_something_says_what(app: Fairlane) -> None:
+async def test_a_device_with_a_missing_setting_names_it(app: Fairlane) -> None:
     class Wired(Device):
         def connect(self) -> None:
             assert self.settings["port"]
@@ -527,7 +527,7 @@ async def test_a_device_whose_settings_lack_something_says_what(app: Fairlane) -
         await eventually(is_noted)
 
 
-async def test_a_plain_method_may_return_what_is_to_be_awaited(app: Fairlane) -> None:
+async def test_a_plain_method_may_return_an_awaitable(app: Fairlane) -> None:
     awaited: list[str] = []
 
     async def call(what: str) -> None:
@@ -570,9 +570,7 @@ async def test_what_cannot_be_a_device_is_refused(app: Fairlane, rack: Rack, doo
             await app.devices.delete("one")
 
 
-async def test_a_task_in_a_process_of_its_own_cannot_have_a_device(
-    app: Fairlane, rack: Rack
-) -> None:
+async def test_a_task_in_a_child_process_cannot_use_a_device(app: Fairlane, rack: Rack) -> None:
     app.queue("phones", devices=phones(rack))
     task = app.task(queue="phones", isolation="process")(process_id)
     async with running(app):
@@ -639,7 +637,7 @@ async def test_who_carries_next_begins_when_the_one_before_has_let_go(carriers: 
     assert told == ["connect one", "close one", "connect one"]
 
 
-async def test_a_worker_that_counts_as_dead_carries_its_devices_anew(carriers: Carriers) -> None:
+async def test_a_worker_with_a_new_id_claims_its_devices_again(carriers: Carriers) -> None:
     app = await carriers.open("first")
     await app.devices.save("one", queue="phones", labels=["eu"])
     await is_in(app, "one", "idle")
@@ -652,7 +650,7 @@ async def test_a_worker_that_counts_as_dead_carries_its_devices_anew(carriers: C
     assert await asyncio.wait_for(job.wait(), 20) == "one"
 
 
-async def test_a_worker_that_counts_as_dead_claims_nothing_before_it_has_a_lease_again() -> None:
+async def test_a_worker_with_a_new_id_claims_no_device_before_it_has_a_lease() -> None:
     app, rack = SharedApp(SharedDatabase(), "first"), Rack()
     furnish(app, rack, Doors())
     begun, gate = threading.Event(), threading.Event()
@@ -669,6 +667,6 @@ async def test_a_worker_that_counts_as_dead_claims_nothing_before_it_has_a_lease
         await app.devices.save("one", queue="phones")
         pause, carried = await app._engine.devices.run_once(), {**app._engine.worker.devices}
         gate.set()
-        assert (pause, carried) == (1.0, {})  # it has claimed nothing
+        assert (pause, carried) == (1.0, {})  # it has claimed no device
         await is_in(app, "one", "idle")
     assert rack.connected == {"one": 1}

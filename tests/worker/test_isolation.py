@@ -1,4 +1,4 @@
-"""Where code runs: on the loop, in a thread, or in a process of its own."""
+"""Where code runs: on the loop, in a thread, or in a child process."""
 
 import os
 import sys
@@ -101,7 +101,7 @@ async def test_an_error_in_a_child_process_keeps_its_class_and_traceback(app: Fa
     assert "in fails" in view.error.traceback
 
 
-async def test_a_limit_that_is_not_known_is_told_to_a_child_process(app: Fairlane) -> None:
+async def test_an_unknown_limit_is_an_error_in_a_child_process(app: Fairlane) -> None:
     app.limit("mastodon", starts=1, per_seconds=1)
     work = app.task(isolation="process")(apps_isolated.asks_for_an_unknown_limit)
     async with running(app):

@@ -1,4 +1,4 @@
-"""What must hold before a job may start; until it does, the job is blocked and says why."""
+"""Preconditions: until they hold, the job is blocked and shows the reason."""
 
 import threading
 from collections.abc import Mapping
@@ -134,7 +134,7 @@ async def test_who_is_cancelled_while_it_is_looked_at_leaves_its_name_to_the_nex
         assert await third.wait() == "clip.mp4"
 
 
-async def test_a_precondition_that_ends_an_iteration_fails_its_job_and_holds_up_nobody(
+async def test_a_precondition_that_raises_stop_iteration_fails_only_its_job(
     app: Fairlane, doors: Doors
 ) -> None:
     asked, answer = threading.Event(), threading.Event()
@@ -143,7 +143,7 @@ async def test_a_precondition_that_ends_an_iteration_fails_its_job_and_holds_up_
         if values["name"] == "second":
             asked.set()
             answer.wait(20)
-            return next(iter(()))  # no future takes what this raises
+            return next(iter(()))  # a future cannot hold StopIteration
         return None
 
     app.queue("line", max_concurrent=1)
@@ -159,7 +159,7 @@ async def test_a_precondition_that_ends_an_iteration_fails_its_job_and_holds_up_
         doors.open("first", "third")
         await first.wait()
         await eventually(asked.is_set, what="the look at the second")
-        await reaches(second, "running")  # it waits for the look by now
+        await reaches(second, "running")  # it waits for the early check by now
         answer.set()
         assert (await app.jobs.wait(second.id)).state == "failed"
         await (await work.submit("third")).wait()

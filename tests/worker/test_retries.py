@@ -27,7 +27,7 @@ from tests.support.apps import Doors, reaches
 
 
 class ConnectTimeout(Exception):
-    """Named as the usual HTTP clients name theirs."""
+    """An error with the name that HTTP clients use."""
 
 
 class Answer:
@@ -175,7 +175,7 @@ async def test_an_error_may_ask_for_more_patience(app: Fairlane) -> None:
         assert await waits_of(app, world, await work.submit(2)) == [5]
 
 
-async def test_a_waiting_retry_says_when_it_is_due_and_after_what(app: Fairlane) -> None:
+async def test_a_waiting_retry_shows_when_it_is_due_and_the_last_error(app: Fairlane) -> None:
     @app.task(retry=Retry(times=1, first_seconds=60))
     async def work() -> None:
         raise TimeoutError("slow host")

@@ -1,4 +1,4 @@
-"""Time-outs: of a job as a whole, of a stage, and of a job that shows no progress."""
+"""Timeouts: of a whole job, of a stage, and of a job without progress."""
 
 import asyncio
 import threading
@@ -106,7 +106,9 @@ async def test_a_stage_that_takes_too_long_fails_and_may_be_tried_again(
         assert await (await falls_back.submit()).wait() == "x"
 
 
-async def test_a_time_out_that_the_stage_itself_raises_is_its_own(app: Fairlane) -> None:
+async def test_a_timeout_error_of_the_function_is_not_the_timeout_of_its_stage(
+    app: Fairlane,
+) -> None:
     async def parse() -> None:
         raise TimeoutError("the host did not answer")
 
@@ -119,7 +121,7 @@ async def test_a_time_out_that_the_stage_itself_raises_is_its_own(app: Fairlane)
             await (await work.submit()).wait()
 
 
-async def test_a_thread_that_takes_too_long_is_asked_to_stop_and_fails_when_it_returns(
+async def test_a_thread_past_its_timeout_is_requested_to_stop_and_fails_when_it_returns(
     app: Fairlane,
 ) -> None:
     asked = threading.Event()
