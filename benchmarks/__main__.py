@@ -12,11 +12,11 @@ from pathlib import Path
 from rich.console import Console
 
 from benchmarks import machine, peers, report
-from benchmarks.course import Course, Measurement
-from benchmarks.courses import COURSES
 from benchmarks.figures import Results, read
-from benchmarks.places import Databases, Folders, Places
-from benchmarks.rounds import ROOT, Failed, Race
+from benchmarks.race import Measurement, Race
+from benchmarks.race_runner import ROOT, Failed, RaceRunner
+from benchmarks.races import RACES
+from benchmarks.workspaces import Databases, Folders, Workspaces
 from tests.support.postgres import running_postgres
 
 HERE = Path(__file__).parent
@@ -39,31 +39,31 @@ def main() -> None:
     console = Console()
     if arguments.redraw is not None:
         results = read(arguments.redraw)
-        has_plot = bool(COURSES[results.course].peers)
+        has_plot = bool(RACES[results.course].peers)
         python = peers.prepare(arguments.peers, console) if has_plot else None
         keep(results, arguments.redraw, python)
         return
-    have_failed = [run(COURSES[name], arguments, console) for name in arguments.courses or COURSES]
+    have_failed = [run(RACES[name], arguments, console) for name in arguments.races or RACES]
     if any(have_failed):
         raise SystemExit(1)
 
 
-def run(course: Course, arguments: argparse.Namespace, console: Console) -> bool:
-    """Run one course; return whether anything failed."""
-    todo = course.plan(only=arguments.only, quick=arguments.quick)
+def run(race: Race, arguments: argparse.Namespace, console: Console) -> bool:
+    """Run one race; return whether anything failed."""
+    todo = race.plan(only=arguments.only, quick=arguments.quick)
     if not todo:
-        console.print(f"On {course.name} nothing contains {', '.join(arguments.only)}")
+        console.print(f"On {race.name} nothing contains {', '.join(arguments.only)}")
         return False
-    contestants = [name for name in course.contestants if any(o.contestant == name for o in todo)]
-    needed = not set(contestants).isdisjoint(course.peers)
+    contestants = [name for name in race.contestants if any(o.contestant == name for o in todo)]
+    needed = not set(contestants).isdisjoint(race.peers)
     python = peers.prepare(arguments.peers, console) if needed else None
     arguments.folder.mkdir(parents=True, exist_ok=True)
     with (
         tempfile.TemporaryDirectory(prefix="race-", dir=arguments.folder) as folder,
-        places(course, Path(folder)) as (where, server),
+        places(race, Path(folder)) as (where, server),
     ):
-        race = Race(
-            course, python=Path(sys.executable), peers=python, places=where, console=console
+        runner = RaceRunner(
+            race, python=Path(sys.executable), peers=python, places=where, console=console
         )
         results = Results(
             at=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -73,18 +73,18 @@ def run(course: Course, arguments: argparse.Namespace, console: Console) -> bool
                 "load": machine.load(),
                 **fsyncs(Path(folder), console),
             },
-            settings=race.settings([name for name in contestants if name != "raw"]),
-            rounds=arguments.rounds or course.rounds,
-            course=course.name,
+            settings=runner.settings([name for name in contestants if name != "raw"]),
+            rounds=arguments.rounds or race.rounds,
+            course=race.name,
         )
         introduce(results, console)
-        race.run(todo, results)
+        runner.run(todo, results)
     part = bool(arguments.quick or arguments.only)
     report.show(results, console, part=part)
     if part:
         console.print("A part of the race is shown and not kept; the whole of it would be.")
-    elif python is not None or not course.peers:
-        path = RESULTS[course.name] / f"{results.at[:16].replace(':', '')}.json"
+    elif python is not None or not race.peers:
+        path = RESULTS[race.name] / f"{results.at[:16].replace(':', '')}.json"
         results.save(path)
         keep(results, path, python)
         console.print(f"Kept in {path.parent.relative_to(ROOT)}: {path.name} and README.md")
@@ -92,9 +92,9 @@ def run(course: Course, arguments: argparse.Namespace, console: Console) -> bool
 
 
 @contextmanager
-def places(course: Course, folder: Path) -> Iterator[tuple[Places, dict[str, str]]]:
-    """Prepare where a course is run, and tell what its figures depend on there."""
-    if course.name != "postgres":
+def places(race: Race, folder: Path) -> Iterator[tuple[Workspaces, dict[str, str]]]:
+    """Prepare where a race is run, and tell what its figures depend on there."""
+    if race.name != "postgres":
         yield Folders(folder), {"file system": machine.file_system(folder)}
         return
     with running_postgres(durable=True, settings=SERVER) as server:
@@ -103,18 +103,18 @@ def places(course: Course, folder: Path) -> Iterator[tuple[Places, dict[str, str
 
 
 def fsyncs(folder: Path, console: Console) -> dict[str, str]:
-    """Tell what the disk does with nothing around it, beside whichever course."""
-    sqlite = COURSES["sqlite"]
-    race = Race(
+    """Tell what the disk does with nothing around it, beside whichever race."""
+    sqlite = RACES["sqlite"]
+    runner = RaceRunner(
         sqlite, python=Path(sys.executable), peers=None, places=Folders(folder), console=console
     )
-    return {"disk": f"{race.ask(FSYNCS)['per_second']:,.0f} fsyncs a second"}
+    return {"disk": f"{runner.ask(FSYNCS)['per_second']:,.0f} fsyncs a second"}
 
 
 def parsed() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument(
-        "courses", nargs="*", choices=[*COURSES, []], help="which races; all if none is named"
+        "races", nargs="*", choices=[*RACES, []], help="which races; all if none is named"
     )
     parser.add_argument("--rounds", type=int, help="how often everything is measured")
     parser.add_argument(

@@ -15,7 +15,7 @@ class Results:
     machine: dict[str, str]
     settings: dict[str, dict[str, str]]  # by contestant
     rounds: int
-    course: str = "sqlite"
+    course: str = "sqlite"  # the name of the race, as stored results have it
     figures: dict[str, dict[str, dict[str, Series]]] = field(default_factory=dict)
     failures: list[str] = field(default_factory=list)
 

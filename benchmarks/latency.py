@@ -3,7 +3,7 @@
 import random
 from collections.abc import Iterator, Sequence
 
-from benchmarks.entry import Figures
+from benchmarks.contestant_main import Figures
 
 
 def pauses(samples: int) -> Iterator[float]:

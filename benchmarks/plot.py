@@ -13,9 +13,9 @@ from matplotlib import pyplot
 from matplotlib.lines import Line2D  # type: ignore[import-not-found]
 from matplotlib.ticker import FuncFormatter, NullFormatter  # type: ignore[import-not-found]
 
-from benchmarks.course import TITLES, Course
-from benchmarks.courses import COURSES
 from benchmarks.figures import Results, Series, measured, middle, read
+from benchmarks.race import TITLES, Race
+from benchmarks.races import RACES
 
 INK, QUIET, FAINT = "#1f2933", "#7b8794", "#e4e7eb"
 COLOURS = {
@@ -60,24 +60,24 @@ STYLE = {
 def draw(results: Results, path: Path) -> None:
     mpl.use("svg" if path.suffix == ".svg" else "agg")
     mpl.rcParams.update(STYLE)
-    course = COURSES[results.course]
-    heights = (1.1 * len(course.rates), 4.4, 0.6 * len(course.targets))
+    race = RACES[results.course]
+    heights = (1.1 * len(race.rates), 4.4, 0.6 * len(race.targets))
     size = (11, 0.66 * sum(heights))
     figure = pyplot.figure(figsize=size, layout="constrained", facecolor="white")
     upper, between, lower = figure.subfigures(3, 1, height_ratios=heights, hspace=0.03)
     left, right = between.subfigures(1, 2, width_ratios=(1.15, 1), wspace=0.02)
     upper.suptitle(
-        course.title,
+        race.title,
         x=0.01,
         ha="left",
         fontsize=15,
         fontweight="bold",
     )
-    jobs(upper.subplots(), results, course)
-    legend(upper, results, course)
-    pick_ups(left.subplots(), results, course)
-    strains(right.subplots(), results, course)
-    targets(lower.subplots(), results, course)
+    jobs(upper.subplots(), results, race)
+    legend(upper, results, race)
+    pick_ups(left.subplots(), results, race)
+    strains(right.subplots(), results, race)
+    targets(lower.subplots(), results, race)
     lower.supxlabel(note(results), x=0.01, ha="left", fontsize=8.5, color=QUIET)
     metadata = {"Date": None} if path.suffix == ".svg" else {}
     figure.savefig(path, metadata=metadata, dpi=110, bbox_inches="tight", pad_inches=0.25)
@@ -92,8 +92,8 @@ def note(results: Results) -> str:
     )
 
 
-def legend(figure: Any, results: Results, course: Course) -> None:
-    names = ("fairlane", *course.peers)
+def legend(figure: Any, results: Results, race: Race) -> None:
+    names = ("fairlane", *race.peers)
     handles = [
         Line2D([], [], color=COLOURS[name], marker="o", linestyle="", markersize=8)
         for name in names
@@ -109,37 +109,37 @@ def legend(figure: Any, results: Results, course: Course) -> None:
     )
 
 
-def jobs(axes: Any, results: Results, course: Course) -> None:
+def jobs(axes: Any, results: Results, race: Race) -> None:
     axes.set_title("Jobs per second (more is better)")
     axes.set_xscale("log")
-    for row, scenario in enumerate(course.rates):
-        for contestant in (*reversed(course.peers), "fairlane"):
+    for row, scenario in enumerate(race.rates):
+        for contestant in (*reversed(race.peers), "fairlane"):
             dots(axes, results.series(contestant, scenario), row, contestant)
-    rows(axes, [*course.rates])
+    rows(axes, [*race.rates])
 
 
-def pick_ups(axes: Any, results: Results, course: Course) -> None:
+def pick_ups(axes: Any, results: Results, race: Race) -> None:
     axes.set_title("Milliseconds until a job begins (less is better)")
     axes.set_xscale("log")
-    for row, (scenario, name) in enumerate(course.pick_ups):
-        for contestant in (*reversed(course.peers), "fairlane"):
+    for row, (scenario, name) in enumerate(race.pick_ups):
+        for contestant in (*reversed(race.peers), "fairlane"):
             dots(axes, results.series(contestant, scenario, f"{name}_ms"), row, contestant)
-    labels = [f"{scenario.removeprefix('pick-up, ')}, {name}" for scenario, name in course.pick_ups]
+    labels = [f"{scenario.removeprefix('pick-up, ')}, {name}" for scenario, name in race.pick_ups]
     rows(axes, labels)
 
 
-def strains(axes: Any, results: Results, course: Course) -> None:
+def strains(axes: Any, results: Results, race: Race) -> None:
     axes.set_title("Fairlane: jobs per second under strain")
-    for row, (_, scenario, figure) in enumerate(course.shown):
+    for row, (_, scenario, figure) in enumerate(race.shown):
         dots(axes, results.series("fairlane", scenario, figure), row, "fairlane")
     axes.set_xlim(left=0)
-    rows(axes, [label for label, _, _ in course.shown])
+    rows(axes, [label for label, _, _ in race.shown])
 
 
-def targets(axes: Any, results: Results, course: Course) -> None:
+def targets(axes: Any, results: Results, race: Race) -> None:
     axes.set_title("How far beyond each target (1 is the target)")
     axes.set_xscale("log")
-    for row, target in enumerate(course.targets):
+    for row, target in enumerate(race.targets):
         value = middle(target.value(results))
         if value:
             times = value / target.at_least if target.at_least else (target.below or 0) / value
@@ -160,7 +160,7 @@ def targets(axes: Any, results: Results, course: Course) -> None:
     low, high = axes.get_xlim()
     axes.set_xlim(low / 1.25, high * 1.25)
     low, high = axes.get_xlim()
-    rows(axes, [target.short for target in course.targets], times=True)
+    rows(axes, [target.short for target in race.targets], times=True)
     axes.set_xticks([tick for tick in (0.5, 1, 2, 5, 10) if low <= tick <= high])
 
 

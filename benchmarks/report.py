@@ -10,11 +10,11 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.course import TITLES, Course
-from benchmarks.courses import COURSES
-from benchmarks.courses.postgres import MINUTE
 from benchmarks.figures import Results, Series, measured, middle, ratio
-from benchmarks.limits import RAW, TRIAL, TRIAL_HUEY
+from benchmarks.race import TITLES, Race
+from benchmarks.races import RACES
+from benchmarks.races.postgres import MINUTE
+from benchmarks.raw_limits import RAW, TRIAL, TRIAL_HUEY
 
 
 @dataclass
@@ -64,8 +64,8 @@ def sheets(results: Results) -> list[Sheet]:
     ]
 
 
-def _course(results: Results) -> Course:
-    return COURSES[results.course]
+def _race_of(results: Results) -> Race:
+    return RACES[results.course]
 
 
 NAMES = {
@@ -85,36 +85,36 @@ def verdicts(results: Results) -> Sheet:
             target.shown(results),
             target.explained(results),
         )
-        for target in _course(results).targets
+        for target in _race_of(results).targets
     ]
     columns = ("", "target", "measured", "medians behind it")
     return Sheet("Verdict", columns, [*rows], are_words=True)
 
 
 def rates(results: Results) -> Sheet:
-    course = _course(results)
+    race = _race_of(results)
     rows = []
-    for scenario in course.rates:
+    for scenario in race.rates:
         ours = results.series("fairlane", scenario)
         cells = [scenario]
-        for contestant in ("fairlane", *course.peers):
+        for contestant in ("fairlane", *race.peers):
             theirs = results.series(contestant, scenario)
             times = middle(ratio(ours, theirs)) if contestant != "fairlane" else None
             cells.append(spread(theirs) + (f", {times:.1f} ×" if times is not None else ""))
         if any(cell != "–" for cell in cells[1:]):
             rows.append(cells)
-    over = (f"{TITLES[one]}, and Fairlane over it" for one in course.peers)
+    over = (f"{TITLES[one]}, and Fairlane over it" for one in race.peers)
     return Sheet("Jobs per second", ("noop jobs", "Fairlane", *over), [*rows])
 
 
 def pick_ups(results: Results) -> Sheet:
-    course = _course(results)
+    race = _race_of(results)
     rows = []
-    for scenario, name in course.pick_ups:
-        found = [results.series(one, scenario, f"{name}_ms") for one in ("fairlane", *course.peers)]
+    for scenario, name in race.pick_ups:
+        found = [results.series(one, scenario, f"{name}_ms") for one in ("fairlane", *race.peers)]
         if any(map(measured, found)):
             rows.append((f"{scenario}, {name}", *(spread(one, digits=2) for one in found)))
-    titles = (TITLES[one] for one in ("fairlane", *course.peers))
+    titles = (TITLES[one] for one in ("fairlane", *race.peers))
     columns = ("submit to an idle queue, function begins", *titles)
     return Sheet("Milliseconds until a job begins", columns, [*rows])
 
@@ -222,7 +222,7 @@ def show(results: Results, console: Console, *, part: bool) -> None:
             console.print(sheet.rich())
     lines = Table.grid(padding=(0, 2))
     styles = {True: "green", False: "red", None: "yellow"}
-    for target in _course(results).targets:
+    for target in _race_of(results).targets:
         reached = target.is_reached(results)
         if reached is not None or not part:
             lines.add_row(WORDS[reached], target.line, style=styles[reached])

@@ -17,38 +17,43 @@ from typing import Any
 from rich.console import Console
 from rich.progress import MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from chaos.cuts import power_cuts
-from chaos.disks import Impossible, full_disk, unwritable
+from chaos.bad_disks import Unsupported, full_disk, unwritable
 from chaos.kills import kills
-from chaos.postgres.counts import PARTS, USUAL, Counts
-from chaos.postgres.failover import blows, failover
+from chaos.postgres.failover import failover, fault_count
+from chaos.postgres.fault_counts import DEFAULT_COUNTS, PARTS, FaultCounts
 from chaos.postgres.run import postgres
-from chaos.processes import Gone, Refused
+from chaos.power_cuts import power_cuts
+from chaos.processes import CommandRefused, ProcessDied
 from chaos.result import Result, table
 
-SHOWN_PROBLEMS = 20
+MAX_SHOWN_PROBLEMS = 20
 
 
-class Kind:
+class Scenario:
     def __init__(
-        self, about: str, times: int, torment: Callable[..., Awaitable[None]],
-        *, when_asked: bool = False,
+        self, about: str, times: int, run_scenario: Callable[..., Awaitable[None]],
+        *, only_when_named: bool = False,
     ) -> None:  # fmt: skip
         self.about = about
         self.times = times
-        self.torment = torment
-        self.when_asked = when_asked  # and not among all
+        self.run = run_scenario
+        self.only_when_named = only_when_named  # and not among all
 
 
-KINDS = {
-    "kills": Kind("SIGKILL under load, and a new start", 200, kills),
-    "full-disk": Kind("the disk fills up and is freed again", 4, full_disk),
-    "unwritable": Kind("nothing can be written, while it runs and at its start", 2, unwritable),
-    "slow-disk": Kind("kills on a disk that is slow", 12, partial(kills, slow_seconds=0.2)),
-    "power-cuts": Kind("what was not synced is gone", 1000, power_cuts),
-    "postgres": Kind("many processes, their server and network", USUAL.total, postgres),
-    "failover": Kind(
-        "how long nobody leads when a leader is gone; only if named", 50, failover, when_asked=True
+SCENARIOS = {
+    "kills": Scenario("SIGKILL under load, and a new start", 200, kills),
+    "full-disk": Scenario("the disk fills up and is freed again", 4, full_disk),
+    "unwritable": Scenario("nothing can be written, while it runs and at its start", 2, unwritable),
+    "slow-disk": Scenario("kills on a disk that is slow", 12, partial(kills, slow_seconds=0.2)),
+    "power-cuts": Scenario("what was not synced is gone", 1000, power_cuts),
+    "postgres": Scenario(
+        "many processes, their server and network", DEFAULT_COUNTS.total, postgres
+    ),
+    "failover": Scenario(
+        "how long nobody leads when a leader is gone; only if named",
+        50,
+        failover,
+        only_when_named=True,
     ),
 }
 
@@ -60,7 +65,9 @@ def arguments() -> argparse.Namespace:
         "nothing acknowledged is lost.",
     )
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    about = "\n".join(f"  {name:<12} {kind.about} ({kind.times})" for name, kind in KINDS.items())
+    about = "\n".join(
+        f"  {name:<12} {scenario.about} ({scenario.times})" for name, scenario in SCENARIOS.items()
+    )
     parser.epilog = f"kinds, with how often by default:\n{about}"
     parser.add_argument("kinds", nargs="*", metavar="KIND", help="which of those below; else all")
     parser.add_argument("--times", type=int, help="how often, instead of the number below")
@@ -79,21 +86,23 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--keep", action="store_true", help="keep the files of a good run as well")
     given = parser.parse_args()
     for kind in given.kinds:
-        if kind not in KINDS:
-            parser.error(f"there is no kind {kind!r}; choose from {', '.join(KINDS)}")
+        if kind not in SCENARIOS:
+            parser.error(f"there is no kind {kind!r}; choose from {', '.join(SCENARIOS)}")
     if given.times is not None and given.times < 1:
         parser.error(f"--times is {given.times}; it must be at least 1")
     if given.chain is not None and given.kinds != ["power-cuts"]:
         parser.error("--chain is for power-cuts alone")
-    given.counts = Counts.of({part: getattr(given, part) for part in PARTS}, each=given.times)
+    given.counts = FaultCounts.of({part: getattr(given, part) for part in PARTS}, each=given.times)
     if given.counts.total < 1:
         parser.error("nothing is left to do to postgres; name a part with a number above 0")
     return given
 
 
-async def torment(name: str, given: argparse.Namespace, folder: Path, progress: Progress) -> Result:
-    kind = KINDS[name]
-    times = given.times or kind.times
+async def run_scenario(
+    name: str, given: argparse.Namespace, folder: Path, progress: Progress
+) -> Result:
+    scenario = SCENARIOS[name]
+    times = given.times or scenario.times
     again = [name, "--seed", str(given.seed)]
     if name == "postgres":
         again += given.counts.arguments()
@@ -109,16 +118,16 @@ async def torment(name: str, given: argparse.Namespace, folder: Path, progress: 
     elif name == "postgres":
         options, total = {"counts": given.counts}, given.counts.total
     elif name == "failover":
-        total = blows(times)
+        total = fault_count(times)
     bar = progress.add_task(name, total=total)
     began = time.monotonic()
     try:
-        await kind.torment(
+        await scenario.run(
             folder, result, seed=given.seed, tick=lambda: progress.advance(bar), **options,
         )  # fmt: skip
-    except Impossible as error:
+    except Unsupported as error:
         result.skipped = str(error)
-    except (TimeoutError, ExceptionGroup, Gone, Refused):
+    except (TimeoutError, ExceptionGroup, ProcessDied, CommandRefused):
         result.problem(traceback.format_exc())
     result.longest("seconds in all", time.monotonic() - began)
     progress.stop_task(bar)
@@ -135,14 +144,15 @@ def main() -> int:
     columns = (TextColumn("{task.description}"), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True)) as progress:
         results = [
-            asyncio.run(torment(name, given, folder / name, progress))
-            for name in given.kinds or [name for name in KINDS if not KINDS[name].when_asked]
+            asyncio.run(run_scenario(name, given, folder / name, progress))
+            for name in given.kinds
+            or [name for name in SCENARIOS if not SCENARIOS[name].only_when_named]
         ]
     console.print(table(results))
     bad = [result for result in results if result.problems]
     for result in bad:
         console.print(f"[red]{result.kind}[/]: {len(result.problems)} problems", highlight=False)
-        for problem in result.problems[:SHOWN_PROBLEMS]:
+        for problem in result.problems[:MAX_SHOWN_PROBLEMS]:
             console.print(f"  {problem}", markup=False, highlight=False, soft_wrap=True)
         again = shlex.join(result.again)
         console.print(

@@ -18,24 +18,24 @@ from fairlane.ids import firing_id
 # acknowledged. In a process that was started later there is no such excuse.
 DELAY: Final = 3 * NANO
 
-Check = Callable[["Story"], Iterator[str]]
+Check = Callable[["Timeline"], Iterator[str]]
 
 
 @dataclass
 class Span:
     entry: Entry
     end: int | None = None
-    heard: int = 0  # of the program that it runs
+    last_seen: int = 0  # of the program that it runs
 
     def over_at(self, killed: Mapping[int, int]) -> int | None:
         """When it was over; None if it never was as far as anybody noted."""
         if self.end is not None:
-            return max(self.end, self.heard)
+            return max(self.end, self.last_seen)
         died = killed.get(self.entry.program)
-        return None if died is None else max(died, self.heard)
+        return None if died is None else max(died, self.last_seen)
 
 
-class Story:
+class Timeline:
     """The journal, sorted by what it tells of."""
 
     def __init__(self, entries: Iterable[Entry]) -> None:
@@ -50,10 +50,10 @@ class Story:
         self.commands: list[Entry] = []
         self.refused: Counter[str] = Counter()
         for entry in self.entries:
-            self._take(entry)
+            self._record(entry)
         self.begins = sorted(self.spans.values(), key=lambda span: span.entry.at)
 
-    def _take(self, entry: Entry) -> None:
+    def _record(self, entry: Entry) -> None:
         match entry.what:
             case "asked":
                 self.asked.setdefault(entry.job, entry)
@@ -77,7 +77,7 @@ class Story:
             case "beat":
                 span = self.spans.get((entry.job, entry.attempt))
                 if span is not None:
-                    span.heard = max(span.heard, entry.at)
+                    span.last_seen = max(span.last_seen, entry.at)
             case "commanding" | "commanded":
                 self.commands.append(entry)
 
@@ -112,19 +112,19 @@ class Story:
         return started < since and span.entry.at < since + DELAY
 
 
-def lanes_never_overlap(story: Story) -> Iterator[str]:
+def lanes_never_overlap(timeline: Timeline) -> Iterator[str]:
     last: dict[tuple[str, str], Span] = {}
-    for span in story.begins:
+    for span in timeline.begins:
         entry = span.entry
         if entry.lane is None:
             continue
         before = last.get((entry.queue, entry.lane))
-        if before is not None and story.open_at([before], entry.at):
+        if before is not None and timeline.open_at([before], entry.at):
             other = before.entry
             yield (
                 f"attempt {entry.attempt} of {entry.job} began in lane {entry.lane} of "
                 f"{entry.queue} beside attempt {other.attempt} of {other.job} (process "
-                f"{other.program}, over {_after(before.over_at(story.killed), entry.at)})"
+                f"{other.program}, over {_after(before.over_at(timeline.killed), entry.at)})"
             )
         last[entry.queue, entry.lane] = span
 
@@ -133,13 +133,13 @@ def _after(over: int | None, at: int) -> str:
     return "never" if over is None else f"{(over - at) / NANO:.3f} s later"
 
 
-def lanes_keep_their_order(story: Story) -> Iterator[str]:
+def lanes_keep_their_order(timeline: Timeline) -> Iterator[str]:
     """Who was acknowledged before another was asked begins before it, in a lane and in a line."""
-    first = story.first_begins()
+    first = timeline.first_begins()
     groups: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for job, asked in story.asked.items():
+    for job, asked in timeline.asked.items():
         is_ordered = asked.lane is not None or asked.queue == "line"
-        if is_ordered and job in story.acked and job in first:
+        if is_ordered and job in timeline.acked and job in first:
             groups[asked.queue, asked.lane or ""].append(job)
     for (queue, lane), jobs in groups.items():
         # Walk in the order of beginning; nobody may begin after one that was asked only once this
@@ -147,17 +147,17 @@ def lanes_keep_their_order(story: Story) -> Iterator[str]:
         latest_asked = 0
         latest = ""
         for job in sorted(jobs, key=lambda job: first[job].entry.at):
-            if story.acked[job].at < latest_asked:
+            if timeline.acked[job].at < latest_asked:
                 yield f"{latest} began before {job} in {queue} {lane}, which was accepted first"
-            if story.asked[job].at > latest_asked:
-                latest_asked, latest = story.asked[job].at, job
+            if timeline.asked[job].at > latest_asked:
+                latest_asked, latest = timeline.asked[job].at, job
 
 
-def interrupted_jobs_go_first(story: Story) -> Iterator[str]:
+def interrupted_jobs_go_first(timeline: Timeline) -> Iterator[str]:
     """In the line nobody begins for the first time before those that a kill has put back."""
-    firsts = [s.entry for s in story.first_begins().values() if s.entry.queue == "line"]
+    firsts = [s.entry for s in timeline.first_begins().values() if s.entry.queue == "line"]
     last: dict[str, Span] = {}
-    for span in story.begins:
+    for span in timeline.begins:
         entry = span.entry
         if entry.queue != "line":
             continue
@@ -165,7 +165,7 @@ def interrupted_jobs_go_first(story: Story) -> Iterator[str]:
         last[entry.job] = span
         if before is None:
             continue
-        killed = story.killed.get(before.entry.program)
+        killed = timeline.killed.get(before.entry.program)
         if killed is not None:
             # The killed one may have begun something in its last moment.
             start = bisect_left(firsts, killed, key=lambda other: other.at)
@@ -175,31 +175,31 @@ def interrupted_jobs_go_first(story: Story) -> Iterator[str]:
                     yield f"{other.job} began before {entry.job}, which a kill had put back"
 
 
-def cancelled_jobs_never_begin(story: Story) -> Iterator[str]:
-    for span in story.begins:
-        cancelled = story.cancelled.get(span.entry.job)
+def cancelled_jobs_never_begin(timeline: Timeline) -> Iterator[str]:
+    for span in timeline.begins:
+        cancelled = timeline.cancelled.get(span.entry.job)
         if cancelled is not None and span.entry.at > cancelled.at:
             yield f"{span.entry.job} began after its cancellation was acknowledged"
 
 
-def paused_queues_start_nothing(story: Story) -> Iterator[str]:
-    by_queue = story.by_queue()
-    for queue, value, since, until in _in_force(story, "pause"):
+def paused_queues_start_nothing(timeline: Timeline) -> Iterator[str]:
+    by_queue = timeline.by_queue()
+    for queue, value, since, until in _in_force(timeline, "pause"):
         if not value:
             continue
         for span in by_queue[queue]:
             at = span.entry.at
-            if since < at < until and not story.may_be_late(span, since):
+            if since < at < until and not timeline.may_be_late(span, since):
                 yield (
                     f"{span.entry.job} began in {queue} {(at - since) / NANO:.3f} s after its "
                     "pause was acknowledged"
                 )
 
 
-def _in_force(story: Story, name: str) -> Iterator[tuple[str, int, int, int]]:
+def _in_force(timeline: Timeline, name: str) -> Iterator[tuple[str, int, int, int]]:
     """What was acknowledged to be in force, from then until the next change was asked for."""
     known: dict[str, Entry] = {}
-    for entry in story.commands:
+    for entry in timeline.commands:
         if entry.key != name:
             continue
         before = known.pop(entry.queue, None)
@@ -211,47 +211,51 @@ def _in_force(story: Story, name: str) -> Iterator[tuple[str, int, int, int]]:
         yield queue, entry.value or 0, entry.at, 1 << 62
 
 
-def limits_are_never_exceeded(story: Story) -> Iterator[str]:
-    by_queue = story.by_queue()
+def limits_are_never_exceeded(timeline: Timeline) -> Iterator[str]:
+    by_queue = timeline.by_queue()
     for queue, most in settings.MAX_CONCURRENT.items():
-        changes = [e for e in story.commands if e.key == "max_concurrent" and e.queue == queue]
-        yield from _exceeded(story, by_queue[queue], changes, most, f"max_concurrent of {queue}")
-    yield from _exceeded(story, by_queue["scarce"], [], settings.TOOLS, "the amount of tools")
+        changes = [e for e in timeline.commands if e.key == "max_concurrent" and e.queue == queue]
+        yield from _limit_violations(
+            timeline, by_queue[queue], changes, most, f"max_concurrent of {queue}"
+        )
+    yield from _limit_violations(
+        timeline, by_queue["scarce"], [], settings.TOOLS, "the amount of tools"
+    )
 
 
-def _exceeded(
-    story: Story, spans: list[Span], changes: list[Entry], most: int, what: str
+def _limit_violations(
+    timeline: Timeline, spans: list[Span], changes: list[Entry], most: int, what: str
 ) -> Iterator[str]:
     recent: list[Span] = []
     for span in spans:
         at = span.entry.at
-        recent = [*story.open_at(recent, at), span]
-        if len(recent) > _allowed(story, span, changes, most):
+        recent = [*timeline.open_at(recent, at), span]
+        if len(recent) > _allowed(timeline, span, changes, most):
             yield f"{len(recent)} run at once when {span.entry.job} begins, against {what}"
 
 
-def _allowed(story: Story, span: Span, changes: list[Entry], most: int) -> int:
+def _allowed(timeline: Timeline, span: Span, changes: list[Entry], most: int) -> int:
     """The highest limit that can have been in force when its start was decided."""
     allowed = {most}
     for change in changes:
         if change.at > span.entry.at:
             break
         value = change.value if change.value is not None else most
-        if change.what == "commanded" and not story.may_be_late(span, change.at):
+        if change.what == "commanded" and not timeline.may_be_late(span, change.at):
             allowed = {value}
         else:
             allowed.add(value)
     return max(allowed)
 
 
-def rates_are_kept(story: Story) -> Iterator[str]:
+def rates_are_kept(timeline: Timeline) -> Iterator[str]:
     """So many starts in every window, as far as bodies tell.
 
     A start is counted when it is decided, and under this load a body may begin much later, so only
     half a window is held against it; the simulator, whose time does not pass while it decides,
     holds the whole.
     """
-    begins = [span.entry.at for span in story.begins if span.entry.queue == "rated"]
+    begins = [span.entry.at for span in timeline.begins if span.entry.queue == "rated"]
     shortest = settings.GATE_SECONDS / 2
     for early, late in zip(begins, begins[settings.GATE_STARTS :], strict=False):
         if late - early < shortest * NANO:
@@ -259,22 +263,22 @@ def rates_are_kept(story: Story) -> Iterator[str]:
             yield f"{settings.GATE_STARTS + 1} rated jobs began within {seconds:.2f} s"
 
 
-def nothing_begins_before_it_is_due(story: Story) -> Iterator[str]:
-    for span in story.begins:
-        asked = story.asked.get(span.entry.job)
+def nothing_begins_before_it_is_due(timeline: Timeline) -> Iterator[str]:
+    for span in timeline.begins:
+        asked = timeline.asked.get(span.entry.job)
         if asked is not None and asked.wall > span.entry.wall + 0.001:
             yield f"{span.entry.job} began {asked.wall - span.entry.wall:.3f} s before it was due"
 
 
-def dedupe_keys_have_one_live_job(story: Story) -> Iterator[str]:
+def dedupe_keys_have_one_live_job(timeline: Timeline) -> Iterator[str]:
     """Once a second job of a key is acknowledged, the first can do nothing any more."""
     last: dict[str, int] = {}
-    for span in story.begins:
+    for span in timeline.begins:
         entry = span.entry
         last[entry.job] = max(last.get(entry.job, 0), span.end or entry.at)
     holders: dict[str, str] = {}
-    for job, acked in sorted(story.acked.items(), key=lambda item: item[1].at):
-        key = story.asked[job].key if job in story.asked else ""
+    for job, acked in sorted(timeline.acked.items(), key=lambda item: item[1].at):
+        key = timeline.asked[job].key if job in timeline.asked else ""
         if not key:
             continue
         before = holders.get(key)
@@ -283,9 +287,9 @@ def dedupe_keys_have_one_live_job(story: Story) -> Iterator[str]:
         holders[key] = job
 
 
-def each_firing_makes_one_job(story: Story) -> Iterator[str]:
+def each_firing_makes_one_job(timeline: Timeline) -> Iterator[str]:
     """A schedule's job is known by its instant, so each must be that of one, and not early."""
-    first = {j: s for j, s in story.first_begins().items() if s.entry.key == settings.TICK}
+    first = {j: s for j, s in timeline.first_begins().items() if s.entry.key == settings.TICK}
     if not first:
         return
     earliest = int(min(span.entry.wall for span in first.values())) - 400
@@ -299,9 +303,9 @@ def each_firing_makes_one_job(story: Story) -> Iterator[str]:
             yield f"{job} began before its instant"
 
 
-def attempts_are_never_repeated(story: Story) -> Iterator[str]:
+def attempts_are_never_repeated(timeline: Timeline) -> Iterator[str]:
     """An attempt's number is durable before its body begins, so no number begins twice."""
-    seen = Counter((e.job, e.attempt) for e in story.entries if e.what == "begin")
+    seen = Counter((e.job, e.attempt) for e in timeline.entries if e.what == "begin")
     for (job, attempt), times in seen.items():
         if times > 1:
             yield f"attempt {attempt} of {job} began {times} times"
@@ -323,13 +327,13 @@ CHECKS: Final[dict[str, Check]] = {
 
 
 def final_states(
-    story: Story, ended: Mapping[str, str], live: Iterable[str], set_aside: int
+    timeline: Timeline, ended: Mapping[str, str], live: Iterable[str], set_aside: int
 ) -> Iterator[str]:
     """After the last drain every acknowledged job has reached one final state, and rightly so."""
     left = set(live)
-    done = {e.job for e in story.entries if e.what == "end" and e.text == "done"}
-    begun = {span.entry.job for span in story.begins}
-    for job in story.acked:
+    done = {e.job for e in timeline.entries if e.what == "end" and e.text == "done"}
+    begun = {span.entry.job for span in timeline.begins}
+    for job in timeline.acked:
         state = ended.get(job)
         if state is None:
             yield f"acknowledged job {job} is {'still live' if job in left else 'lost'}"
@@ -337,17 +341,17 @@ def final_states(
             yield f"job {job} is both live and {state}"
         elif state == "completed" and job not in done:
             yield f"job {job} is completed and its body never came to its end"
-        elif state == "cancelled" and job not in story.cancelling:
+        elif state == "cancelled" and job not in timeline.cancelling:
             yield f"job {job} is cancelled and nobody asked for that"
-        elif state == "failed" and job not in begun and story.kills_since(job) < 2:
+        elif state == "failed" and job not in begun and timeline.kills_since(job) < 2:
             # Two kills just before its body began are a crash loop as well.
             yield f"job {job} failed and never began"
         elif state == "skipped":
             yield f"job {job} was skipped and nobody asked for that"
-    for job in story.cancelled:
+    for job in timeline.cancelled:
         if ended.get(job) != "cancelled":
             yield f"job {job} was acknowledged as cancelled and is {ended.get(job, 'not ended')}"
-    for entry in story.entries:
+    for entry in timeline.entries:
         if entry.what == "seen ended" and ended.get(entry.job) != entry.key:
             yield f"job {entry.job} was seen {entry.key} and is {ended.get(entry.job, 'not ended')}"
     if set_aside:

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from chaos.result import Result
-from chaos.run import Run, within
+from chaos.run import Run, wait_until
 
 BEGIN_SECONDS = 60.0
-MOST_BYTES = 80_000  # of the journal from one kill to the next, about 550 lines
-MOST_SECONDS = 1.0
-FEWEST_ACKNOWLEDGED = 20
+MAX_BYTES = 80_000  # of the journal from one kill to the next, about 550 lines
+MAX_SECONDS = 1.0
+MIN_ACKNOWLEDGED = 20
 
 
 async def kills(
@@ -30,7 +30,7 @@ async def kills(
                 tick()
             if operator.done():
                 operator.result()  # it only ends by an error
-        await within(BEGIN_SECONDS, lambda: _acknowledged(run), "anything to be acknowledged")
+        await wait_until(BEGIN_SECONDS, lambda: _acknowledged(run), "anything to be acknowledged")
         operator.cancel()
         await asyncio.gather(operator, return_exceptions=True)
         await run.finish()
@@ -40,33 +40,33 @@ async def kills(
 
 def _acknowledged(run: Run) -> bool:
     told = sum(entry.what == "acked" for entry in run.journal.entries())
-    return told >= FEWEST_ACKNOWLEDGED
+    return told >= MIN_ACKNOWLEDGED
 
 
 async def _round(run: Run) -> None:
     """Let it run for a while, kill, start again; sometimes with a standby, or with an outsider."""
-    chance = run.chance
-    await _some_more_has_happened(run)
-    if chance.random() < 0.3:
-        if run.outsider is None:
-            await run.start_outsider()
+    rng = run.rng
+    await _wait_for_activity(run)
+    if rng.random() < 0.3:
+        if run.inbox_client is None:
+            await run.start_inbox_client()
         else:
-            await run.stop_outsider()
+            await run.stop_inbox_client()
     victims = list(run.programs)
-    if len(victims) > 1 and chance.random() < 0.7:
-        victims = [chance.choice(victims)]
+    if len(victims) > 1 and rng.random() < 0.7:
+        victims = [rng.choice(victims)]
     for victim in victims:
         await run.kill(victim)
-    wanted = 2 if chance.random() < 0.3 else 1
+    wanted = 2 if rng.random() < 0.3 else 1
     while len(run.programs) < wanted:
         # Now and then it is killed while it starts.
-        await run.start(ready=chance.random() < 0.85)
+        await run.start(ready=rng.random() < 0.85)
 
 
-async def _some_more_has_happened(run: Run) -> None:
+async def _wait_for_activity(run: Run) -> None:
     """Wait for a random moment: by what happens, so that a slow machine is killed at it too."""
-    enough = run.journal.size() + run.chance.randrange(MOST_BYTES)
-    until = time.monotonic() + MOST_SECONDS
+    enough = run.journal.size() + run.rng.randrange(MAX_BYTES)
+    until = time.monotonic() + MAX_SECONDS
     while run.journal.size() < enough and time.monotonic() < until:  # noqa: ASYNC110 - others write
         await asyncio.sleep(0.002)
 
@@ -76,7 +76,7 @@ class Operator:
 
     def __init__(self, run: Run) -> None:
         self._run = run
-        self._chance = run.chance
+        self._rng = run.rng
         self._letters: dict[str, None] = {}  # all that have begun, in that order
         self._read_to = 0
 
@@ -85,68 +85,70 @@ class Operator:
             group.create_task(self._change_limits())
             group.create_task(self._pause("turns", longest=6.0))
             group.create_task(self._pause("lanes", longest=1.5))
-            group.create_task(self._sort_desks())
+            group.create_task(self._reorder_queues())
 
     async def _change_limits(self) -> None:
         while True:
-            most = self._chance.randrange(1, 7)
+            most = self._rng.randrange(1, 7)
             await self._run.command(
                 "queues.set", "lanes", "max_concurrent", most, max_concurrent=most
             )
             self._run.result.count("limits changed")
-            await asyncio.sleep(self._chance.uniform(2, 8))
+            await asyncio.sleep(self._rng.uniform(2, 8))
 
     async def _pause(self, queue: str, *, longest: float) -> None:
         while True:
-            await asyncio.sleep(self._chance.uniform(0.5, 6))
+            await asyncio.sleep(self._rng.uniform(0.5, 6))
             await self._run.command("queues.pause", queue, "pause", 1)
-            await asyncio.sleep(self._chance.uniform(0.2, longest))
+            await asyncio.sleep(self._rng.uniform(0.2, longest))
             await self._run.command("queues.resume", queue, "pause", 0)
             self._run.result.count("pauses")
 
-    async def _sort_desks(self) -> None:
+    async def _reorder_queues(self) -> None:
         number = 0
         while True:
             number += 1
-            await self._sort_desk(f"desk-{number}")
+            await self._reorder_queue(f"desk-{number}")
 
-    async def _sort_desk(self, desk: str) -> None:
+    async def _reorder_queue(self, desk: str) -> None:
         """Put letters on a paused desk, move them about, and see in which order they go out."""
-        run, chance = self._run, self._chance
+        run, rng = self._run, self._rng
         await run.command("queues.pause", "desk", "pause", 1)
         order: list[str] = []
         for number in range(6):
             letter = f"{desk}-{number}"
             run.journal.note("asked", job=letter, queue="desk")
-            await run.persistently("submit", letter)
+            await run.command_until_acknowledged("submit", letter)
             run.journal.note("acked", job=letter)
             order.append(letter)
         for _ in range(4):
             await self._move(order)
-        cancelled = chance.choice(order)
+        cancelled = rng.choice(order)
         run.journal.note("cancelling", job=cancelled)
-        await run.persistently("cancel", cancelled)
+        await run.command_until_acknowledged("cancel", cancelled)
         run.journal.note("cancelled", job=cancelled, key="cancelled")
         order.remove(cancelled)
-        await asyncio.sleep(chance.uniform(0, 1.5))  # for a kill or two
+        await asyncio.sleep(rng.uniform(0, 1.5))  # for a kill or two
         await run.command("queues.resume", "desk", "pause", 0)
-        await within(BEGIN_SECONDS, lambda: len(self._begun(desk)) == len(order), f"all of {desk}")
+        await wait_until(
+            BEGIN_SECONDS, lambda: len(self._begun(desk)) == len(order), f"all of {desk}"
+        )
         found = self._begun(desk)
         problems = [] if found == order else [f"moved into the order {order}, begun as {found}"]
         run.result.found("desks in another order", problems)
         run.result.count("desks sorted")
 
     async def _move(self, order: list[str]) -> None:
-        chance = self._chance
-        letter, other = chance.sample(order, 2)
+        rng = self._rng
+        letter, other = rng.sample(order, 2)
         order.remove(letter)
-        where = chance.choice(["head", "tail", "before", "after"])
+        where = rng.choice(["head", "tail", "before", "after"])
         if where in ("head", "tail"):
             order.insert(0 if where == "head" else len(order), letter)
-            await self._run.persistently("move", letter, to=where)
+            await self._run.command_until_acknowledged("move", letter, to=where)
         else:
             order.insert(order.index(other) + (where == "after"), letter)
-            await self._run.persistently("move", letter, **{where: other})
+            await self._run.command_until_acknowledged("move", letter, **{where: other})
 
     def _begun(self, desk: str) -> list[str]:
         """The letters of a desk in the order in which they first began."""

@@ -16,11 +16,11 @@ from chaos.journal import Journal
 READY_SECONDS = 60.0
 
 
-class Gone(Exception):
+class ProcessDied(Exception):
     """The process died before it answered, so nobody knows whether it did what it was told."""
 
 
-class Refused(Exception):
+class CommandRefused(Exception):
     """What the program's own call raised."""
 
     def __init__(self, code: str, message: str) -> None:
@@ -29,7 +29,7 @@ class Refused(Exception):
 
 
 class Program:
-    """A running `chaos.serving`, or another module that is steered in the same way."""
+    """A running `chaos.program_main`, or another module that is steered in the same way."""
 
     def __init__(self, process: Process, number: int, journal: Journal) -> None:
         self._process = process
@@ -43,7 +43,7 @@ class Program:
     @classmethod
     async def start(
         cls, number: int, journal: Journal, environment: dict[str, str], errors: IO[bytes],
-        *, load: bool, module: str = "chaos.serving", within: Sequence[str] = (),
+        *, load: bool, module: str = "chaos.program_main", within: Sequence[str] = (),
     ) -> Self:  # fmt: skip
         """Start it; `within` is a command that runs another one, somewhere else."""
         process = await asyncio.create_subprocess_exec(
@@ -78,7 +78,7 @@ class Program:
                     answer.set_result(message)
         for waiting in (self._ready, *self._answers.values()):
             if not waiting.done():
-                waiting.set_exception(Gone())
+                waiting.set_exception(ProcessDied())
                 waiting.exception()  # it may be that nobody waits for this one
 
     async def ask(self, verb: str, name: str, **named: Any) -> Any:
@@ -87,17 +87,17 @@ class Program:
         answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         self._answers[number] = answer
         if self._reading.done():
-            raise Gone
+            raise ProcessDied
         assert self._process.stdin is not None
         message = {"number": number, "verb": verb, "name": name, "named": named}
         try:
             self._process.stdin.write(json.dumps(message).encode() + b"\n")
             await self._process.stdin.drain()
         except OSError as error:
-            raise Gone from error
+            raise ProcessDied from error
         said = await answer
         if "problem" in said:
-            raise Refused(said["problem"], said["message"])
+            raise CommandRefused(said["problem"], said["message"])
         return said.get("value")
 
     async def ended(self) -> int:
@@ -134,9 +134,11 @@ async def end(process: Process) -> None:
     await process.wait()
 
 
-async def start_outsider(number: int, environment: dict[str, str], errors: IO[bytes]) -> Process:
+async def start_inbox_client(
+    number: int, environment: dict[str, str], errors: IO[bytes]
+) -> Process:
     return await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "chaos.outsider"),
+        *(sys.executable, "-m", "chaos.inbox_client"),
         stdin=DEVNULL, stdout=DEVNULL, stderr=errors,
         env={**environment, "CHAOS_PROGRAM": str(number)},
     )  # fmt: skip

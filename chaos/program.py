@@ -1,8 +1,8 @@
-"""The program that is tormented: an app with a queue of every kind.
+"""Declare the app under test: one queue of every kind.
 
-It works in the folder that CHAOS_FOLDER names; CHAOS_DATABASE names the database, which may lie on
-another disk than the journal; CHAOS_PROGRAM is the number of this start of it. `chaos.serving` runs
-it.
+The app works in the folder `CHAOS_FOLDER`. `CHAOS_DATABASE` names the database, which may lie on
+another disk than the journal. `CHAOS_PROGRAM` is the number of this start of the program.
+`chaos.program_main` runs it.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ FOLDER: Final = Path(os.environ["CHAOS_FOLDER"])
 DATABASE: Final = Path(os.environ.get("CHAOS_DATABASE", FOLDER / "work.db"))
 JOURNAL_PATH: Final = FOLDER / "journal"
 PROGRAM: Final = int(os.environ["CHAOS_PROGRAM"])  # which start of it, as the driver counts them
-BEATING: Final = Path(__file__).with_name("beating.py")
+HEARTBEAT_PROGRAM: Final = Path(__file__).with_name("heartbeat_program.py")
 
 journal = Journal(JOURNAL_PATH)
 app = Fairlane(f"sqlite:///{DATABASE}", slots=24, stop_grace_seconds=0)
@@ -135,7 +135,7 @@ async def letter(ctx: Context) -> None:
 async def runs_program(ctx: Context, lane: str, seconds: float) -> None:  # noqa: ARG001
     with body(ctx):
         arguments = (JOURNAL_PATH, PROGRAM, ctx.job.id, ctx.attempt, seconds)
-        await ctx.run([sys.executable, "-I", "-S", BEATING, *map(str, arguments)])
+        await ctx.run([sys.executable, "-I", "-S", HEARTBEAT_PROGRAM, *map(str, arguments)])
 
 
 @app.task(queue="isolated", lane="{lane}", recover=MANY_CRASHES, isolation="process")

@@ -12,16 +12,16 @@ from typing import Any
 
 import apsw
 
-from chaos.checks import CHECKS, Story, final_states
+from chaos.checks import CHECKS, Timeline, final_states
 from chaos.journal import Journal
 from chaos.processes import (
-    Gone,
+    CommandRefused,
+    ProcessDied,
     Program,
-    Refused,
     end,
     environment,
     is_alive,
-    start_outsider,
+    start_inbox_client,
     start_ticks,
 )
 from chaos.result import Result
@@ -45,9 +45,9 @@ class Run:
         self.database = database or folder / "work.db"
         self.journal = Journal(folder / "journal")
         self.result = result
-        self.chance = random.Random(seed)
+        self.rng = random.Random(seed)
         self.programs: list[Program] = []
-        self.outsider: Process | None = None
+        self.inbox_client: Process | None = None
         self._environment = environment(folder, self.database, seed)
         if slow_seconds is not None:
             self._environment["CHAOS_SLOW_SECONDS"] = str(slow_seconds)
@@ -64,14 +64,14 @@ class Run:
             await program.ready()
         return program
 
-    async def start_outsider(self) -> None:
+    async def start_inbox_client(self) -> None:
         self._number += 1
-        self.outsider = await start_outsider(self._number, self._environment, self._errors)
+        self.inbox_client = await start_inbox_client(self._number, self._environment, self._errors)
 
-    async def stop_outsider(self) -> None:
-        outsider, self.outsider = self.outsider, None
-        if outsider is not None:
-            await end(outsider)
+    async def stop_inbox_client(self) -> None:
+        inbox_client, self.inbox_client = self.inbox_client, None
+        if inbox_client is not None:
+            await end(inbox_client)
 
     async def kill(self, program: Program) -> None:
         """Kill it, and see to it that all it started goes with it and the database is whole."""
@@ -113,7 +113,7 @@ class Run:
         if not self.database.exists():
             return
         path = self.database
-        alone = not self.programs and self.outsider is None
+        alone = not self.programs and self.inbox_client is None
         if alone:
             # Closing the last connection would clear the log away, so a copy is looked at.
             path = self.folder / "copy.db"
@@ -137,7 +137,7 @@ class Run:
             for ending in ("", "-wal", "-shm"):
                 path.with_name(path.name + ending).unlink(missing_ok=True)
 
-    async def persistently(self, verb: str, name: str, **named: Any) -> None:
+    async def command_until_acknowledged(self, verb: str, name: str, **named: Any) -> None:
         """Ask until somebody has acknowledged it, whoever is killed meanwhile.
 
         All that is asked in this way can be repeated without harm.
@@ -147,10 +147,10 @@ class Run:
             alive = [program for program in self.programs if program.is_alive]
             if alive:
                 try:
-                    await self.chance.choice(alive).ask(verb, name, **named)
-                except Gone:
+                    await self.rng.choice(alive).ask(verb, name, **named)
+                except ProcessDied:
                     unsure = True
-                except Refused as error:
+                except CommandRefused as error:
                     if error.code == "illegal_transition" and unsure:
                         return  # the first time was heard after all
                     if error.code not in ("store_unavailable", "undecided"):
@@ -163,12 +163,12 @@ class Run:
     async def command(self, verb: str, queue: str, key: str, value: int, **named: Any) -> None:
         """Change something that the journal must know of."""
         self.journal.note("commanding", queue=queue, key=key, value=value)
-        await self.persistently(verb, queue, **named)
+        await self.command_until_acknowledged(verb, queue, **named)
         self.journal.note("commanded", queue=queue, key=key, value=value)
 
     async def finish(self) -> None:
         """Let everything come to its end, then compare the journal with what must be so."""
-        await self.stop_outsider()
+        await self.stop_inbox_client()
         for program in list(self.programs):
             await self.kill(program)
         program = await self.start(load=False)
@@ -209,32 +209,34 @@ class Run:
         return ended, live, set_aside
 
     def judge(self) -> None:
-        story = Story(self.journal.entries())
+        timeline = Timeline(self.journal.entries())
         ended, live, set_aside = self._states()
-        lost = list(final_states(story, ended, live, set_aside))
+        lost = list(final_states(timeline, ended, live, set_aside))
         self.result.found("lost or wrong at the end", lost)
         for name, check in CHECKS.items():
-            self.result.found(name, list(check(story)))
-        self.result.count("jobs acknowledged", len(story.acked))
-        self.result.count("attempts begun", len(story.begins))
-        for state, times in Counter(ended[job] for job in story.acked if job in ended).items():
+            self.result.found(name, list(check(timeline)))
+        self.result.count("jobs acknowledged", len(timeline.acked))
+        self.result.count("attempts begun", len(timeline.begins))
+        for state, times in Counter(ended[job] for job in timeline.acked if job in ended).items():
             self.result.count(f"of the jobs {state}", times)
-        for code, times in story.refused.items():
+        for code, times in timeline.refused.items():
             self.result.count(f"refused: {code}", times)
-        for entry in story.entries:
+        for entry in timeline.entries:
             if entry.what == "refused" and entry.key == "internal_error":
                 self.result.problem(f"{entry.job} was answered internal_error: {entry.text}")
 
     async def close(self) -> None:
         """Leave nothing running, whatever has happened."""
-        await self.stop_outsider()
+        await self.stop_inbox_client()
         for program in self.programs:
             await program.kill()
         self.programs.clear()
         self._errors.close()
 
 
-async def within(seconds: float, probe: Callable[[], bool | Awaitable[bool]], what: str) -> None:
+async def wait_until(
+    seconds: float, probe: Callable[[], bool | Awaitable[bool]], what: str
+) -> None:
     """Wait for something that other processes bring about; the bound only ends a broken run."""
     until = time.monotonic() + seconds
     while True:

@@ -17,8 +17,8 @@ import sqlalchemy  # type: ignore[import-not-found]
 from dbos import DBOS, DBOSClient, SetEnqueueOptions  # type: ignore[import-not-found]
 
 from benchmarks import latency
-from benchmarks.callers import from_threads
-from benchmarks.entry import Figures, Request, Scenario, Settings, answer
+from benchmarks.contestant_main import Figures, Request, Scenario, Settings, answer
+from benchmarks.threaded_callers import from_threads
 
 WORKERS = 256
 POLL_SECONDS = 0.001

@@ -10,9 +10,9 @@ from typing import Any
 import apsw
 
 from benchmarks import latency
-from benchmarks.callers import CALLERS
-from benchmarks.entry import Figures, Request, Scenario, Settings, answer
+from benchmarks.contestant_main import Figures, Request, Scenario, Settings, answer
 from benchmarks.memory import peak_megabytes
+from benchmarks.threaded_callers import CALLERS
 from fairlane import Fairlane
 from fairlane.client.drain import is_drained
 from fairlane.store.sqlite.connection import connect

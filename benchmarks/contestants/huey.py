@@ -15,8 +15,8 @@ from huey import SqliteHuey  # type: ignore[import-not-found]
 from huey.consumer import Consumer  # type: ignore[import-not-found]
 
 from benchmarks import latency
-from benchmarks.callers import from_threads
-from benchmarks.entry import Figures, Request, Settings, answer
+from benchmarks.contestant_main import Figures, Request, Settings, answer
+from benchmarks.threaded_callers import from_threads
 
 WORKERS = 4  # the fastest of 1 to 16 threads and of 1 to 4 processes, also to pick up
 POLL_SECONDS = 0.001  # its default is 0.1, growing up to 10 while nothing comes

@@ -11,7 +11,7 @@ from typing import Any
 
 import apsw
 
-from benchmarks.entry import Figures, Request, answer
+from benchmarks.contestant_main import Figures, Request, answer
 from fairlane import Fairlane
 
 SETTINGS = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"

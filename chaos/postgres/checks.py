@@ -16,7 +16,7 @@ from typing import Final
 from chaos.checks import (
     Check,
     Span,
-    Story,
+    Timeline,
     attempts_are_never_repeated,
     cancelled_jobs_never_begin,
     lanes_keep_their_order,
@@ -24,7 +24,7 @@ from chaos.checks import (
 )
 from chaos.journal import NANO, Entry
 from chaos.postgres import settings
-from chaos.postgres.ended import Ended
+from chaos.postgres.ended_job import EndedJob
 from fairlane.ids import firing_id
 
 
@@ -41,11 +41,11 @@ class Freeze:
 class SharedSpan(Span):
     def over_at(self, killed: Mapping[int, int]) -> int | None:
         if self.entry.text == "child":
-            return max(self.end or 0, self.heard, self.entry.at)
+            return max(self.end or 0, self.last_seen, self.entry.at)
         return super().over_at(killed)
 
 
-class SharedStory(Story):
+class SharedTimeline(Timeline):
     """The journal, with what is stale set apart from what must keep every promise."""
 
     def __init__(self, entries: Iterable[Entry]) -> None:
@@ -59,7 +59,7 @@ class SharedStory(Story):
         stale = set(map(id, self.stale))
         self.begins = [span for span in self.every if id(span) not in stale]
 
-    def _take(self, entry: Entry) -> None:
+    def _record(self, entry: Entry) -> None:
         key = (entry.job, entry.attempt, entry.program)
         match entry.what:
             case "begin":
@@ -68,7 +68,7 @@ class SharedStory(Story):
             case "end":
                 self._open[key].end = entry.at
             case "beat":
-                self._open[key].heard = entry.at
+                self._open[key].last_seen = entry.at
             case "dead":
                 self.killed.setdefault(entry.program, entry.at)
             case "frozen":
@@ -77,7 +77,7 @@ class SharedStory(Story):
                 freeze = Freeze(self._frozen.pop(entry.program), entry.at)
                 self.freezes[entry.program].append(freeze)
             case _:
-                super()._take(entry)
+                super()._record(entry)
 
     def _is_stale(self, span: Span) -> bool:
         """Tell whether its process was stopped past its lease and had no time to notice."""
@@ -107,29 +107,31 @@ class SharedStory(Story):
         return longest / NANO
 
 
-def limits_are_never_exceeded(story: Story) -> Iterator[str]:
-    by_queue = story.by_queue()
+def limits_are_never_exceeded(timeline: Timeline) -> Iterator[str]:
+    by_queue = timeline.by_queue()
     for queue, most in settings.MAX_CONCURRENT.items():
-        yield from _exceeded(story, by_queue[queue], most, f"max_concurrent of {queue}")
-    yield from _exceeded(story, by_queue["scarce"], settings.TOOLS, "the amount of tools")
+        yield from _limit_violations(timeline, by_queue[queue], most, f"max_concurrent of {queue}")
+    yield from _limit_violations(
+        timeline, by_queue["scarce"], settings.TOOLS, "the amount of tools"
+    )
 
 
-def _exceeded(story: Story, spans: list[Span], most: int, what: str) -> Iterator[str]:
+def _limit_violations(timeline: Timeline, spans: list[Span], most: int, what: str) -> Iterator[str]:
     recent: list[Span] = []
     for span in spans:
-        recent = [*story.open_at(recent, span.entry.at), span]
+        recent = [*timeline.open_at(recent, span.entry.at), span]
         if len(recent) > most:
             yield f"{len(recent)} run at once when {span.entry.job} begins, against {what}"
 
 
-def each_instant_has_one_job(story: Story) -> Iterator[str]:
+def each_instant_has_one_job(timeline: Timeline) -> Iterator[str]:
     """The schedule does not coalesce, so from the first to the last none is missing or doubled.
 
     No outage here comes near its grace of five minutes.
     """
     walls = {
         job: span.entry.wall
-        for job, span in story.first_begins().items()
+        for job, span in timeline.first_begins().items()
         if span.entry.key == settings.TICK
     }
     if not walls:
@@ -163,22 +165,22 @@ CHECKS: Final[dict[str, Check]] = {
 }
 
 
-def overlaps_of_stale(story: SharedStory) -> int:
+def overlaps_of_stale(timeline: SharedTimeline) -> int:
     """Count attempts that ran beside another of their lane because one of both was stale."""
     by_lane: dict[tuple[str, str], list[Span]] = defaultdict(list)
-    for span in story.every:
+    for span in timeline.every:
         if span.entry.lane is not None:
             by_lane[span.entry.queue, span.entry.lane].append(span)
-    stale = set(map(id, story.stale))
+    stale = set(map(id, timeline.stale))
     return sum(
-        len(story.open_at([before], span.entry.at))
+        len(timeline.open_at([before], span.entry.at))
         for spans in by_lane.values()
         for before, span in pairwise(spans)
         if id(before) in stale or id(span) in stale
     )
 
 
-def rates_are_kept(story: Story, ended: Mapping[str, Ended]) -> Iterator[str]:
+def rates_are_kept(timeline: Timeline, ended: Mapping[str, EndedJob]) -> Iterator[str]:
     """So many starts in every window: whole by when they were decided, half by when bodies began.
 
     A start is counted when it is decided, which the job's own `started_at` tells of its last
@@ -196,7 +198,7 @@ def rates_are_kept(story: Story, ended: Mapping[str, Ended]) -> Iterator[str]:
     half = settings.GATE_SECONDS / 2
     begun = [
         span.entry.at / NANO
-        for span in story.begins
+        for span in timeline.begins
         if (job := rated.get(span.entry.job))
         and job.attempt == span.entry.attempt
         and span.entry.wall - job.started_at < half
@@ -206,32 +208,34 @@ def rates_are_kept(story: Story, ended: Mapping[str, Ended]) -> Iterator[str]:
             yield f"{starts + 1} rated jobs began within {late - early:.3f} s"
 
 
-def final_states(story: SharedStory, ended: Mapping[str, Ended], set_aside: int) -> Iterator[str]:
+def final_states(
+    timeline: SharedTimeline, ended: Mapping[str, EndedJob], set_aside: int
+) -> Iterator[str]:
     """Every acknowledged job has ended, and rightly so."""
-    done = {e.job for e in story.entries if e.what == "end" and e.text == "done"}
-    for id in story.acked:
+    done = {e.job for e in timeline.entries if e.what == "end" and e.text == "done"}
+    for id in timeline.acked:
         job = ended.get(id)
         if job is None:
             yield f"acknowledged job {id} is lost or still live"
         elif job.state == "completed" and id not in done:
             yield f"job {id} is completed and its body never came to its end"
-        elif job.state == "cancelled" and id not in story.cancelling:
+        elif job.state == "cancelled" and id not in timeline.cancelling:
             yield f"job {id} is cancelled and nobody asked for that"
         elif job.state == "failed" and (job.queue, job.error) != ("quick", "crash_loop"):
             yield f"job {id} of {job.queue} failed with {job.error}"
         elif job.state == "skipped":
             yield f"job {id} was skipped and nobody asked for that"
-    for id in story.cancelled:
+    for id in timeline.cancelled:
         if id not in ended or ended[id].state != "cancelled":
             yield f"job {id} was acknowledged as cancelled and is not"
     if set_aside:
         yield f"{set_aside} inputs were set aside as faulty"
 
 
-def stale_results(story: SharedStory, ended: Mapping[str, Ended]) -> Iterator[str]:
+def stale_results(timeline: SharedTimeline, ended: Mapping[str, EndedJob]) -> Iterator[str]:
     """Once a later attempt has begun, what an earlier one says changes nothing."""
     last: dict[str, Span] = {}
-    for span in story.every:
+    for span in timeline.every:
         before = last.get(span.entry.job)
         if before is None or span.entry.attempt > before.entry.attempt:
             last[span.entry.job] = span
@@ -246,29 +250,29 @@ def stale_results(story: SharedStory, ended: Mapping[str, Ended]) -> Iterator[st
             )
 
 
-def done_in_vain(story: SharedStory) -> int:
+def discarded_results(timeline: SharedTimeline) -> int:
     """Count stale attempts that came to their end, though a later one had begun by then."""
     done = {
         (entry.job, entry.attempt, entry.program): entry.at
-        for entry in story.entries
+        for entry in timeline.entries
         if entry.what == "end" and entry.text == "done"
     }
     later: dict[str, list[Entry]] = defaultdict(list)
-    for span in story.every:
+    for span in timeline.every:
         later[span.entry.job].append(span.entry)
     found = 0
-    for span in story.stale:
+    for span in timeline.stale:
         stale = span.entry
         at = done.get((stale.job, stale.attempt, stale.program), 0)
         found += any(e.attempt > stale.attempt and e.at < at for e in later[stale.job])
     return found
 
 
-def repeats(story: SharedStory) -> int:
+def repeats(timeline: SharedTimeline) -> int:
     """Count attempts that began again because their process died, was cut off or was frozen."""
     failed = {
-        (e.job, e.attempt) for e in story.entries if e.what == "end" and e.text == "TimeoutError"
+        (e.job, e.attempt) for e in timeline.entries if e.what == "end" and e.text == "TimeoutError"
     }
-    begun = Counter(span.entry.job for span in story.every)
+    begun = Counter(span.entry.job for span in timeline.every)
     planned = Counter(job for job, _ in failed)
     return sum(max(0, times - 1 - planned[job]) for job, times in begun.items())

@@ -13,21 +13,21 @@ from typing import Final
 import asyncpg
 import msgspec
 
-from chaos.disks import Impossible
+from chaos.bad_disks import Unsupported
 from chaos.journal import Entry, Journal, now
-from chaos.postgres.ended import Ended
+from chaos.postgres.ended_job import EndedJob
 from chaos.postgres.network import Network
-from chaos.postgres.seats import Seat
 from chaos.postgres.settings import TICK
-from chaos.processes import Gone, Refused, environment
+from chaos.postgres.supervised_process import SupervisedProcess
+from chaos.processes import CommandRefused, ProcessDied, environment
 from chaos.result import Result
-from chaos.run import within
+from chaos.run import wait_until
 from tests.support.postgres import Server, running_postgres
 
 PATIENCE_SECONDS: Final = 60.0
 DRAIN_SECONDS: Final = 120.0
 # What a submitter must expect to hear when leaders, networks and servers come and go.
-PASSING: Final = frozenset({"store_unavailable", "undecided"})
+TRANSIENT: Final = frozenset({"store_unavailable", "undecided"})
 
 _LEADER: Final = """
 SELECT leadership.leader, pg_locks.pid FROM fairlane.leadership, pg_locks
@@ -50,13 +50,13 @@ class Cluster:
         self.server = server
         self.network = network
         self.dsn = server.new_database()
-        self.seats: list[Seat] = []
+        self.members: list[SupervisedProcess] = []
         self.away_until: int | None = 0  # since when the server runs; None while it does not
         self._folder = folder
         self._seed = seed
         self._numbers = itertools.count(1)
 
-    def seat(self, kind: str, *, inside: bool = False, load: bool = True) -> None:
+    def member(self, kind: str, *, inside: bool = False, load: bool = True) -> None:
         """Put one more process to the table."""
         dsn = self.dsn
         if inside:
@@ -64,29 +64,29 @@ class Cluster:
             database = dsn.partition("?")[0].rpartition("/")[2]
             dsn = self.server.tcp_dsn(database).replace("127.0.0.1", self.network.server)
         facts = {**environment(self._folder, dsn, self._seed), "CHAOS_DRIVER": str(os.getpid())}
-        seat = Seat(
-            f"{kind}-{len(self.seats) + 1}{'-inside' if inside else ''}",
+        member = SupervisedProcess(
+            f"{kind}-{len(self.members) + 1}{'-inside' if inside else ''}",
             "engine" if kind == "engine" else "worker",
             folder=self._folder, journal=self.journal, result=self.result, environment=facts,
             next_number=lambda: next(self._numbers), was_away=self._was_away,
             within=self.network.within if inside and self.network is not None else (),
         )  # fmt: skip
-        seat.load = seat.load and load
-        self.seats.append(seat)
-        seat.occupy()
+        member.load = member.load and load
+        self.members.append(member)
+        member.start_supervision()
 
     def _was_away(self, since: int) -> bool:
         """Tell whether the server was being restarted at any time from then on."""
         return self.away_until is None or self.away_until > since
 
     async def all_ready(self) -> None:
-        for seat in self.seats:
+        for member in self.members:
             async with asyncio.timeout(PATIENCE_SECONDS):
-                await seat.is_ready.wait()
+                await member.is_ready.wait()
 
     # who leads
 
-    async def leading(self) -> tuple[Seat, int] | None:
+    async def leading(self) -> tuple[SupervisedProcess, int] | None:
         """Return where the leader sits and which connection it leads by, if anybody leads now."""
         try:
             connection = await asyncpg.connect(self.dsn, timeout=5)
@@ -98,14 +98,14 @@ class Cluster:
             return None
         for name, backend in rows:
             pid = re.match(r"process (\d+) ", name)
-            for seat in self.seats:
-                if pid is not None and seat.pid == int(pid[1]):
-                    return seat, backend
+            for member in self.members:
+                if pid is not None and member.pid == int(pid[1]):
+                    return member, backend
         return None
 
-    async def leader(self) -> tuple[Seat, int]:
+    async def leader(self) -> tuple[SupervisedProcess, int]:
         """Wait until somebody leads whom nobody torments just now."""
-        found: list[tuple[Seat, int]] = []
+        found: list[tuple[SupervisedProcess, int]] = []
 
         async def probe() -> bool:
             leading = await self.leading()
@@ -113,10 +113,10 @@ class Cluster:
                 found.append(leading)
             return bool(found)
 
-        await within(PATIENCE_SECONDS, probe, "that somebody leads")
+        await wait_until(PATIENCE_SECONDS, probe, "that somebody leads")
         return found[0]
 
-    async def goes_on(self, since: int, *, without: int = 0) -> float:
+    async def wait_until_work_resumes(self, since: int, *, without: int = 0) -> float:
         """Wait until somebody else leads and has something begun; return how long that took."""
         new: list[int] = []
         seconds: list[float] = []
@@ -133,7 +133,7 @@ class Cluster:
                     return True
             return False
 
-        await within(PATIENCE_SECONDS, probe, "that another leader starts something")
+        await wait_until(PATIENCE_SECONDS, probe, "that another leader starts something")
         return seconds[0]
 
     def entries_since(self, at: int) -> list[Entry]:
@@ -164,25 +164,25 @@ class Cluster:
 
     async def ask(self, verb: str, name: str = "", **named: object) -> object:
         """Ask any engine until one has done it, whoever is in trouble."""
-        turn = itertools.cycle([seat for seat in self.seats if seat.kind == "engine"])
+        turn = itertools.cycle([member for member in self.members if member.kind == "engine"])
         while True:
-            seat = next(turn)
-            if seat.is_free:
+            member = next(turn)
+            if member.is_free:
                 try:
-                    return await seat.ask(verb, name, **named)
-                except Gone:
+                    return await member.ask(verb, name, **named)
+                except ProcessDied:
                     pass
-                except Refused as error:
-                    if error.code not in PASSING:
+                except CommandRefused as error:
+                    if error.code not in TRANSIENT:
                         raise
             await asyncio.sleep(0.05)
 
-    async def finish(self) -> list[Ended]:
+    async def finish(self) -> list[EndedJob]:
         """Let everything come to its end; return what became of it."""
         await self.all_ready()
-        for seat in self.seats:
-            if seat.kind == "engine":
-                await seat.ask("quiet")
+        for member in self.members:
+            if member.kind == "engine":
+                await member.ask("quiet")
         await self.ask("schedules.pause", TICK)
         try:
             async with asyncio.timeout(DRAIN_SECONDS):
@@ -191,9 +191,9 @@ class Cluster:
             self.result.problem(f"not all jobs have ended {DRAIN_SECONDS:g} s after the last blow")
         report = self._folder / "ended"
         await self.ask("report", str(report))
-        await asyncio.gather(*(seat.leave() for seat in self.seats))
+        await asyncio.gather(*(member.stop_supervision() for member in self.members))
         lines = report.read_bytes().splitlines()
-        return [msgspec.json.decode(line, type=Ended) for line in lines]
+        return [msgspec.json.decode(line, type=EndedJob) for line in lines]
 
     async def set_aside(self) -> int:
         """Return how many inputs were found to be at fault."""
@@ -204,7 +204,7 @@ class Cluster:
             await connection.close()
 
     async def close(self) -> None:
-        await asyncio.gather(*(seat.close() for seat in self.seats))
+        await asyncio.gather(*(member.close() for member in self.members))
 
 
 @asynccontextmanager
@@ -218,14 +218,14 @@ async def cluster(
         if cuts:
             try:
                 network = stack.enter_context(Network.made())
-            except Impossible as error:
+            except Unsupported as error:
                 result.remark(f"no network is cut: {error}")
             else:
                 settings |= _open_to(network, stack.enter_context(TemporaryDirectory()))
         try:
             server = stack.enter_context(running_postgres(settings=settings, durable=True))
         except LookupError as error:
-            raise Impossible(str(error)) from None
+            raise Unsupported(str(error)) from None
         made = Cluster(folder, result, server, network, seed=seed)
         try:
             yield made

@@ -14,10 +14,10 @@ from typing import Final
 
 from chaos.journal import NANO, now
 from chaos.postgres.cluster import PATIENCE_SECONDS, Cluster, cluster
-from chaos.postgres.seats import Seat
-from chaos.processes import Gone, Refused
+from chaos.postgres.supervised_process import SupervisedProcess
+from chaos.processes import CommandRefused, ProcessDied
 from chaos.result import Result
-from chaos.run import within
+from chaos.run import wait_until
 
 ENGINES: Final = 3
 BACKLOG: Final = 100_000
@@ -35,38 +35,38 @@ async def failover(
     freezes = usual_freezes(times) if freezes is None else freezes
     async with cluster(folder, result, seed=f"failover/{seed}") as made:
         for _ in range(ENGINES):
-            made.seat("engine", load=False)
+            made.member("engine", load=False)
         await made.all_ready()
         for queued in (0, backlog):
             if queued:
                 await made.ask("fill", jobs=queued, seconds=JOB_SECONDS)
-            for what, many, blow, target in (
+            for what, many, fault, target in (
                 ("killed", times, _kill, KILL_TARGET_SECONDS),
                 ("frozen", freezes, _freeze, FREEZE_TARGET_SECONDS),
             ):
                 measure = Measure(made, f"leader {what}, {queued:,} queued", probes=not queued)
                 for _ in range(many):
-                    await measure.once(blow)
+                    await measure.once(fault)
                     tick()
                 if many:
-                    measure.tell(target)
+                    measure.report(target)
 
 
 def usual_freezes(times: int) -> int:
     return -(-times // KILLS_PER_FREEZE)
 
 
-def blows(times: int) -> int:
+def fault_count(times: int) -> int:
     """Return how many of all kinds there are."""
     return 2 * (times + usual_freezes(times))
 
 
-async def _kill(seat: Seat) -> None:
-    await seat.kill()
+async def _kill(member: SupervisedProcess) -> None:
+    await member.kill()
 
 
-async def _freeze(seat: Seat) -> None:
-    seat.signal(signal.SIGSTOP)
+async def _freeze(member: SupervisedProcess) -> None:
+    member.signal(signal.SIGSTOP)
 
 
 class Measure:
@@ -81,30 +81,30 @@ class Measure:
         self._probes = probes
         self._seconds: list[float] = []
 
-    async def once(self, blow: Callable[[Seat], Awaitable[None]]) -> None:
-        seat, _ = await self._cluster.leader()
-        seat.is_busy = True
-        number, wall, since = seat.number, time.time(), now()
-        await blow(seat)
+    async def once(self, fault: Callable[[SupervisedProcess], Awaitable[None]]) -> None:
+        member, _ = await self._cluster.leader()
+        member.is_busy = True
+        number, wall, since = member.number, time.time(), now()
+        await fault(member)
         try:
             async with asyncio.TaskGroup() as group:
                 if self._probes:
                     group.create_task(self._probe(number, f"probe-{since}"))
                 self._seconds.append(await self._next_start(number, wall, since))
         finally:
-            seat.signal(signal.SIGCONT)
-            seat.is_busy = False
+            member.signal(signal.SIGCONT)
+            member.is_busy = False
         await self._cluster.all_ready()
 
     async def _probe(self, without: int, id: str) -> None:
         """See to it that there is something to start."""
         try:
-            await self._somebody(without).ask("probe", id)
-        except (Gone, Refused):
+            await self._other_process(without).ask("probe", id)
+        except (ProcessDied, CommandRefused):
             pass  # it is recorded, and decided by whoever leads next
 
-    def _somebody(self, without: int) -> Seat:
-        return next(s for s in self._cluster.seats if s.number != without and s.is_free)
+    def _other_process(self, without: int) -> SupervisedProcess:
+        return next(s for s in self._cluster.members if s.number != without and s.is_free)
 
     async def _next_start(self, without: int, wall: float, since: int) -> float:
         decided_before: set[str] = set()
@@ -115,17 +115,17 @@ class Measure:
                 if entry.what != "begin" or entry.program == without:
                     continue
                 if entry.job not in decided_before:
-                    started_at = await self._somebody(without).ask("started_at", entry.job)
+                    started_at = await self._other_process(without).ask("started_at", entry.job)
                     if started_at is not None and started_at >= wall:
                         found.append((entry.at - since) / NANO)
                         return True
                     decided_before.add(entry.job)
             return False
 
-        await within(PATIENCE_SECONDS, probe, "that another process starts something")
+        await wait_until(PATIENCE_SECONDS, probe, "that another process starts something")
         return found[0]
 
-    def tell(self, target: float) -> None:
+    def report(self, target: float) -> None:
         result, what = self._cluster.result, self._what
         result.count(f"{what}: times", len(self._seconds))
         median = statistics.median(self._seconds)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final, Self
 
-from chaos.disks import Impossible
+from chaos.bad_disks import Unsupported
 
 PATIENCE_SECONDS: Final = 10.0
 
@@ -39,7 +39,7 @@ class Network:
     def made(cls) -> Iterator[Self]:
         """Make it for as long as the block lasts; raise Impossible where that is not allowed."""
         if os.geteuid() != 0 or shutil.which("ip") is None:
-            raise Impossible("a network can only be cut by root, with the program ip")
+            raise Unsupported("a network can only be cut by root, with the program ip")
         network = cls()
         try:
             network._make()
@@ -67,7 +67,7 @@ class Network:
         ):
             try:
                 _run(*words)
-            except Impossible:
+            except Unsupported:
                 pass  # it was never made
 
     def cut(self) -> None:
@@ -83,4 +83,4 @@ def _run(*words: str) -> None:
         capture_output=True, text=True, timeout=PATIENCE_SECONDS,
     )  # fmt: skip
     if done.returncode:
-        raise Impossible(f"ip {' '.join(words)}: {done.stderr.strip()}")
+        raise Unsupported(f"ip {' '.join(words)}: {done.stderr.strip()}")

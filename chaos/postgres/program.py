@@ -1,8 +1,8 @@
-"""The program that is tormented: one app, the same in every process.
+"""Declare the app under test: every process runs the same app on one PostgreSQL database.
 
-CHAOS_DATABASE is its address, CHAOS_FOLDER holds the journal, CHAOS_PROGRAM is the number of this
-start of a process. `chaos.postgres.serving` runs it with somebody who submits, `fairlane work` runs
-it alone.
+`CHAOS_DATABASE` is the address of the database, `CHAOS_FOLDER` holds the journal, `CHAOS_PROGRAM`
+is the number of this start of a process. `chaos.postgres.program_main` runs the app and submits
+jobs; `fairlane work` runs the app as a worker only.
 """
 
 import asyncio

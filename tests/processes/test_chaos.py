@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from chaos.checks import CHECKS, Story, final_states
-from chaos.cuts import power_cuts
-from chaos.disks import Impossible, full_disk, unwritable
+from chaos.bad_disks import Unsupported, full_disk, unwritable
+from chaos.checks import CHECKS, Timeline, final_states
 from chaos.journal import Entry
 from chaos.kills import kills
-from chaos.platter import SECTOR, Content, Platter
+from chaos.power_cuts import power_cuts
 from chaos.result import Result
+from chaos.unsynced_disk import SECTOR, FileContent, UnsyncedDisk
 from fairlane.ids import firing_id
 from tests.support.chaos_entries import accepted, entry, span
 
@@ -21,13 +21,13 @@ from tests.support.chaos_entries import accepted, entry, span
 pytestmark = pytest.mark.timeout(180)
 
 
-async def torment(
+async def inject(
     kind: Callable[..., Awaitable[None]], folder: Path, *, times: int, **options: Any
 ) -> Result:
     result = Result(kind.__name__, [])
     try:
         await kind(folder / "run", result, seed=1, times=times, tick=lambda: None, **options)
-    except Impossible as error:
+    except Unsupported as error:
         pytest.skip(str(error))
     return result
 
@@ -35,7 +35,7 @@ async def torment(
 async def test_nothing_acknowledged_is_lost_when_a_program_is_killed_under_load(
     tmp_path: Path,
 ) -> None:
-    result = await torment(kills, tmp_path, times=3)
+    result = await inject(kills, tmp_path, times=3)
     assert result.problems == []
     assert result.counts["kills"] >= 3
     assert result.counts["integrity checks"] > result.counts["kills"]
@@ -43,26 +43,26 @@ async def test_nothing_acknowledged_is_lost_when_a_program_is_killed_under_load(
 
 
 async def test_the_same_holds_on_a_slow_disk(tmp_path: Path) -> None:
-    result = await torment(kills, tmp_path, times=1, slow_seconds=0.1)
+    result = await inject(kills, tmp_path, times=1, slow_seconds=0.1)
     assert result.problems == []
     assert result.counts["jobs acknowledged"] > 0
 
 
 async def test_a_full_disk_is_told_and_work_goes_on_when_there_is_room(tmp_path: Path) -> None:
-    result = await torment(full_disk, tmp_path, times=1)
+    result = await inject(full_disk, tmp_path, times=1)
     assert result.problems == []
     assert result.counts["times full"] == 1
     assert result.counts["refused: store_unavailable"] > 0
 
 
 async def test_what_cannot_be_written_is_told_and_work_goes_on_when_it_can(tmp_path: Path) -> None:
-    result = await torment(unwritable, tmp_path, times=1)
+    result = await inject(unwritable, tmp_path, times=1)
     assert result.problems == []
     assert result.counts["starts refused"] == 1
 
 
 async def test_nothing_acknowledged_is_lost_when_the_power_goes(tmp_path: Path) -> None:
-    result = await torment(power_cuts, tmp_path, times=12)
+    result = await inject(power_cuts, tmp_path, times=12)
     assert result.problems == []
     assert result.counts["power cuts"] == 12
     assert result.counts["jobs acknowledged"] > 0
@@ -73,28 +73,28 @@ async def test_power_cuts_notice_a_database_that_syncs_too_little(
     tmp_path: Path, synchronous: str
 ) -> None:
     """A chain ends with what it finds first, so this stops early."""
-    result = await torment(power_cuts, tmp_path, times=50, synchronous=synchronous)
+    result = await inject(power_cuts, tmp_path, times=50, synchronous=synchronous)
     assert result.counts["lost, undone or out of order"] > 0
 
 
 # what a power cut leaves
 
 
-def cut(content: Content, seed: int = 0) -> bytes:
-    return content.after_a_cut(random.Random(seed), "some")
+def cut(content: FileContent, seed: int = 0) -> bytes:
+    return content.content_after_cut(random.Random(seed), "some")
 
 
 def test_only_what_was_synced_is_sure_to_be_there() -> None:
-    content = Content(b"old")
+    content = FileContent(b"old")
     content.write(b"new", 0)
-    assert content.after_a_cut(random.Random(0), "all") == b"old"
-    assert content.after_a_cut(random.Random(0), "nothing") == b"new"
+    assert content.content_after_cut(random.Random(0), "all") == b"old"
+    assert content.content_after_cut(random.Random(0), "nothing") == b"new"
     content.sync()
-    assert content.after_a_cut(random.Random(0), "all") == b"new"
+    assert content.content_after_cut(random.Random(0), "all") == b"new"
 
 
 def test_a_write_is_torn_at_the_borders_of_sectors() -> None:
-    content = Content(b"a" * 4 * SECTOR)
+    content = FileContent(b"a" * 4 * SECTOR)
     content.write(b"b" * 3 * SECTOR, SECTOR // 2)
     found = {cut(content, seed) for seed in range(200)}
     # Its two ends lie inside sectors, which are written whole or not at all.
@@ -105,14 +105,14 @@ def test_a_write_is_torn_at_the_borders_of_sectors() -> None:
 
 
 def test_a_sector_is_as_it_was_after_one_of_its_writes() -> None:
-    content = Content(b"0")
+    content = FileContent(b"0")
     for text in (b"1", b"2", b"3"):
         content.write(text, 0)
     assert {cut(content, seed) for seed in range(100)} == {b"0", b"1", b"2", b"3"}
 
 
 def test_a_new_length_can_be_lost_as_well() -> None:
-    content = Content(b"x" * SECTOR)
+    content = FileContent(b"x" * SECTOR)
     content.truncate(0)
     content.write(b"y", 0)
     found = {cut(content, seed) for seed in range(200)}
@@ -122,14 +122,14 @@ def test_a_new_length_can_be_lost_as_well() -> None:
 @pytest.mark.parametrize("is_synced", [True, False])
 def test_a_name_is_sure_only_when_its_folder_was_synced(tmp_path: Path, is_synced: bool) -> None:
     (tmp_path / "old").write_bytes(b"old")
-    platter = Platter(tmp_path)
-    platter.deleted("old", synced=False)
-    made = platter.opened("new")
+    disk = UnsyncedDisk(tmp_path)
+    disk.deleted("old", synced=False)
+    made = disk.opened("new")
     made.write(b"new", 0)
     made.sync()
     if is_synced:
-        platter.sync_names()
-    left = platter.after_a_cut(random.Random(0), "all")
+        disk.sync_names()
+    left = disk.content_after_cut(random.Random(0), "all")
     assert left == ({"new": b"new"} if is_synced else {"old": b"old"})
 
 
@@ -198,17 +198,17 @@ GOOD = {
 
 @pytest.mark.parametrize("name", CHECKS)
 def test_every_check_notices_what_it_is_for(name: str) -> None:
-    assert len(list(CHECKS[name](Story(BAD[name])))) == 1
-    assert list(CHECKS[name](Story(GOOD[name]))) == []
+    assert len(list(CHECKS[name](Timeline(BAD[name])))) == 1
+    assert list(CHECKS[name](Timeline(GOOD[name]))) == []
 
 
 def test_a_program_that_outlives_its_killed_worker_overlaps_the_next_attempt() -> None:
     killed = entry("killed", 2)
     first, second = span("a", 1, None, lane="x"), span("a", 3, 4, lane="x", attempt=2, program=2)
     check = CHECKS["overlaps"]
-    assert list(check(Story([*first, killed, *second]))) == []
+    assert list(check(Timeline([*first, killed, *second]))) == []
     late = entry("beat", 3.1, job="a", attempt=1)
-    assert len(list(check(Story([*first, killed, *second, late])))) == 1
+    assert len(list(check(Timeline([*first, killed, *second, late])))) == 1
 
 
 def test_a_pause_holds_at_once_for_a_program_that_was_started_after_it() -> None:
@@ -216,8 +216,8 @@ def test_a_pause_holds_at_once_for_a_program_that_was_started_after_it() -> None
     begun = span("a", 1.5, 2, program=2)
     check = CHECKS["begun while paused"]
     early, late = entry("started", 0.5, program=2), entry("started", 1.2, program=2)
-    assert list(check(Story([*paused, *begun, early]))) == []
-    assert len(list(check(Story([*paused, *begun, late])))) == 1
+    assert list(check(Timeline([*paused, *begun, early]))) == []
+    assert len(list(check(Timeline([*paused, *begun, late])))) == 1
 
 
 @pytest.mark.parametrize(
@@ -235,9 +235,9 @@ def test_a_pause_holds_at_once_for_a_program_that_was_started_after_it() -> None
 def test_an_acknowledged_job_needs_one_final_state_and_a_reason_for_it(
     ended: dict[str, str], live: list[str]
 ) -> None:
-    assert len(list(final_states(Story(accepted("a", 1)), ended, live, 0))) == 1
+    assert len(list(final_states(Timeline(accepted("a", 1)), ended, live, 0))) == 1
 
 
 def test_a_job_whose_body_came_to_its_end_may_be_completed() -> None:
-    story = Story([*accepted("a", 1), *span("a", 2, 3)])
-    assert list(final_states(story, {"a": "completed"}, [], 0)) == []
+    timeline = Timeline([*accepted("a", 1), *span("a", 2, 3)])
+    assert list(final_states(timeline, {"a": "completed"}, [], 0)) == []

@@ -4,21 +4,21 @@ from pathlib import Path
 
 import pytest
 
-from chaos.disks import Impossible
+from chaos.bad_disks import Unsupported
 from chaos.journal import Entry
 from chaos.postgres.checks import (
     CHECKS,
-    SharedStory,
-    done_in_vain,
+    SharedTimeline,
+    discarded_results,
     final_states,
     overlaps_of_stale,
     rates_are_kept,
     repeats,
     stale_results,
 )
-from chaos.postgres.counts import PARTS, USUAL, Counts
-from chaos.postgres.ended import Ended
+from chaos.postgres.ended_job import EndedJob
 from chaos.postgres.failover import failover
+from chaos.postgres.fault_counts import DEFAULT_COUNTS, PARTS, FaultCounts
 from chaos.postgres.run import postgres
 from chaos.result import Result
 from fairlane.ids import firing_id
@@ -32,13 +32,13 @@ async def test_every_promise_is_kept_while_leaders_workers_and_the_server_fail(
     tmp_path: Path,
 ) -> None:
     result = Result("postgres", [])
-    counts = Counts(kills=2, freezes=1, restarts=1, terminations=1)
+    counts = FaultCounts(kills=2, freezes=1, restarts=1, terminations=1)
     try:
         await postgres(
             tmp_path, result, seed=5, counts=counts, tick=lambda: None, engines=2, workers=2,
             hurried=True,
         )  # fmt: skip
-    except Impossible as error:
+    except Unsupported as error:
         pytest.skip(str(error))
     assert result.problems == []
     assert result.counts["leaders killed"] == result.counts["workers killed"] == 2
@@ -52,7 +52,7 @@ async def test_another_process_goes_on_when_the_leader_is_killed(tmp_path: Path)
     result = Result("failover", [])
     try:
         await failover(tmp_path, result, seed=1, times=1, freezes=0, backlog=200, tick=lambda: None)
-    except Impossible as error:
+    except Unsupported as error:
         pytest.skip(str(error))
     assert result.problems == []
     assert result.counts["leader killed, 0 queued: times"] == 1
@@ -103,47 +103,47 @@ GOOD = {
 
 @pytest.mark.parametrize("name", CHECKS)
 def test_every_check_notices_what_it_is_for(name: str) -> None:
-    assert len(list(CHECKS[name](SharedStory(BAD[name])))) == 1
-    assert list(CHECKS[name](SharedStory(GOOD[name]))) == []
+    assert len(list(CHECKS[name](SharedTimeline(BAD[name])))) == 1
+    assert list(CHECKS[name](SharedTimeline(GOOD[name]))) == []
 
 
 @pytest.mark.parametrize("at", [1001.0, 1002.5])
 def test_a_firing_at_no_instant_of_the_schedule_is_noticed(at: float) -> None:
-    story = SharedStory([*TICKS, *tick(at, 1002.6)])
-    assert len(list(CHECKS["firings missing or doubled"](story))) == 1
+    timeline = SharedTimeline([*TICKS, *tick(at, 1002.6)])
+    assert len(list(CHECKS["firings missing or doubled"](timeline))) == 1
 
 
 def test_a_firing_that_a_thawed_process_carried_out_is_not_missing() -> None:
-    story = SharedStory([*frozen(990, 1003.9), *TICKS, *tick(1004.0, 1004.1)])
-    assert list(CHECKS["firings missing or doubled"](story)) == []
-    assert len(story.stale) == 3
+    timeline = SharedTimeline([*frozen(990, 1003.9), *TICKS, *tick(1004.0, 1004.1)])
+    assert list(CHECKS["firings missing or doubled"](timeline)) == []
+    assert len(timeline.stale) == 3
 
 
 def test_a_firing_before_its_instant_is_noticed() -> None:
-    story = SharedStory([*TICKS, *tick(1004.0, 1003.9)])
-    assert len(list(CHECKS["firings missing or doubled"](story))) == 1
+    timeline = SharedTimeline([*TICKS, *tick(1004.0, 1003.9)])
+    assert len(list(CHECKS["firings missing or doubled"](timeline))) == 1
 
 
 def test_a_schedule_that_never_fires_is_noticed() -> None:
-    assert len(list(CHECKS["firings missing or doubled"](SharedStory([])))) == 1
+    assert len(list(CHECKS["firings missing or doubled"](SharedTimeline([])))) == 1
 
 
 @pytest.mark.parametrize(("thawed_at", "problems"), [(9.0, 1), (14.0, 0)])
 def test_only_a_process_stopped_past_its_lease_is_excused(thawed_at: float, problems: int) -> None:
     first = span("a", 1, 15, lane="x")
     second = span("a", 8 if problems else 13.5, 14.2, lane="x", attempt=2, program=2)
-    story = SharedStory([*first, *frozen(2, thawed_at), *second])
-    assert len(list(CHECKS["overlaps"](story))) == problems
-    assert overlaps_of_stale(story) == 1 - problems
-    assert done_in_vain(story) == 1 - problems
-    assert story.seconds_after_thaw() == (0.0 if problems else 1.0)
+    timeline = SharedTimeline([*first, *frozen(2, thawed_at), *second])
+    assert len(list(CHECKS["overlaps"](timeline))) == problems
+    assert overlaps_of_stale(timeline) == 1 - problems
+    assert discarded_results(timeline) == 1 - problems
+    assert timeline.seconds_after_thaw() == (0.0 if problems else 1.0)
 
 
 def test_what_a_thawed_process_begins_later_has_no_excuse() -> None:
     first = span("a", 16.5, 18, lane="x")
     second = span("b", 17, 18, lane="x", program=2)
-    story = SharedStory([*frozen(2, 14), *first, *second])
-    assert len(list(CHECKS["overlaps"](story))) == 1
+    timeline = SharedTimeline([*frozen(2, 14), *first, *second])
+    assert len(list(CHECKS["overlaps"](timeline))) == 1
 
 
 @pytest.mark.parametrize(("beat", "problems"), [(2.9, 0), (3.1, 1)])
@@ -151,21 +151,21 @@ def test_a_body_in_a_child_process_is_over_when_it_was_last_heard_of(
     beat: float, problems: int
 ) -> None:
     first = span("a", 1, None, lane="x", text="child")
-    heard = entry("beat", beat, job="a", attempt=1)
+    last_seen = entry("beat", beat, job="a", attempt=1)
     second = span("a", 3, 4, lane="x", attempt=2, program=2)
-    story = SharedStory([*first, heard, *second])
-    assert len(list(CHECKS["overlaps"](story))) == problems
+    timeline = SharedTimeline([*first, last_seen, *second])
+    assert len(list(CHECKS["overlaps"](timeline))) == problems
 
 
-def ended(id: str, state: str = "completed", **facts: object) -> dict[str, Ended]:
-    return {id: Ended(id=id, state=state, **{"queue": "lanes", **facts})}  # type: ignore[arg-type]
+def ended(id: str, state: str = "completed", **facts: object) -> dict[str, EndedJob]:
+    return {id: EndedJob(id=id, state=state, **{"queue": "lanes", **facts})}  # type: ignore[arg-type]
 
 
 def test_a_result_that_a_stale_attempt_made_is_noticed() -> None:
-    story = SharedStory([*span("a", 1, 5), *span("a", 3, 4, attempt=2, program=2)])
-    assert len(list(stale_results(story, ended("a", made=(1, 1))))) == 1
-    assert list(stale_results(story, ended("a", made=(2, 2)))) == []
-    assert repeats(story) == 1
+    timeline = SharedTimeline([*span("a", 1, 5), *span("a", 3, 4, attempt=2, program=2)])
+    assert len(list(stale_results(timeline, ended("a", made=(1, 1))))) == 1
+    assert list(stale_results(timeline, ended("a", made=(2, 2)))) == []
+    assert repeats(timeline) == 1
 
 
 @pytest.mark.parametrize(
@@ -180,67 +180,67 @@ def test_a_result_that_a_stale_attempt_made_is_noticed() -> None:
     ],
 )
 def test_an_acknowledged_job_needs_a_final_state_and_a_reason_for_it(
-    found: dict[str, Ended],
+    found: dict[str, EndedJob],
 ) -> None:
-    story = SharedStory(accepted("a", 1))
-    assert len(list(final_states(story, found, 0))) == 1
+    timeline = SharedTimeline(accepted("a", 1))
+    assert len(list(final_states(timeline, found, 0))) == 1
 
 
 def test_a_cancellation_that_was_undone_is_noticed() -> None:
     cancelled = entry("cancelled", 3, job="a", key="cancelled")
-    story = SharedStory([*accepted("a", 1), *span("a", 2, 2.5), cancelled])
-    assert len(list(final_states(story, ended("a"), 0))) == 1
+    timeline = SharedTimeline([*accepted("a", 1), *span("a", 2, 2.5), cancelled])
+    assert len(list(final_states(timeline, ended("a"), 0))) == 1
 
 
 def test_an_input_that_was_set_aside_is_noticed() -> None:
-    assert len(list(final_states(SharedStory([]), {}, 1))) == 1
+    assert len(list(final_states(SharedTimeline([]), {}, 1))) == 1
 
 
-def decided(id: str, at: float, *, attempt: int = 1) -> dict[str, Ended]:
+def decided(id: str, at: float, *, attempt: int = 1) -> dict[str, EndedJob]:
     return ended(id, queue="rated", started_at=at, attempt=attempt)
 
 
 @pytest.mark.parametrize(("step", "problems"), [(0.1, 1), (0.41, 0)])
 def test_rates_are_judged_by_when_starts_were_decided(step: float, problems: int) -> None:
-    jobs: dict[str, Ended] = {}
+    jobs: dict[str, EndedJob] = {}
     for number in range(6):
         jobs |= decided(f"{number}", 1000 + number * step)
-    assert len(list(rates_are_kept(SharedStory([]), jobs))) == problems
+    assert len(list(rates_are_kept(SharedTimeline([]), jobs))) == problems
 
 
 def test_rates_are_judged_by_when_bodies_begin_too() -> None:
-    jobs: dict[str, Ended] = {}
+    jobs: dict[str, EndedJob] = {}
     entries: list[Entry] = []
     for number in range(6):
         jobs |= decided(f"{number}", 1000 + number * 0.41)
         entries += span(f"{number}", 1002 + number / 100, 1003, queue="rated")
-    late = SharedStory(entries)  # those who began long after they were decided do not count
+    late = SharedTimeline(entries)  # those who began long after they were decided do not count
     assert list(rates_are_kept(late, jobs)) == []
     near = {id: job for number in jobs for id, job in decided(number, 1001.9).items()}
     assert len(list(rates_are_kept(late, near))) == 2  # they were decided at once, and begun
 
 
 def test_how_late_an_attempt_began_that_was_repeated_is_not_known() -> None:
-    jobs: dict[str, Ended] = {}
+    jobs: dict[str, EndedJob] = {}
     entries: list[Entry] = []
     for number in range(6):
         jobs |= decided(f"{number}", 1010 + number * 0.41, attempt=2)
         entries += span(f"{number}", 1002 + number / 100, 1003, queue="rated")
-    assert list(rates_are_kept(SharedStory(entries), jobs)) == []
+    assert list(rates_are_kept(SharedTimeline(entries), jobs)) == []
 
 
 # how often
 
 
 def test_all_rounds_together_are_what_was_asked_for() -> None:
-    for counts in (USUAL, Counts(kills=7, cuts=3), Counts(terminations=1)):
+    for counts in (DEFAULT_COUNTS, FaultCounts(kills=7, cuts=3), FaultCounts(terminations=1)):
         rounds = counts.rounds()
         assert sum(one.total for one in rounds) == counts.total
-    assert len(USUAL.rounds()) == 10
+    assert len(DEFAULT_COUNTS.rounds()) == 10
 
 
 def test_to_name_a_part_leaves_out_the_others() -> None:
     nothing = dict.fromkeys(PARTS)
-    assert Counts.of(nothing, each=None) == USUAL
-    assert Counts.of(nothing, each=2).total == 14
-    assert Counts.of({**nothing, "kills": 5}, each=None) == Counts(kills=5)
+    assert FaultCounts.of(nothing, each=None) == DEFAULT_COUNTS
+    assert FaultCounts.of(nothing, each=2).total == 14
+    assert FaultCounts.of({**nothing, "kills": 5}, each=None) == FaultCounts(kills=5)

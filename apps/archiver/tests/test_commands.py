@@ -15,7 +15,7 @@ from fairlane_archiver.program import build
 from fairlane_archiver.rows import Rows
 from fairlane_archiver.settings import Settings
 from fairlane_archiver.sources import canonical
-from fairlane_archiver.starting import Run
+from fairlane_archiver.start_runs import Run
 
 
 def test_accounts_are_added_run_shown_copied_and_removed(
@@ -91,8 +91,8 @@ def test_who_waits_sees_the_counts_and_may_go_away(
     server.post("watched", "a.jpg")
     server.hold("watched")
     archiver.save(account)
-    monkeypatch.setattr("fairlane_archiver.following.TELL_SECONDS", 0.0)
-    monkeypatch.setattr("fairlane_archiver.following.LOOK_SECONDS", 0.02)
+    monkeypatch.setattr("fairlane_archiver.follow.TELL_SECONDS", 0.0)
+    monkeypatch.setattr("fairlane_archiver.follow.LOOK_SECONDS", 0.02)
 
     async def watch() -> None:
         archive = Archive(Settings(folder=archiver.folder))

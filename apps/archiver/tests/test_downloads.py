@@ -10,12 +10,12 @@ import pytest
 from apps.archiver.tests.mastodon_server import Exchange, MastodonServer
 from fairlane import Retryable
 from fairlane_archiver.downloads import Download
-from fairlane_archiver.errors import Passing
+from fairlane_archiver.errors import TransientError
 from fairlane_archiver.network import Allowed, guarded_client
-from fairlane_archiver.pace import Pace
 from fairlane_archiver.posts import Media
+from fairlane_archiver.request_pace import RequestPace
 from fairlane_archiver.settings import Settings
-from fairlane_archiver.web import Web
+from fairlane_archiver.web_client import WebClient
 
 Start = Callable[..., Download]
 
@@ -24,7 +24,9 @@ Start = Callable[..., Download]
 async def download(server: MastodonServer, tmp_path: Path) -> AsyncIterator[Start]:
     settings = Settings(folder=tmp_path, spare_bytes=0, first_wait_seconds=0, tries=2)
     async with guarded_client(Allowed([server.host]), stall_seconds=60, at_once=1) as client:
-        web = Web(client, Pace(longest_wait_seconds=0), settings, on_wait=lambda *_: None)
+        web = WebClient(
+            client, RequestPace(longest_wait_seconds=0), settings, on_wait=lambda *_: None
+        )
 
         def make(
             path: str,
@@ -94,7 +96,7 @@ async def test_a_transfer_that_gets_on_is_not_given_up_however_often_it_breaks(
         exchange.keeps = False
 
     server.handlers[path] = breaks
-    with pytest.raises(Passing, match="the connection broke"):
+    with pytest.raises(TransientError, match="the connection broke"):
         await download(path, tmp_path / "a.part").run()
     starts = [None, 300_000, 600_000, 900_000, 1_200_000, 1_500_000, 1_500_000]
     assert [r.range_from for r in server.asked(path)] == starts
@@ -118,7 +120,7 @@ async def test_a_disk_that_is_full_or_broken_is_a_reason_that_passes(
     download: Start, server: MastodonServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     [path] = server.post("fulldisk", "a.bin", body=os.urandom(300_000))
-    with pytest.raises(Passing, match=r"it cannot be written: .* No such file"):
+    with pytest.raises(TransientError, match=r"it cannot be written: .* No such file"):
         await download(path, tmp_path / "nothing" / "a.part").run()
 
     async def says_no_length(exchange: Exchange) -> None:
@@ -128,7 +130,7 @@ async def test_a_disk_that_is_full_or_broken_is_a_reason_that_passes(
 
     server.handlers[path] = says_no_length
     monkeypatch.setattr(Download, "_free_bytes", lambda _: 0)
-    with pytest.raises(Passing, match="no room on the disk"):
+    with pytest.raises(TransientError, match="no room on the disk"):
         await download(path, tmp_path / "a.part").run()
 
 
@@ -137,7 +139,7 @@ async def test_trouble_with_the_part_file_is_not_said_to_be_the_server_s(
 ) -> None:
     [path] = server.post("odd_part", "a.bin", body=os.urandom(100_000))
     (tmp_path / "a.part").mkdir()
-    with pytest.raises(Passing, match=r"it cannot be written: .*a\.part"):
+    with pytest.raises(TransientError, match=r"it cannot be written: .*a\.part"):
         await download(path, tmp_path / "a.part").run()
 
 

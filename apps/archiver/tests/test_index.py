@@ -5,9 +5,9 @@ from pathlib import Path
 
 from apps.archiver.tests.archiver import archiving, typed
 from apps.archiver.tests.mastodon_server import MastodonServer
+from fairlane_archiver.account_folder import AccountFolder
 from fairlane_archiver.index import Index
 from fairlane_archiver.posts import Media, Post
-from fairlane_archiver.shelf import Shelf
 
 AT_ONCE = 8
 
@@ -37,7 +37,7 @@ def test_a_file_that_was_put_in_its_place_and_not_written_down_is_known_again(
 ) -> None:
     """As it is when the program is killed between the two; one still in parts is left alone."""
     index = Index(tmp_path / "index.db")
-    shelf = Shelf(tmp_path, "@ann@social.example", index)
+    shelf = AccountFolder(tmp_path, "@ann@social.example", index)
     shelf.open()
     posts = [
         Post(id=str(n), media=(Media(key=str(n), url="http://x/", name="a.jpg"),)) for n in (1, 2)

@@ -13,7 +13,7 @@ from fairlane.process.program import run_program
 from fairlane_archiver.filters import Filters
 from fairlane_archiver.sources import feed, recognised, without_login
 from fairlane_archiver.sources.protocol import Tools
-from fairlane_archiver.web import Answer
+from fairlane_archiver.web_client import Answer
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ def photo(path: Path, *, size: tuple[int, int] = (320, 240), quality: int = 95) 
     return path
 
 
-class Moody:
+class FakeFfmpeg:
     """An ffmpeg of its own for a test: the real one behind a script that obeys files."""
 
     def __init__(self, folder: Path) -> None:

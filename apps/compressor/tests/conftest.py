@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from apps.compressor.tests.clips import Moody
+from apps.compressor.tests.clips import FakeFfmpeg
 from fairlane import Fairlane, Retry
 from fairlane_compressor.program import build
 
@@ -24,7 +24,7 @@ def app(tmp_path: Path) -> Fairlane:
 
 
 @pytest.fixture
-def moody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Moody:
-    program = Moody(tmp_path / "moody")
+def fake_ffmpeg(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeFfmpeg:
+    program = FakeFfmpeg(tmp_path / "fake_ffmpeg")
     monkeypatch.setenv("FFMPEG", str(program.program))
     return program

@@ -10,9 +10,9 @@ from typing import cast
 
 import pytest
 
-from apps.compressor.tests.clips import Moody, clip, photo, started, state_of, tidy
+from apps.compressor.tests.clips import FakeFfmpeg, clip, photo, started, state_of, tidy
 from fairlane import Context, Fairlane
-from fairlane_compressor.copying import copy
+from fairlane_compressor.file_copy import copy
 from tests.support.eventually import eventually
 
 
@@ -44,10 +44,10 @@ def ancestry(pid: int, parents: dict[int, int]) -> list[int]:
 
 
 async def test_a_cancelled_video_takes_ffmpeg_along(
-    app: Fairlane, files: Path, moody: Moody
+    app: Fairlane, files: Path, fake_ffmpeg: FakeFfmpeg
 ) -> None:
     source = clip(files / "a.mp4", seconds=20)
-    moody.be("slow")
+    fake_ffmpeg.be("slow")
     async with app:
         job = await app.tasks["compress"].submit(source=str(source))
         await eventually(lambda: has_begun(files), what="the first bytes")
@@ -55,9 +55,9 @@ async def test_a_cancelled_video_takes_ffmpeg_along(
         view = await app.jobs.wait(job.id)
 
         assert view.state == "cancelled"
-        assert not moody.is_running()  # whoever hears that it has ended can rely on that
+        assert not fake_ffmpeg.is_running()  # whoever hears that it has ended can rely on that
         assert tidy(files) == ["a.mp4"]
-        moody.be_well()
+        fake_ffmpeg.be_well()
         await job.retry()
         assert (await job.wait())["kept"] == "result"
 
@@ -105,7 +105,7 @@ async def test_a_program_that_is_killed_takes_its_encoder_along(
     """Otherwise it would write half a file later, when nobody removes it any more."""
     words = [f"sqlite:///{tmp_path}/jobs.db", "1", str(photo(files / "a.jpg"))]
     others = set(children("picture_child.py"))
-    with started([sys.executable, "-m", "apps.compressor.tests.working", *words]) as program:
+    with started([sys.executable, "-m", "apps.compressor.tests.worker_program", *words]) as program:
         await eventually((files / "a-balanced.jpg").exists, what="a first picture")
         (child,) = set(children("picture_child.py")) - others
         os.kill(child, signal.SIGSTOP)  # it cannot end by itself

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from apps.compressor.tests.clips import Moody, clip, photo, started, tidy
+from apps.compressor.tests.clips import FakeFfmpeg, clip, photo, started, tidy
 from fairlane import Fairlane
 from fairlane_compressor.__main__ import main
-from fairlane_compressor.following import follow
+from fairlane_compressor.follow import follow
 from tests.support.eventually import eventually
 
 MAIN = [sys.executable, "-c", "from fairlane_compressor.commands import main; main()"]
@@ -155,34 +155,36 @@ def test_a_stream_that_is_closed_is_no_reason_to_fail(files: Path, closed: str) 
     assert tidy(files) == ["a-balanced.jpg", "a.jpg"]
 
 
-async def test_ctrl_c_stops_everything_and_continue_goes_on(files: Path, moody: Moody) -> None:
+async def test_ctrl_c_stops_everything_and_continue_goes_on(
+    files: Path, fake_ffmpeg: FakeFfmpeg
+) -> None:
     clip(files / "a.mp4", seconds=20)
     photo(files / "b.jpg")
-    moody.be("slow")
+    fake_ffmpeg.be("slow")
     with started([*MAIN, str(files / "a.mp4"), str(files / "b.jpg")]) as program:
         await eventually(lambda: any(part.stat().st_size for part in files.glob(".*.part*")))
         program.send_signal(signal.SIGINT)
         said, _ = program.communicate(timeout=30)
     assert program.returncode == 130
     assert said.count(b"cancelled") == 2
-    assert not moody.is_running()
+    assert not fake_ffmpeg.is_running()
     assert tidy(files) == ["a.mp4", "b.jpg"]
 
-    moody.be_well()
+    fake_ffmpeg.be_well()
     done = command(files, "continue")
     assert done.returncode == 0, done.stderr
     assert tidy(files) == ["a-balanced.mp4", "a.mp4", "b-balanced.jpg", "b.jpg"]
 
 
 async def test_ctrl_c_leaves_alone_what_somebody_else_had_ordered(
-    app: Fairlane, files: Path, moody: Moody
+    app: Fairlane, files: Path, fake_ffmpeg: FakeFfmpeg
 ) -> None:
     source = str(clip(files / "a.mp4"))
     compress = app.tasks["compress"]
-    moody.be("held")
+    fake_ffmpeg.be("held")
     async with app:
         theirs = await compress.submit(source=source)
-        await moody.has_started()
+        await fake_ffmpeg.has_started()
         jobs = [
             await compress.submit(source=source),
             await compress.submit(source=source, quality=9),
@@ -193,7 +195,7 @@ async def test_ctrl_c_leaves_alone_what_somebody_else_had_ordered(
         await asyncio.sleep(0)  # it has begun to listen for signals
         signal.raise_signal(signal.SIGINT)
         followed = await following
-        await moody.go_on()
+        await fake_ffmpeg.go_on()
         await theirs.wait()
     assert followed.interrupted
     assert [view.state for view in followed.views] == ["running", "cancelled"]
@@ -219,8 +221,8 @@ async def test_beside_a_program_that_works_already_it_only_looks_on(
     assert tidy(files) == ["a-balanced.jpg", "a.jpg"]
 
 
-def test_the_machine_says_what_it_can_do(files: Path, moody: Moody) -> None:
-    moody.be("poor")
+def test_the_machine_says_what_it_can_do(files: Path, fake_ffmpeg: FakeFfmpeg) -> None:
+    fake_ffmpeg.be("poor")
     formats = command(files, "formats").stdout
     assert "h264" in formats
     assert "avif" in formats

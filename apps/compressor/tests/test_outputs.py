@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from apps.compressor.tests.clips import Moody, clip, photo, started, tidy
+from apps.compressor.tests.clips import FakeFfmpeg, clip, photo, started, tidy
 from fairlane import Fairlane, JobView
 from tests.support.apps import reaches
 
@@ -86,7 +86,7 @@ async def test_a_file_that_another_program_has_locked_is_waited_for(
 
 
 async def test_equal_orders_are_one_job_and_others_are_not(
-    app: Fairlane, files: Path, moody: Moody
+    app: Fairlane, files: Path, fake_ffmpeg: FakeFfmpeg
 ) -> None:
     source = clip(files / "a.mp4")
     compress = app.tasks["compress"]
@@ -100,22 +100,24 @@ async def test_equal_orders_are_one_job_and_others_are_not(
         await app.queues.resume("compress")
         names = [Path((await job.wait())["output"]).name for job in (first, other)]
     assert names == ["a-balanced.mp4", "a-balanced-1.mp4"]
-    assert len(moody.started) == 2
+    assert len(fake_ffmpeg.started) == 2
 
 
-async def test_two_jobs_never_write_one_path(app: Fairlane, files: Path, moody: Moody) -> None:
+async def test_two_jobs_never_write_one_path(
+    app: Fairlane, files: Path, fake_ffmpeg: FakeFfmpeg
+) -> None:
     source = clip(files / "a.mp4")
     compress = app.tasks["compress"]
-    moody.be("held")
+    fake_ffmpeg.be("held")
     async with app:
         await app.queues.set("compress", max_concurrent=2)
         first = await compress.submit(source=str(source), on_exists="overwrite")
-        await moody.has_started()
+        await fake_ffmpeg.has_started()
         second = await compress.submit(source=str(source), on_exists="overwrite", quality=40)
         await reaches(second, "blocked")
         assert first.id in (await second.show()).waiting_for[0].message
-        moody.be_well()
-        await moody.go_on()
+        fake_ffmpeg.be_well()
+        await fake_ffmpeg.go_on()
         await first.wait()
         await second.wait()
     assert tidy(files) == ["a-balanced.mp4", "a.mp4"]
@@ -252,15 +254,15 @@ async def test_what_is_not_smaller_leaves_the_file_that_it_would_have_overwritte
 
 
 async def test_a_file_that_came_meanwhile_is_not_taken_for_the_result(
-    app: Fairlane, files: Path, moody: Moody
+    app: Fairlane, files: Path, fake_ffmpeg: FakeFfmpeg
 ) -> None:
     source, there = clip(files / "a.mp4"), files / "a-balanced.mp4"
-    moody.be("held")
+    fake_ffmpeg.be("held")
     async with app:
         job = await app.tasks["compress"].submit(source=str(source), on_exists="skip")
-        await moody.has_started()
+        await fake_ffmpeg.has_started()
         there.write_text("somebody's")
-        await moody.go_on()
+        await fake_ffmpeg.go_on()
         result = await job.wait()
     assert (result["output"], result["saved_bytes"]) == (None, 0)
     assert tidy(files) == ["a-balanced.mp4", "a.mp4"]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from apps.compressor.tests.clips import Moody, clip, started, tidy
+from apps.compressor.tests.clips import FakeFfmpeg, clip, started, tidy
 from fairlane import Fairlane, Job, Priority
 from fairlane_compressor.program import build
 from tests.support.apps import states
@@ -27,14 +27,14 @@ def three(files: Path) -> list[Path]:
 
 
 async def test_1_a_job_runs_at_once_when_nothing_else_does(
-    app: Fairlane, files: Path, moody: Moody
+    app: Fairlane, files: Path, fake_ffmpeg: FakeFfmpeg
 ) -> None:
-    moody.be("held")
+    fake_ffmpeg.be("held")
     async with app:
         (job,) = await submit(app, clip(files / "a.mp4"))
-        await moody.has_started()
+        await fake_ffmpeg.has_started()
         assert (await job.show()).state == "running"
-        await moody.go_on()
+        await fake_ffmpeg.go_on()
 
         result = await job.wait()
 
@@ -44,15 +44,15 @@ async def test_1_a_job_runs_at_once_when_nothing_else_does(
 
 
 async def test_2_others_wait_in_their_order_while_one_runs(
-    app: Fairlane, files: Path, moody: Moody
+    app: Fairlane, files: Path, fake_ffmpeg: FakeFfmpeg
 ) -> None:
-    moody.be("held")
+    fake_ffmpeg.be("held")
     async with app:
         jobs = await submit(app, *three(files))
-        await moody.has_started()
+        await fake_ffmpeg.has_started()
         assert await states(jobs) == ["running", "queued", "queued"]
-        moody.be_well()
-        await moody.go_on()
+        fake_ffmpeg.be_well()
+        await fake_ffmpeg.go_on()
         await app.drain()
 
         ended = (await app.jobs.history()).items
@@ -60,20 +60,20 @@ async def test_2_others_wait_in_their_order_while_one_runs(
 
 
 async def test_3_a_paused_queue_ends_what_runs_and_starts_nothing(
-    app: Fairlane, files: Path, moody: Moody
+    app: Fairlane, files: Path, fake_ffmpeg: FakeFfmpeg
 ) -> None:
-    moody.be("held")
+    fake_ffmpeg.be("held")
     async with app:
         jobs = await submit(app, *three(files)[:2])
-        await moody.has_started()
+        await fake_ffmpeg.has_started()
         await app.queues.pause("compress")
-        moody.be_well()
-        await moody.go_on()
+        fake_ffmpeg.be_well()
+        await fake_ffmpeg.go_on()
         await jobs[0].wait()
         await app.drain()
 
         assert await states(jobs) == ["completed", "queued"]
-        assert len(moody.started) == 1
+        assert len(fake_ffmpeg.started) == 1
 
 
 async def test_4_a_resumed_queue_goes_on(app: Fairlane, files: Path) -> None:
@@ -88,9 +88,9 @@ async def test_4_a_resumed_queue_goes_on(app: Fairlane, files: Path) -> None:
 
 
 async def test_5_a_passing_error_is_retried_and_then_somebody_may_retry(
-    app: Fairlane, files: Path, moody: Moody
+    app: Fairlane, files: Path, fake_ffmpeg: FakeFfmpeg
 ) -> None:
-    moody.be("broken")
+    fake_ffmpeg.be("broken")
     async with app:
         job, other = await submit(app, *three(files)[:2])
         view = await app.jobs.wait(job.id)
@@ -99,7 +99,7 @@ async def test_5_a_passing_error_is_retried_and_then_somebody_may_retry(
         assert (view.error.code, view.error.retryable) == ("io", True)
         await app.jobs.wait(other.id)  # the queue went on
 
-        moody.be_well()
+        fake_ffmpeg.be_well()
         await app.queues.pause("compress")
         (waiting,) = await submit(app, files / "b.mp4")
         await job.retry()
@@ -110,15 +110,15 @@ async def test_5_a_passing_error_is_retried_and_then_somebody_may_retry(
 
 
 async def test_6_a_job_that_is_put_first_starts_next(
-    app: Fairlane, files: Path, moody: Moody
+    app: Fairlane, files: Path, fake_ffmpeg: FakeFfmpeg
 ) -> None:
-    moody.be("held")
+    fake_ffmpeg.be("held")
     async with app:
         first, second, third = await submit(app, *three(files))
-        await moody.has_started()
+        await fake_ffmpeg.has_started()
         await third.move(to="head")
-        moody.be_well()
-        await moody.go_on()
+        fake_ffmpeg.be_well()
+        await fake_ffmpeg.go_on()
         await app.drain()
         assert [view.id for view in reversed((await app.jobs.history()).items)] == [
             first.id, third.id, second.id,
@@ -126,15 +126,15 @@ async def test_6_a_job_that_is_put_first_starts_next(
 
 
 async def test_6_a_job_of_high_priority_starts_before_the_others(
-    app: Fairlane, files: Path, moody: Moody
+    app: Fairlane, files: Path, fake_ffmpeg: FakeFfmpeg
 ) -> None:
-    moody.be("held")
+    fake_ffmpeg.be("held")
     async with app:
         first, second, third = await submit(app, *three(files))
-        await moody.has_started()
+        await fake_ffmpeg.has_started()
         await third.set_priority(Priority.HIGH)
-        moody.be_well()
-        await moody.go_on()
+        fake_ffmpeg.be_well()
+        await fake_ffmpeg.go_on()
         await app.drain()
         assert [view.id for view in reversed((await app.jobs.history()).items)] == [
             first.id, third.id, second.id,
@@ -143,21 +143,21 @@ async def test_6_a_job_of_high_priority_starts_before_the_others(
 
 @pytest.mark.parametrize("recover", [1, 0])
 async def test_7_a_program_that_died_goes_on_when_it_is_opened_again_or_asks(
-    tmp_path: Path, files: Path, moody: Moody, recover: int
+    tmp_path: Path, files: Path, fake_ffmpeg: FakeFfmpeg, recover: int
 ) -> None:
     """It is killed in the middle of an encode: half a file is there, under no final name."""
     source = clip(files / "a.mp4", seconds=30)
     database = f"sqlite:///{tmp_path}/jobs.db"
-    moody.be("slow")
+    fake_ffmpeg.be("slow")
     words = [database, str(recover), str(source)]
-    argv = [sys.executable, "-m", "apps.compressor.tests.working", *words]
+    argv = [sys.executable, "-m", "apps.compressor.tests.worker_program", *words]
     with started(argv) as program:
         await eventually(lambda: any(part.stat().st_size for part in files.glob(".*.part*")))
         program.kill()
     assert [name for name in tidy(files) if not name.startswith(".")] == ["a.mp4"]
-    await eventually(lambda: not moody.is_running(), what="the end of ffmpeg")
+    await eventually(lambda: not fake_ffmpeg.is_running(), what="the end of ffmpeg")
 
-    moody.be_well()
+    fake_ffmpeg.be_well()
     async with build(database, recover=recover) as app:
         (view,) = (await app.jobs.list()).items
         job = app.jobs.handle(view.id)
@@ -170,21 +170,21 @@ async def test_7_a_program_that_died_goes_on_when_it_is_opened_again_or_asks(
         assert (view.state, view.attempt) == ("completed", 2)
         assert len((await app.jobs.list()).items) == 1
     assert tidy(files) == ["a-balanced.mp4", "a.mp4"]
-    assert len(moody.started) == 2  # once for each attempt
+    assert len(fake_ffmpeg.started) == 2  # once for each attempt
 
 
 async def test_many_at_a_time_when_somebody_says_so(
-    app: Fairlane, files: Path, moody: Moody
+    app: Fairlane, files: Path, fake_ffmpeg: FakeFfmpeg
 ) -> None:
-    moody.be("held")
+    fake_ffmpeg.be("held")
     async with app:
         jobs = await submit(app, *three(files))
-        await moody.has_started()
+        await fake_ffmpeg.has_started()
         await app.queues.set("compress", max_concurrent=2)
-        await moody.has_started(2)
+        await fake_ffmpeg.has_started(2)
         assert await states(jobs) == ["running", "running", "queued"]
-        moody.be_well()
-        await moody.go_on(0)
-        await moody.go_on(1)
+        fake_ffmpeg.be_well()
+        await fake_ffmpeg.go_on(0)
+        await fake_ffmpeg.go_on(1)
         await app.drain()
         assert await states(jobs) == ["completed"] * 3

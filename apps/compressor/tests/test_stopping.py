@@ -12,14 +12,14 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from apps.compressor.tests.clips import Moody, clip, photo, tidy
+from apps.compressor.tests.clips import FakeFfmpeg, clip, photo, tidy
 from fairlane import Fairlane, Priority
-from fairlane_compressor.bars import Bars
-from fairlane_compressor.gathering import gather
 from fairlane_compressor.order import Order
+from fairlane_compressor.output_stream import TolerantStream
 from fairlane_compressor.program import build
+from fairlane_compressor.progress_bars import ProgressBars
 from fairlane_compressor.session import Session
-from fairlane_compressor.streams import Lasting
+from fairlane_compressor.sources import find_sources
 from tests.support.eventually import eventually
 
 
@@ -40,7 +40,7 @@ def session(app: Fairlane) -> Session:
 
 
 async def compress(app: Fairlane, *paths: Path, on_exists: str = "rename") -> int:
-    found = gather(paths, Order(source="", on_exists=on_exists), [])
+    found = find_sources(paths, Order(source="", on_exists=on_exists), [])
     return await session(app).compress(found, Priority.NORMAL)
 
 
@@ -102,20 +102,20 @@ async def test_a_stopped_continue_leaves_alone_what_others_ordered(
 
 
 async def test_a_ctrl_c_waits_for_no_job_of_others_that_runs_here(
-    tmp_path: Path, files: Path, moody: Moody
+    tmp_path: Path, files: Path, fake_ffmpeg: FakeFfmpeg
 ) -> None:
-    moody.be("held")
+    fake_ffmpeg.be("held")
     an_hour = build(f"sqlite:///{tmp_path}/jobs.db", stop_grace_seconds=3600.0)
     source = clip(files / "a.mp4")
     with suppress(ConnectionAbortedError):
         async with an_hour:
             theirs = await an_hour.tasks["compress"].submit(source=str(source))
-            await moody.has_started()
+            await fake_ffmpeg.has_started()
             raise ConnectionAbortedError  # whoever ordered it is gone
     running = asyncio.create_task(compress(an_hour, source))
-    await moody.has_started(2)
+    await fake_ffmpeg.has_started(2)
     assert await stopped(running, signal.SIGINT) == 130
-    assert not moody.is_running()
+    assert not fake_ffmpeg.is_running()
     async with an_hour:
         assert (await theirs.show()).crashes == 0
         await theirs.cancel()
@@ -183,7 +183,7 @@ async def test_the_bars_leave_room_for_what_the_terminal_writes_at_a_ctrl_c(
         await job.wait()
         view, (event, *_) = await job.show(), await app.events.stored(after=0) or []
     told = {"progress": {"percent": 50, "message": "19 s left, 1.3 MB so far, 0.8 × speed"}}
-    with Bars(console, 1) as bars:
+    with ProgressBars(console, 1) as bars:
         bars.event(msgspec.structs.replace(event, type="job_progress", data=told), view)
     lines = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", written.getvalue()).splitlines()
     assert max(len(line.rpartition("\r")[2]) for line in lines) == 78
@@ -193,7 +193,7 @@ def test_a_terminal_that_is_gone_is_no_reason_to_fail() -> None:
     reader, writer = os.pipe()
     os.close(reader)
     with os.fdopen(writer, "w") as stream:
-        lasting = Lasting(stream)
+        lasting = TolerantStream(stream)
         for _ in range(2):
             assert lasting.write("to nobody") == 9
             lasting.flush()

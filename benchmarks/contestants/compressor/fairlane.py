@@ -17,12 +17,12 @@ from statistics import median
 
 from PIL import Image
 
-from benchmarks.entry import Figures, Request, Settings, answer
+from benchmarks.contestant_main import Figures, Request, Settings, answer
 from fairlane import Fairlane
 from fairlane_compressor import ffmpeg, picture_child
 from fairlane_compressor.formats import FORMATS
 from fairlane_compressor.order import Order
-from fairlane_compressor.picture import Painter
+from fairlane_compressor.picture import PictureEncoder
 from fairlane_compressor.program import build
 from tests.support.eventually import eventually
 
@@ -61,7 +61,9 @@ async def plain(format: str, sources: Sequence[Path], folder: Path) -> None:
         _write(folder / source.name, data)
 
 
-async def beside(painter: Painter, format: str, sources: Sequence[Path], folder: Path) -> None:
+async def beside(
+    painter: PictureEncoder, format: str, sources: Sequence[Path], folder: Path
+) -> None:
     """Loop over a process of its own, where a bad picture can do no harm."""
     for source in sources:
         async with painter.painting(Order(source=str(source)), FORMATS[format]) as painting:
@@ -81,7 +83,7 @@ async def race(request: Request, format: str) -> Figures:
     folders = {name: request.folder / name for name in ("plain", "beside", "queued")}
     for folder in folders.values():
         folder.mkdir()
-    app, painter = build(f"sqlite:///{request.folder}/jobs.db"), Painter()
+    app, painter = build(f"sqlite:///{request.folder}/jobs.db"), PictureEncoder()
     spent: dict[str, list[float]] = {name: [] for name in folders}
 
     async def timed(work: Awaitable[None], count: int) -> float:

@@ -12,9 +12,9 @@ from typing import Any
 import uvicorn
 import uvloop
 
-from benchmarks import crowd
+from benchmarks import event_clients
+from benchmarks.contestant_main import Figures, Request, Settings, answer
 from benchmarks.contestants.fairlane import Bench
-from benchmarks.entry import Figures, Request, Settings, answer
 from fairlane.api.application import asgi
 
 JOBS_PER_SECOND = 200
@@ -22,7 +22,9 @@ _BEAT_SECONDS = 0.05
 
 
 @asynccontextmanager
-async def served(bench: Bench, *, clients: int, silent: int = 0) -> AsyncIterator[crowd.Beside]:
+async def served(
+    bench: Bench, *, clients: int, silent: int = 0
+) -> AsyncIterator[event_clients.ClientProcess]:
     """Serve an app on a free port, and have a crowd follow it."""
     listening = socket.create_server(("127.0.0.1", 0), backlog=4096)
     config = uvicorn.Config(asgi(bench.app), log_level="critical", access_log=False)
@@ -31,9 +33,13 @@ async def served(bench: Bench, *, clients: int, silent: int = 0) -> AsyncIterato
         await stack.enter_async_context(bench.app)
         serving = asyncio.create_task(server.serve(sockets=[listening]))
         port = listening.getsockname()[1]
-        beside = stack.enter_context(crowd.gathered(port=port, clients=clients, silent=silent))
+        beside = stack.enter_context(
+            event_clients.running_clients(port=port, clients=clients, silent=silent)
+        )
         if not await asyncio.to_thread(beside.is_ready):
-            raise RuntimeError("the crowd did not get together; run benchmarks.crowd by hand")
+            raise RuntimeError(
+                "the crowd did not get together; run benchmarks.event_clients by hand"
+            )
         try:
             yield beside
         finally:

@@ -8,11 +8,11 @@ from importlib.metadata import version
 import sqlalchemy  # type: ignore[import-not-found]
 from dbos import DBOS, DBOSClient  # type: ignore[import-not-found]
 
-from benchmarks import lanes, latency, second
-from benchmarks.entry import Figures, Request, Scenario, Settings, answer
-from benchmarks.holding import transaction_open
+from benchmarks import lanes, latency, second_process
+from benchmarks.contestant_main import Figures, Request, Scenario, Settings, answer
 from benchmarks.lanes import Lane
-from benchmarks.tally import Tally
+from benchmarks.open_transaction import transaction_open
+from benchmarks.start_counter import StartCounter
 
 WORKERS = 64
 POOL = 20
@@ -24,7 +24,7 @@ IS_EMPTY = "SELECT NOT EXISTS (SELECT FROM dbos.workflow_status WHERE status <> 
 class Bench:
     def __init__(self, request: Request, *, executor: str = "first") -> None:
         self.address = request.database.replace("postgresql://", "postgresql+psycopg://", 1)
-        self.tally = Tally()
+        self.tally = StartCounter()
         DBOS(
             config={
                 "name": "bench",
@@ -95,7 +95,7 @@ def drain(
                 stack.enter_context(transaction_open(request.database))
             bench.submit(request.jobs, lane)
             if processes == 2:
-                beside = second.started(__spec__.name, "work", request)
+                beside = second_process.started(__spec__.name, "work", request)
                 bench.tally.second = stack.enter_context(beside)
                 bench.tally.second.begin()
             bench.serve(poll_seconds=poll_seconds, **limits)
@@ -113,7 +113,7 @@ def drain(
 def work(request: Request) -> Figures:
     bench = Bench(request, executor="second")
     DBOS.launch()
-    second.ready(lambda: bench.tally.here)
+    second_process.ready(lambda: bench.tally.here)
     while True:
         time.sleep(60)
 

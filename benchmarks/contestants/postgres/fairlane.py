@@ -10,13 +10,13 @@ from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from importlib.metadata import version
 from typing import Any
 
-from benchmarks import lanes, latency, second
-from benchmarks.contestants.postgres import churning
-from benchmarks.courses.postgres import MINUTE
-from benchmarks.entry import Figures, Request, Scenario, Settings, answer
-from benchmarks.holding import transaction_held
+from benchmarks import lanes, latency, second_process
+from benchmarks.contestant_main import Figures, Request, Scenario, Settings, answer
+from benchmarks.contestants.postgres import row_churn
 from benchmarks.memory import peak_megabytes
-from benchmarks.tally import Tally
+from benchmarks.open_transaction import transaction_held
+from benchmarks.races.postgres import MINUTE
+from benchmarks.start_counter import StartCounter
 from fairlane import Fairlane
 from fairlane.client.drain import is_drained
 
@@ -34,7 +34,7 @@ class Bench:
         self.app = Fairlane(request.database, slots=SLOTS)
         self.app.queue("bench")
         self.app.queue("aside")
-        self.tally = Tally()
+        self.tally = StartCounter()
         self.started_seconds = 0.0
 
         @self.app.task(queue="bench", lane=lambda values: lane(values["number"]) if lane else None)
@@ -57,7 +57,7 @@ class Bench:
             self.started_seconds = time.perf_counter() - began
             await app.queues.pause("bench")
             if processes == 2:
-                beside = second.started(__spec__.name, "work", self.request)
+                beside = second_process.started(__spec__.name, "work", self.request)
                 self.tally.second = await asyncio.to_thread(stack.enter_context, beside)
                 self.tally.second.begin()
             yield app
@@ -155,7 +155,7 @@ async def work(request: Request) -> Figures:
     """Be the second process until the first one has had enough."""
     bench = Bench(request)
     async with bench.app:
-        await asyncio.to_thread(second.ready, lambda: bench.tally.here)
+        await asyncio.to_thread(second_process.ready, lambda: bench.tally.here)
         await asyncio.Event().wait()
     return {}
 
@@ -199,16 +199,16 @@ def beside_transaction(*, processes: int = 1) -> Scenario:
     """
 
     async def measure(request: Request) -> Figures:
-        bench = Bench(request, churning.lane)
+        bench = Bench(request, row_churn.lane)
         async with bench.running(processes=processes):
-            settling = churning.BEFORE_SECONDS - churning.LOOK_SECONDS
-            await churning.churn(bench, settling, processes=processes)
-            before = await churning.churn(bench, churning.LOOK_SECONDS, processes=processes)
+            settling = row_churn.BEFORE_SECONDS - row_churn.LOOK_SECONDS
+            await row_churn.churn(bench, settling, processes=processes)
+            before = await row_churn.churn(bench, row_churn.LOOK_SECONDS, processes=processes)
             async with transaction_held(request.database):
-                ageing = churning.OPEN_SECONDS - churning.LOOK_SECONDS
-                await churning.churn(bench, ageing, processes=processes)
-                during = await churning.churn(bench, churning.LOOK_SECONDS, processes=processes)
-        return churning.figures(before, during)
+                ageing = row_churn.OPEN_SECONDS - row_churn.LOOK_SECONDS
+                await row_churn.churn(bench, ageing, processes=processes)
+                during = await row_churn.churn(bench, row_churn.LOOK_SECONDS, processes=processes)
+        return row_churn.figures(before, during)
 
     return scenario(measure)
 

@@ -14,11 +14,11 @@ from typing import Any
 import asyncpg
 from pgqueuer import PgQueuer, Queries  # type: ignore[import-not-found]
 
-from benchmarks import lanes, latency, second
-from benchmarks.entry import Figures, Request, Scenario, Settings, answer
-from benchmarks.holding import transaction_held
+from benchmarks import lanes, latency, second_process
+from benchmarks.contestant_main import Figures, Request, Scenario, Settings, answer
 from benchmarks.lanes import LANES, Lane
-from benchmarks.tally import Tally
+from benchmarks.open_transaction import transaction_held
+from benchmarks.start_counter import StartCounter
 
 BATCH = 500  # the fastest of 10 to 2,000
 LANES_BATCH = 100  # of 10 to 500
@@ -34,7 +34,7 @@ class Bench:
         self.request = request
         self.keys = keys
         self.batch = batch
-        self.tally = Tally()
+        self.tally = StartCounter()
 
     @asynccontextmanager
     async def open(self, *, installing: bool = True) -> AsyncIterator[None]:
@@ -108,7 +108,7 @@ def drain(
                 await stack.enter_async_context(transaction_held(request.database))
             await bench.submit(request.jobs, lane)
             if processes == 2:
-                beside = second.started(__spec__.name, "work", request)
+                beside = second_process.started(__spec__.name, "work", request)
                 bench.tally.second = await asyncio.to_thread(stack.enter_context, beside)
                 bench.tally.second.begin()
             serving = asyncio.create_task(bench.serve())
@@ -129,7 +129,7 @@ def drain(
 async def work(request: Request) -> Figures:
     bench = Bench(request, keys=(ONLY,))
     async with bench.open(installing=False):
-        await asyncio.to_thread(second.ready, lambda: bench.tally.here)
+        await asyncio.to_thread(second_process.ready, lambda: bench.tally.here)
         await bench.serve()
     return {}
 

@@ -10,11 +10,11 @@ from typing import Any
 
 from procrastinate import App, PsycopgConnector  # type: ignore[import-not-found]
 
-from benchmarks import lanes, latency, second
-from benchmarks.entry import Figures, Request, Scenario, Settings, answer
-from benchmarks.holding import transaction_held
+from benchmarks import lanes, latency, second_process
+from benchmarks.contestant_main import Figures, Request, Scenario, Settings, answer
 from benchmarks.lanes import Lane
-from benchmarks.tally import Tally
+from benchmarks.open_transaction import transaction_held
+from benchmarks.start_counter import StartCounter
 
 CONCURRENCY = 30
 DEFAULT_CONCURRENCY = 1
@@ -28,7 +28,7 @@ class Bench:
     def __init__(self, request: Request, *, concurrency: int = CONCURRENCY) -> None:
         self.request = request
         self.concurrency = concurrency
-        self.tally = Tally()
+        self.tally = StartCounter()
         connector = PsycopgConnector(conninfo=request.database, min_size=4, max_size=10)
         self.app = App(connector=connector)
 
@@ -109,7 +109,7 @@ def drain(
                 await stack.enter_async_context(transaction_held(request.database))
             await bench.submit(request.jobs, lane)
             if processes == 2:
-                beside = second.started(__spec__.name, "work", request)
+                beside = second_process.started(__spec__.name, "work", request)
                 bench.tally.second = await asyncio.to_thread(stack.enter_context, beside)
                 bench.tally.second.begin()
             serving = asyncio.create_task(bench.serve())
@@ -130,7 +130,7 @@ def drain(
 async def work(request: Request) -> Figures:
     bench = Bench(request)
     async with bench.open(installing=False):
-        await asyncio.to_thread(second.ready, lambda: bench.tally.here)
+        await asyncio.to_thread(second_process.ready, lambda: bench.tally.here)
         await bench.serve()
     return {}
 

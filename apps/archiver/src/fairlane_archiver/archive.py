@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Final
 
 from fairlane import BadSetting, JobView, NotFound
+from fairlane_archiver.account_folder import AccountFolder
 from fairlane_archiver.index import Index
 from fairlane_archiver.network import Allowed
-from fairlane_archiver.pace import Pace
+from fairlane_archiver.request_pace import RequestPace
 from fairlane_archiver.settings import Settings
-from fairlane_archiver.shelf import Shelf
 
 QUEUE_FILE: Final = "queue.db"
 _ANOTHER: Final = "name another with --folder or FAIRLANE_ARCHIVE_FOLDER"
@@ -24,7 +24,7 @@ class Archive:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.allowed = Allowed(settings.allow)
-        self.pace = Pace(longest_wait_seconds=settings.longest_wait_seconds)
+        self.pace = RequestPace(longest_wait_seconds=settings.longest_wait_seconds)
         self._settling = threading.Lock()
 
     def begin(self) -> None:
@@ -52,8 +52,8 @@ class Archive:
     def index(self) -> Index:
         return Index(self.settings.folder / "index.db")
 
-    def shelf(self, account: str) -> Shelf:
-        return Shelf(self.settings.folder / "files", account, self.index)
+    def shelf(self, account: str) -> AccountFolder:
+        return AccountFolder(self.settings.folder / "files", account, self.index)
 
     def record(self, run: str) -> Path:
         """Return where a run says what it was asked for.

@@ -12,14 +12,14 @@ from typing import Annotated, Any, Final, Literal
 import typer
 
 from fairlane import BadSetting, Fairlane, FairlaneError, NotFound, Permanent
-from fairlane_archiver import scheduling
+from fairlane_archiver import schedules
 from fairlane_archiver.archive import Archive
+from fairlane_archiver.output import NAME, answer, say, told, warn_if_nobody_works
 from fairlane_archiver.program import QUEUE, build
 from fairlane_archiver.rows import Rows
 from fairlane_archiver.settings import Settings
 from fairlane_archiver.sources import canonical, canonicals
-from fairlane_archiver.speaking import NAME, answer, say, told, warn_if_nobody_works
-from fairlane_archiver.starting import Run
+from fairlane_archiver.start_runs import Run
 from fairlane_archiver.table import KINDS
 
 _PANEL: Final = "Accounts"
@@ -225,15 +225,15 @@ def commands(folder: Path | None = None) -> typer.Typer:
 
         async def act(app: Fairlane, rows: Rows) -> None:
             name = None if account is None else canonical(account)
-            shown = name or scheduling.ALL
+            shown = name or schedules.ALL
             if off:
-                if not await scheduling.drop(app, name):
+                if not await schedules.drop(app, name):
                     raise NotFound(f"{shown} has no schedule; `{NAME} schedules` lists them")
                 answer({"deleted": shown}, f"{shown} has no schedule any more", as_json=as_json)
                 return
             if name is not None:
                 await rows.filters(name)  # or it is unknown
-            made = await scheduling.put(app, name, cron=cron, every=every, timezone=timezone)
+            made = await schedules.put(app, name, cron=cron, every=every, timezone=timezone)
             said = f"{shown} is continued by itself, next at {made['next_at']:%Y-%m-%d %H:%M %Z}"
             answer(made, said, as_json=as_json)
             await warn_if_nobody_works(app)
@@ -247,7 +247,7 @@ def commands(folder: Path | None = None) -> typer.Typer:
         async def act(app: Fairlane, rows: Rows) -> None:
             name = canonical(account)
             await rows.remove(name)
-            await scheduling.drop(app, name)
+            await schedules.drop(app, name)
             folder = archive.shelf(name).folder
             said = f"{name} is not in the archive any more; its files stay in {folder}"
             answer({"removed": name, "folder": str(folder)}, said, as_json=as_json)

@@ -21,11 +21,11 @@ import httpx
 from msgspec import Struct
 
 from fairlane import Retryable
-from fairlane_archiver.errors import BadRange, Lasting, NoRest, Passing, Unwanted
+from fairlane_archiver.errors import BadRange, NoRest, PermanentError, TransientError, UnwantedFile
 from fairlane_archiver.posts import Media
 from fairlane_archiver.settings import Settings
 from fairlane_archiver.threads import in_thread
-from fairlane_archiver.web import Web
+from fairlane_archiver.web_client import WebClient
 
 T = TypeVar("T")
 
@@ -37,7 +37,7 @@ _DIGEST: Final = re.compile(r"(sha-256|sha-512|md5)=:?([A-Za-z0-9+/=]+):?", re.I
 _HASHES: Final = {"sha-256": hashlib.sha256, "sha-512": hashlib.sha512, "md5": hashlib.md5}
 
 
-class Whole(Struct, frozen=True, kw_only=True):
+class CompleteFile(Struct, frozen=True, kw_only=True):
     """A file that has arrived: the first `kept` bytes lie in the part file, `rest` follows."""
 
     kept: int
@@ -53,7 +53,7 @@ class Download:
         media: Media,
         part: Path,
         *,
-        web: Web,
+        web: WebClient,
         settings: Settings,
         validator: str | None,
         min_bytes: int,
@@ -73,21 +73,21 @@ class Download:
         self._received = 0
         self._overlap = 0  # bytes that are asked for again, since of a whole file there is no rest
 
-    async def run(self) -> Whole:
+    async def run(self) -> CompleteFile:
         """Return the whole file, or raise Trouble about it."""
         seconds = self._settings.longest_seconds
         try:
             async with asyncio.timeout(seconds):
                 return await self._try_until_whole()
         except TimeoutError:
-            raise Lasting(f"it took longer than {seconds:g} s") from None
+            raise PermanentError(f"it took longer than {seconds:g} s") from None
 
-    async def _try_until_whole(self) -> Whole:
+    async def _try_until_whole(self) -> CompleteFile:
         number, furthest = 1, 0
         while True:
             try:
                 return await self._once()
-            except Passing as trouble:
+            except TransientError as trouble:
                 if isinstance(trouble, NoRest) and not self._overlap:
                     self._overlap = 1
                 elif isinstance(trouble, BadRange):
@@ -104,7 +104,7 @@ class Download:
                 await asyncio.sleep(0.0 if trouble.after_seconds else pause)
             number += 1
 
-    async def _once(self) -> Whole:
+    async def _once(self) -> CompleteFile:
         offset = 0 if self._validator is None else await self._on_disk(self._resumable)
         headers = {"Accept-Encoding": "identity", **self._media.headers}
         if offset and self._validator:
@@ -123,11 +123,11 @@ class Download:
                 await self._begin_anew(_validator_of(answer), total)
             await self._receive(answer, hashes)
         if total is not None and self._received != total:
-            raise Passing(f"{self._received} bytes came where {total} were announced")
+            raise TransientError(f"{self._received} bytes came where {total} were announced")
         if self._received < self._min_bytes:
-            raise Unwanted(f"it has {self._received} bytes")
+            raise UnwantedFile(f"it has {self._received} bytes")
         await self._compare(hashes)
-        return Whole(
+        return CompleteFile(
             bytes=self._received,
             kept=self._kept,
             sha256=hashes["sha-256"][0].hexdigest(),
@@ -154,14 +154,16 @@ class Download:
         if total is None:
             return
         if total < self._min_bytes:
-            raise Unwanted(f"it has {total} bytes")
+            raise UnwantedFile(f"it has {total} bytes")
         if total > self._settings.largest_bytes:
             raise self._too_large(f"it has {total} bytes")
         if total > FLUSH_BYTES and total > free:
-            raise Passing(f"it has {total} bytes, for which there is no room on the disk")
+            raise TransientError(f"it has {total} bytes, for which there is no room on the disk")
 
-    def _too_large(self, said: str) -> Lasting:
-        return Lasting(f"{said}, and {self._settings.largest_bytes} are allowed (LARGEST_BYTES)")
+    def _too_large(self, said: str) -> PermanentError:
+        return PermanentError(
+            f"{said}, and {self._settings.largest_bytes} are allowed (LARGEST_BYTES)"
+        )
 
     def _free_bytes(self) -> int:
         """Return how much there is room for; where there is none, every file has to wait."""
@@ -177,7 +179,7 @@ class Download:
         try:
             return await in_thread(act, *args)
         except OSError as error:
-            raise Passing(f"it cannot be written: {error}") from error
+            raise TransientError(f"it cannot be written: {error}") from error
 
     async def _flush(self) -> None:
         """Put what has come into the part file."""
@@ -187,7 +189,7 @@ class Download:
 
     def _append(self, piece: bytes) -> None:
         if len(piece) > self._free_bytes():
-            raise Passing("there is no room on the disk")
+            raise TransientError("there is no room on the disk")
         self._kept = write_at(self._part, self._kept, piece)
 
     def _resumable(self) -> int:
@@ -229,7 +231,7 @@ class Download:
             if stated and known.digest() != stated:
                 self._buffer.clear()
                 await self._begin_anew(None, None)
-                raise Passing(f"its {name} is not the one that the server states")
+                raise TransientError(f"its {name} is not the one that the server states")
 
 
 def write_at(part: Path, offset: int, piece: bytes, *, durable: bool = False) -> int:
@@ -265,7 +267,7 @@ def _extent(answer: httpx.Response, offset: int) -> tuple[int, int | None]:
             raise BadRange("the server sent another part of the file than it was asked for")
         return offset, None if found[2] == "*" else int(found[2])
     if answer.status_code != 200:
-        raise Lasting(f"the server answered {answer.status_code} without a file")
+        raise PermanentError(f"the server answered {answer.status_code} without a file")
     stated = answer.headers.get("Content-Length", "")
     known = stated.isascii() and stated.isdigit() and not _is_encoded(answer.headers)
     return 0, int(stated) if known else None

@@ -11,12 +11,12 @@ Trouble           it was not saved
 from typing import ClassVar
 
 
-class Trouble(Exception):
+class FileError(Exception):
     is_lasting: ClassVar[bool] = True
     status: int | None = None  # of the answer that it is about
 
 
-class Passing(Trouble):
+class TransientError(FileError):
     is_lasting: ClassVar[bool] = False
 
     def __init__(self, reason: str, *, after_seconds: float = 0.0) -> None:
@@ -24,7 +24,7 @@ class Passing(Trouble):
         self.after_seconds = after_seconds
 
 
-class BadRange(Passing):
+class BadRange(TransientError):
     pass
 
 
@@ -32,9 +32,9 @@ class NoRest(BadRange):
     pass
 
 
-class Lasting(Trouble):
+class PermanentError(FileError):
     pass
 
 
-class Unwanted(Trouble):
+class UnwantedFile(FileError):
     pass

@@ -20,7 +20,7 @@ import msgspec
 from msgspec import Struct
 
 from fairlane import DatabaseCorrupt
-from fairlane_archiver.names import numbered, safe_name
+from fairlane_archiver.file_names import numbered, safe_name
 from fairlane_archiver.posts import Media, Post
 
 SCHEMA: Final = 1

@@ -21,16 +21,16 @@ from fairlane import (
     Retry,
     UsageError,
 )
+from fairlane_archiver.account_run import AccountRun
 from fairlane_archiver.archive import QUEUE_FILE, Archive
-from fairlane_archiver.counts import Counts
 from fairlane_archiver.filters import Filters
 from fairlane_archiver.network import guarded_client
 from fairlane_archiver.posts import Kind
-from fairlane_archiver.run import Run
+from fairlane_archiver.run_counts import RunCounts
 from fairlane_archiver.settings import Settings
 from fairlane_archiver.sources import recognised, without_login
 from fairlane_archiver.threads import in_thread
-from fairlane_archiver.web import Web
+from fairlane_archiver.web_client import WebClient
 
 QUEUE: Final = "archive"
 TASK: Final = "archive"
@@ -166,7 +166,7 @@ async def _archived(
     await in_thread(archive.index.open_run, run, account)
     downloaded, size = await in_thread(archive.index.totals, run)
     failed = await in_thread(archive.index.failed_in, run)
-    counts = Counts(ctx, downloaded=downloaded, bytes=size, failed=failed)
+    counts = RunCounts(ctx, downloaded=downloaded, bytes=size, failed=failed)
     settings = archive.settings
     client = guarded_client(
         archive.allowed, stall_seconds=settings.stall_seconds, at_once=settings.at_once
@@ -175,10 +175,10 @@ async def _archived(
     def on_wait(host: str, seconds: float) -> None:
         ctx.log(f"waiting {seconds:.0f} s, as {host} asks")
 
-    web = Web(client, archive.pace, settings, on_wait=on_wait)
+    web = WebClient(client, archive.pace, settings, on_wait=on_wait)
     try:
         async with client:
-            await Run(
+            await AccountRun(
                 ctx, source=source, filters=filters, settings=settings, index=archive.index,
                 shelf=shelf, web=web, counts=counts,
             ).go()  # fmt: skip

@@ -16,15 +16,15 @@ from typer.core import TyperGroup
 
 from fairlane import Fairlane, FairlaneError, Priority
 from fairlane_compressor import ffmpeg, savings, sizes
+from fairlane_compressor.data_paths import address_of
+from fairlane_compressor.file_kinds import Kind
 from fairlane_compressor.formats import FORMATS
-from fairlane_compressor.gathering import Gathered, gather, unused
-from fairlane_compressor.kinds import Kind
 from fairlane_compressor.order import OnExists, Order, Sound
-from fairlane_compressor.picture import Painter
-from fairlane_compressor.places import address_of
+from fairlane_compressor.picture import PictureEncoder
 from fairlane_compressor.presets import PRESETS, PresetName
 from fairlane_compressor.program import app, build
 from fairlane_compressor.session import FAILED, INTERRUPTED, Session
+from fairlane_compressor.sources import Sources, find_sources, unused
 
 NAME: Final = "fairlane-compress"
 VERB: Final = "compress"
@@ -119,7 +119,7 @@ def compress(
         if any(source.is_dir() for source in sources):
             async with build(app.database, work=False) as looker:
                 made = await savings.outputs(looker)
-        found = gather(sources, wishes, wanted, made)
+        found = find_sources(sources, wishes, wanted, made)
         _check_use(found, wanted)
         session = Session(app, name=NAME, as_json=as_json)
         return await session.compress(found, Priority[priority.upper()])
@@ -171,7 +171,7 @@ def formats(as_json: Json = False) -> None:
 
     async def show() -> int:
         table = Table("FORMAT", "OF", "WHAT IT IS", box=None, pad_edge=False)
-        there = set(await Painter().abilities())
+        there = set(await PictureEncoder().abilities())
         try:
             program = ffmpeg.known()
         except FairlaneError as error:
@@ -204,7 +204,7 @@ def _path(text: str, hint: str) -> Path:
     return Path(text)
 
 
-def _check_use(found: Gathered, formats: list[str]) -> None:
+def _check_use(found: Sources, formats: list[str]) -> None:
     """Refuse formats that fit nothing; if some do, the others are told."""
     left = unused(found, formats)
     if not left or not found.orders:

@@ -16,9 +16,9 @@ from typing import Final
 from msgspec import Struct
 
 from fairlane import Context, Permanent, Retryable
+from fairlane_compressor.errors import DiskFull, corrupt, not_made
+from fairlane_compressor.file_kinds import Kind
 from fairlane_compressor.formats import FORMATS, Format
-from fairlane_compressor.kinds import Kind
-from fairlane_compressor.troubles import DiskFull, corrupt, not_made
 
 _CONTAINERS: Final = (
     "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,flv,asf,ogg,mpegts,mpeg,mpegvideo,m4v,h264,hevc,ivf"

@@ -5,7 +5,7 @@ from typing import Final, Literal
 from msgspec import Struct
 
 from fairlane import Permanent
-from fairlane_compressor.kinds import Kind
+from fairlane_compressor.file_kinds import Kind
 
 FormatName = Literal[
     "auto", "h264", "h265", "av1", "vp9", "jpeg", "png", "webp", "avif", "heic", "zst", "7z", "zip"

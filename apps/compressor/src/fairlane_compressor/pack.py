@@ -6,15 +6,17 @@ from pathlib import Path
 from typing import Any, Final
 
 from fairlane import Context, Permanent
-from fairlane_compressor import troubles
+from fairlane_compressor import errors
+from fairlane_compressor.encode_result import EncodeResult
 from fairlane_compressor.formats import Format
-from fairlane_compressor.made import Made
 from fairlane_compressor.order import Order
 
 _CHILD: Final = str(Path(__file__).with_name("pack_child.py"))
 
 
-async def encode(ctx: Context, order: Order, format: Format, part: Path, *, size: int) -> Made:
+async def encode(
+    ctx: Context, order: Order, format: Format, part: Path, *, size: int
+) -> EncodeResult:
     """Write the archive to `part`; `size` is how much there is to read."""
     if order.target_bytes is not None or order.quality is not None:
         raise Permanent(
@@ -40,16 +42,14 @@ async def encode(ctx: Context, order: Order, format: Format, part: Path, *, size
         grace_seconds=0,
     )
     if "errno" in told:
-        raise troubles.of_system(
+        raise errors.of_system(
             OSError(told["errno"], told["message"], told["path"]), path=part.parent
         )
     if "refused" in told:
         raise Permanent(f"{order.path}: {told['refused']}", code="bad_path")
     if done.returncode != 0:
-        raise troubles.not_made(
-            order.path, done.stderr_tail.strip()[-400:] or "no reason was given"
-        )
-    return Made(format=format.name)
+        raise errors.not_made(order.path, done.stderr_tail.strip()[-400:] or "no reason was given")
+    return EncodeResult(format=format.name)
 
 
 def _size(path: Path) -> int:

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from fairlane import Permanent, Retryable
-from fairlane_compressor import troubles
+from fairlane_compressor import errors
+from fairlane_compressor.encode_result import EncodeResult
 from fairlane_compressor.formats import Format
-from fairlane_compressor.made import Made
 from fairlane_compressor.order import Order
 
 _CHILD: Final = str(Path(__file__).with_name("picture_child.py"))
@@ -33,14 +33,14 @@ _KEEPS_MEMORY: Final = {
 }
 
 
-class Painter:
+class PictureEncoder:
     """The child processes of one app: one for each picture at a time, kept for the next."""
 
     def __init__(self) -> None:
         self._idle: list[_Child] = []
 
     @asynccontextmanager
-    async def painting(self, order: Order, format: Format) -> AsyncIterator["Painting"]:
+    async def painting(self, order: Order, format: Format) -> AsyncIterator["PictureEncoding"]:
         """Begin a picture at once, in memory; who leaves the block early stops it."""
         amounts = order.amounts
         async with self._child() as child:
@@ -50,7 +50,7 @@ class Painter:
                 "side": amounts.picture_side, "colours": amounts.colours,
                 "target_bytes": order.target_bytes, "score": order.score,
             })  # fmt: skip
-            yield Painting(child, order, format)
+            yield PictureEncoding(child, order, format)
 
     async def abilities(self) -> list[str]:
         """Say which formats can be made here."""
@@ -73,7 +73,7 @@ class Painter:
                 self._idle.append(child)
 
 
-class Painting:
+class PictureEncoding:
     """A picture that is being encoded."""
 
     def __init__(self, child: "_Child", order: Order, format: Format) -> None:
@@ -81,7 +81,7 @@ class Painting:
         self._order = order
         self._format = format
 
-    async def written(self, part: Path, *, below: int | None) -> Made | None:
+    async def written(self, part: Path, *, below: int | None) -> EncodeResult | None:
         """Write it when it is done; None if it is not below that size, and was not written."""
         # Asked for before the first answer: nobody has to wait for a word in between.
         await self._child.send({"verb": "write", "path": str(part), "below": below})
@@ -90,7 +90,7 @@ class Painting:
         _check(writing, self._order, part.parent)
         if not writing["written"]:
             return None
-        return Made(
+        return EncodeResult(
             format=self._format.name, width=facts["width"], height=facts["height"],
             score=facts["score"],
         )  # fmt: skip
@@ -165,7 +165,7 @@ def _check(answer: dict[str, Any], order: Order, folder: Path) -> None:
     if "refused" in answer:
         raise Permanent(f"{order.path}: {answer['refused']}", code="bad_format")
     if "corrupt" in answer:
-        raise troubles.corrupt(order.path, answer["corrupt"])
+        raise errors.corrupt(order.path, answer["corrupt"])
     if "errno" in answer:
         error = OSError(answer["errno"], answer["message"], answer["path"])
-        raise troubles.of_system(error, path=folder)
+        raise errors.of_system(error, path=folder)

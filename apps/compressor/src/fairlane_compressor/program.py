@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 from pydantic import Field
 
 from fairlane import Context, Fairlane, Retry, free_space
+from fairlane_compressor.data_paths import data_folder, database_address
 from fairlane_compressor.formats import FormatName
 from fairlane_compressor.order import Folder, OnExists, Order, Sound, Source, lane_of
-from fairlane_compressor.places import data_folder, database_address
 from fairlane_compressor.presets import PresetName
 from fairlane_compressor.targets import folder_of, template
-from fairlane_compressor.task import Press
+from fairlane_compressor.task import CompressTask
 
 QUEUE: Final = "compress"
 RETRY: Final = Retry(times=3, first_seconds=1, factor=2, cap_seconds=30)
@@ -30,7 +30,7 @@ def build(
     """
     app = Fairlane(database or database_address(), **more)
     app.queue(QUEUE, max_concurrent=1, on_conflict="merge")
-    press = Press()
+    press = CompressTask()
 
     @app.task(
         queue=QUEUE,

@@ -11,13 +11,13 @@ import msgspec
 from rich.console import Console
 
 from fairlane import Conflict, Fairlane, Job, JobView, NotFound, Priority
-from fairlane_compressor.bars import Bars, plain, summary
-from fairlane_compressor.following import follow
-from fairlane_compressor.gathering import Gathered, Problem
-from fairlane_compressor.lines import Display, Lines
+from fairlane_compressor.follow import follow
+from fairlane_compressor.output_stream import TolerantStream
+from fairlane_compressor.progress_bars import ProgressBars, plain, summary
+from fairlane_compressor.progress_lines import Display, ProgressLines
 from fairlane_compressor.sizes import counted
-from fairlane_compressor.stopped import Stopped
-from fairlane_compressor.streams import Lasting
+from fairlane_compressor.sources import Problem, Sources
+from fairlane_compressor.stopped_jobs import StoppedJobs
 
 QUEUE: Final = "compress"
 FAILED: Final = 1
@@ -38,14 +38,14 @@ class Session:
         self._name = name
         self._as_json = as_json
         self._id = secrets.token_hex(8)
-        self._stopped = Stopped(app.database)
+        self._stopped = StoppedJobs(app.database)
         self._problems: list[Problem] = []
-        self._console = Console(file=cast(TextIO, Lasting(sys.stdout)), highlight=False)
-        self._errors = Console(file=cast(TextIO, Lasting(sys.stderr)), highlight=False)
+        self._console = Console(file=cast(TextIO, TolerantStream(sys.stdout)), highlight=False)
+        self._errors = Console(file=cast(TextIO, TolerantStream(sys.stderr)), highlight=False)
         # What fails is shown in the summary; nobody wants it twice.
         logging.getLogger("fairlane").addHandler(logging.NullHandler())
 
-    async def compress(self, found: Gathered, priority: Priority) -> int:
+    async def compress(self, found: Sources, priority: Priority) -> int:
         """Compress what was found; return the exit code."""
         self._problems = found.problems
         for problem in found.problems:
@@ -130,7 +130,9 @@ class Session:
         await self._tell_of_a_pause()
         shown = self._errors if self._as_json else self._console
         total = len({job.id for job in jobs})
-        display: Display = Bars(shown, total) if shown.is_terminal else Lines(self._errors)
+        display: Display = (
+            ProgressBars(shown, total) if shown.is_terminal else ProgressLines(self._errors)
+        )
         with display:
             followed = await follow(
                 self._app, jobs, after=after, heard=display.event, ended=display.ended,

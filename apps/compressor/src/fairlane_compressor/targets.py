@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from fairlane import Permanent
+from fairlane_compressor.file_kinds import Kind, by_name, kind_of
 from fairlane_compressor.formats import Format, chosen
-from fairlane_compressor.kinds import Kind, by_name, kind_of
 from fairlane_compressor.order import Order
 
 _NAME_BYTES: Final = 240  # of the 255 that file systems take; a number may have to follow

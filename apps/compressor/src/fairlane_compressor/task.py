@@ -11,13 +11,13 @@ from typing import Any, TypeVar
 from msgspec import Struct
 
 from fairlane import Context, Permanent
-from fairlane_compressor import copying, pack, troubles, video
+from fairlane_compressor import errors, file_copy, pack, video
+from fairlane_compressor.encode_result import EncodeResult
 from fairlane_compressor.estimate import Estimates
+from fairlane_compressor.file_kinds import Kind, kind_of
 from fairlane_compressor.formats import Format, chosen
-from fairlane_compressor.kinds import Kind, kind_of
-from fairlane_compressor.made import Made
 from fairlane_compressor.order import Order
-from fairlane_compressor.picture import Painter
+from fairlane_compressor.picture import PictureEncoder
 from fairlane_compressor.targets import can_never_be, target_of
 
 T = TypeVar("T")
@@ -28,24 +28,24 @@ class NotSmaller(Exception):
 
 
 class Written(Struct):
-    made: Made
+    made: EncodeResult
     kept: str  # "result", or "original" where that was not larger
     file: os.stat_result | None  # what was written; None if nothing was
 
 
-class Press:
+class CompressTask:
     """Carries out orders for one app."""
 
     def __init__(self) -> None:
         self.estimates = Estimates()
-        self.painter = Painter()
+        self.painter = PictureEncoder()
 
     async def carry_out(self, ctx: Context, order: Order) -> dict[str, Any]:
         """Compress, and say what came of it; errors are told in plain words."""
         try:
             return await self._compress(ctx, order)
         except OSError as error:
-            raise troubles.of_system(error, path=order.path) from error
+            raise errors.of_system(error, path=order.path) from error
 
     async def _compress(self, ctx: Context, order: Order) -> dict[str, Any]:
         began = time.monotonic()
@@ -88,7 +88,7 @@ class Press:
         self, ctx: Context, order: Order, kind: Kind, format: Format, target: Path, before: int
     ) -> Written:
         """Write the result, or a copy of the original where that is wanted in its place."""
-        made, file = Made(format=format.name), None
+        made, file = EncodeResult(format=format.name), None
         try:
             if format.kind is Kind.PICTURE:
                 # It is encoded while its place is being prepared: pictures are short work.
@@ -118,7 +118,7 @@ class Press:
             if target.parent != order.path.parent and target.suffix == order.path.suffix:
                 # Whoever has everything put into another folder expects everything there.
                 async with _output(ctx, order, target, kind) as part:
-                    await copying.copy(ctx, order.path, part, size=before)
+                    await file_copy.copy(ctx, order.path, part, size=before)
                     file = part.stat()
             return Written(made, "original", file)
         return Written(made, "result", file)
@@ -127,7 +127,7 @@ class Press:
         """Remember how far it came if the disk fills up."""
         try:
             return await work
-        except troubles.DiskFull:
+        except errors.DiskFull:
             self.estimates.learn(order, part)
             raise
 

@@ -8,6 +8,8 @@ from typing import Final
 from msgspec import Struct
 
 from fairlane import Context, Permanent
+from fairlane_compressor.encode_result import EncodeResult
+from fairlane_compressor.errors import corrupt
 from fairlane_compressor.ffmpeg import (
     Clip,
     Ffmpeg,
@@ -18,12 +20,10 @@ from fairlane_compressor.ffmpeg import (
     surroundings,
     url,
 )
+from fairlane_compressor.ffmpeg_progress import FfmpegProgress
 from fairlane_compressor.formats import FORMATS, Format
-from fairlane_compressor.made import Made
 from fairlane_compressor.order import Order
-from fairlane_compressor.pace import Pace
 from fairlane_compressor.sizes import counted
-from fairlane_compressor.troubles import corrupt
 
 _SSIM: Final = re.compile(r"SSIM .*All:([\d.]+)")
 _LEAST_KILOBITS: Final = 20  # below that there is nothing to be seen
@@ -60,7 +60,7 @@ class Work(Struct, frozen=True, kw_only=True):
     sound_kilobits: int  # of each of its sounds
 
 
-async def encode(ctx: Context, order: Order, format: Format, part: Path) -> Made:
+async def encode(ctx: Context, order: Order, format: Format, part: Path) -> EncodeResult:
     """Write the video to `part`; raise what is wrong with it otherwise."""
     ffmpeg = await asyncio.to_thread(known)
     encoder = ffmpeg.encoder(FORMATS[format.name])
@@ -77,7 +77,7 @@ async def encode(ctx: Context, order: Order, format: Format, part: Path) -> Made
     result = await look_at(ctx, ffmpeg, part)
     _check_length(work, result)
     score = await _score(ctx, work, result) if order.score else None
-    return Made(
+    return EncodeResult(
         format=format.name, width=result.width, height=result.height, score=score,
         note=_note(clip, result, said),
     )  # fmt: skip
@@ -165,7 +165,7 @@ def _sound_kilobits(order: Order, clip: Clip) -> int:
 async def _run(ctx: Context, work: Work, amount: list[str], *, prefix: str = "") -> str:
     """Return what ffmpeg complained of."""
     share = 100 - _SCORE_SHARE if work.order.score else 100.0
-    pace = Pace(ctx, seconds=work.clip.seconds, share=share, prefix=prefix)
+    pace = FfmpegProgress(ctx, seconds=work.clip.seconds, share=share, prefix=prefix)
     done = await ctx.run(
         [work.ffmpeg.program, *_arguments(work, amount)],
         on_stdout=pace.line,
@@ -248,8 +248,13 @@ async def _score(ctx: Context, work: Work, result: Clip) -> float | None:
     ffmpeg could find that size by itself (scale2ref), but in version 7.0 it sometimes compares
     nothing then.
     """
-    pace = Pace(ctx, seconds=work.clip.seconds, start=100 - _SCORE_SHARE, share=_SCORE_SHARE,
-                prefix="comparing, ")  # fmt: skip
+    pace = FfmpegProgress(
+        ctx,
+        seconds=work.clip.seconds,
+        start=100 - _SCORE_SHARE,
+        share=_SCORE_SHARE,
+        prefix="comparing, ",
+    )
     width, height = work.clip.width, work.clip.height
     if (width > height) != (result.width > result.height):  # it was turned, as phones want it
         width, height = height, width

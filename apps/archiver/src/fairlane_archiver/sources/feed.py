@@ -13,7 +13,7 @@ from fairlane import Permanent
 from fairlane_archiver.filters import Filters
 from fairlane_archiver.posts import Page, Read
 from fairlane_archiver.sources.protocol import Tools
-from fairlane_archiver.web import Answer
+from fairlane_archiver.web_client import Answer
 
 MOST_PAGES: Final = 1_000
 # The largest honest feed that is taken in, 16 MiB, needs a quarter of either.

@@ -17,7 +17,7 @@ from urllib.parse import urljoin
 import feedparser  # type: ignore[import-untyped]
 import msgspec
 
-from fairlane_archiver.names import extension_of, name_in
+from fairlane_archiver.file_names import extension_of, name_in
 from fairlane_archiver.posts import Media, Page, Post, Read, key_of, kind_by
 
 _SIZE: Final = re.compile(r"[0-9]{1,18}")

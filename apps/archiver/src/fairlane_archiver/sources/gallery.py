@@ -14,8 +14,8 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from fairlane import Permanent
+from fairlane_archiver.file_names import extension_of, name_in
 from fairlane_archiver.filters import Filters
-from fairlane_archiver.names import extension_of, name_in
 from fairlane_archiver.posts import Media, Page, Post, key_of, kind_by
 from fairlane_archiver.sources.protocol import Tools
 

@@ -10,11 +10,11 @@ import msgspec
 from msgspec import Meta, Struct
 
 from fairlane import Permanent
+from fairlane_archiver.file_names import extension_of, name_in
 from fairlane_archiver.filters import Filters
-from fairlane_archiver.names import extension_of, name_in
 from fairlane_archiver.posts import Kind, Media, Page, Post, key_of, kind_by
 from fairlane_archiver.sources.protocol import Tools
-from fairlane_archiver.web import Answer
+from fairlane_archiver.web_client import Answer
 
 PAGE: Final = 40  # the most that servers give
 MOST_POSTS: Final = 400  # that are taken from those who give more than they are asked for

@@ -7,13 +7,13 @@ from msgspec import Struct
 
 from fairlane_archiver.filters import Filters
 from fairlane_archiver.posts import Page
-from fairlane_archiver.web import Web
+from fairlane_archiver.web_client import WebClient
 
 
 class Tools(Struct, frozen=True, kw_only=True):
     """How a source reaches out: over the web, or by a program that ends with the job."""
 
-    web: Web
+    web: WebClient
     run: Callable[..., Awaitable[Any]]
 
 

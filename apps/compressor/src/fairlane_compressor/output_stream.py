@@ -1,0 +1,37 @@
+"""Writing to a terminal that may be gone: what nobody can read is no reason to fail."""
+
+import os
+from typing import Any, TextIO
+
+
+class TolerantStream:
+    """A stream that falls silent when its reader is gone, instead of raising."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        try:
+            return self._stream.write(text)
+        except (OSError, ValueError):  # a closed stream is a ValueError
+            self._fall_silent()
+            return len(text)
+
+    def flush(self) -> None:
+        try:
+            self._stream.flush()
+        except (OSError, ValueError):
+            self._fall_silent()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def _fall_silent(self) -> None:
+        """Let what is still in its buffer go nowhere, or Python would complain at its end."""
+        try:
+            number = self._stream.fileno()
+        except (OSError, ValueError):
+            return
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, number)
+        os.close(nowhere)

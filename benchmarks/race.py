@@ -1,0 +1,64 @@
+"""A race: on what is raced, by whom, what is measured, and what it must show.
+
+Contestants of one scenario stand side by side, so that a noisy moment of the machine hits all of
+them, and each round runs the whole list. Amounts are such that one measurement takes a few seconds.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from benchmarks.targets import Target
+
+TITLES = {
+    "fairlane": "Fairlane",
+    "huey": "Huey",
+    "dbos": "DBOS",
+    "procrastinate": "procrastinate",
+    "pgqueuer": "pgqueuer",
+    "raw": "raw",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measurement:
+    contestant: str
+    scenario: str
+    jobs: int
+    queued: int = 0
+    rounds: int | None = None  # in how many rounds it takes part, if not in all
+
+    @property
+    def name(self) -> str:
+        return f"{self.scenario}, {self.queued:,} queued" if self.queued else self.scenario
+
+
+@dataclass(frozen=True, kw_only=True)
+class Race:
+    name: str
+    title: str
+    contestants: tuple[str, ...]
+    peers: tuple[str, ...]
+    programs: str  # the package that has a program for each contestant
+    rounds: int
+    jobs: Mapping[str, Mapping[str, int]]  # by scenario and contestant
+    strains: tuple[Measurement, ...]  # what Fairlane alone is put to
+    rates: tuple[str, ...]
+    pick_ups: tuple[tuple[str, str], ...]
+    shown: tuple[tuple[str, str, str], ...]  # of the strains: label, scenario, figure
+    targets: tuple[Target, ...]
+    hardest: int = 1_000_000_000  # queued, which a quick run leaves out
+
+    def plan(self, *, only: Sequence[str] = (), quick: bool = False) -> list[Measurement]:
+        """List one round; `only` keeps what contains one of these words, `quick` shortens it."""
+        share = 5 if quick else 1
+        listed = [
+            Measurement(contestant=contestant, scenario=scenario, jobs=jobs // share)
+            for scenario, amounts in self.jobs.items()
+            for contestant, jobs in amounts.items()
+        ]
+        listed += [one for one in self.strains if not (quick and one.queued >= self.hardest)]
+        return [
+            one
+            for one in listed
+            if not only or any(word in f"{one.contestant} {one.name}" for word in only)
+        ]
