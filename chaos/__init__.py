@@ -1,1 +1,1 @@
-"""Real trouble for real processes: kills, bad disks and power cuts (`python -m chaos`)."""
+"""Faults for real processes: kills, bad disks and power cuts (`python -m chaos`)."""

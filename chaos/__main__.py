@@ -1,4 +1,4 @@
-"""`python -m chaos [KIND …]`: torment a program and see whether it keeps its promises."""
+"""`python -m chaos [SCENARIO …]`: inject faults into a program and check Fairlane's guarantees."""
 
 import argparse
 import asyncio
@@ -37,20 +37,22 @@ class Scenario:
         self.about = about
         self.times = times
         self.run = run_scenario
-        self.only_when_named = only_when_named  # and not among all
+        self.only_when_named = only_when_named  # not part of a run of all scenarios
 
 
 SCENARIOS = {
-    "kills": Scenario("SIGKILL under load, and a new start", 200, kills),
+    "kills": Scenario("SIGKILL under load, then a restart", 200, kills),
     "full-disk": Scenario("the disk fills up and is freed again", 4, full_disk),
-    "unwritable": Scenario("nothing can be written, while it runs and at its start", 2, unwritable),
-    "slow-disk": Scenario("kills on a disk that is slow", 12, partial(kills, slow_seconds=0.2)),
-    "power-cuts": Scenario("what was not synced is gone", 1000, power_cuts),
+    "unwritable": Scenario(
+        "the database cannot be written, at run time and at start", 2, unwritable
+    ),
+    "slow-disk": Scenario("kills on a slow disk", 12, partial(kills, slow_seconds=0.2)),
+    "power-cuts": Scenario("unsynced writes are lost", 1000, power_cuts),
     "postgres": Scenario(
-        "many processes, their server and network", DEFAULT_COUNTS.total, postgres
+        "faults of many processes, their server and network", DEFAULT_COUNTS.total, postgres
     ),
     "failover": Scenario(
-        "how long nobody leads when a leader is gone; only if named",
+        "seconds without a leader after its loss; runs only when named",
         50,
         failover,
         only_when_named=True,
@@ -61,40 +63,42 @@ SCENARIOS = {
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m chaos",
-        description="Torment a program on Fairlane and check from a journal of its own that "
-        "nothing acknowledged is lost.",
+        description="Inject faults into a program on Fairlane and check from a separate journal "
+        "that no acknowledged job is lost.",
     )
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     about = "\n".join(
         f"  {name:<12} {scenario.about} ({scenario.times})" for name, scenario in SCENARIOS.items()
     )
-    parser.epilog = f"kinds, with how often by default:\n{about}"
-    parser.add_argument("kinds", nargs="*", metavar="KIND", help="which of those below; else all")
-    parser.add_argument("--times", type=int, help="how often, instead of the number below")
-    parser.add_argument("--seed", type=int, help="repeats the choices of an earlier run")
-    parser.add_argument("--chain", type=int, help="only this chain of the power cuts")
+    parser.epilog = f"scenarios, with the default number of faults:\n{about}"
+    parser.add_argument(
+        "kinds", nargs="*", metavar="SCENARIO", help="scenarios to run; default: all"
+    )
+    parser.add_argument("--times", type=int, help="number of faults instead of the default")
+    parser.add_argument("--seed", type=int, help="repeat the random choices of an earlier run")
+    parser.add_argument("--chain", type=int, help="run only this chain of power cuts")
     parser.add_argument(
         "--synchronous",
         choices=["NORMAL", "OFF"],
-        help="let power cuts meet a database that syncs too little, to see that it is noticed",
+        help="run power cuts on a database that syncs too little, to check that losses are found",
     )
     for part, about in PARTS.items():
         parser.add_argument(
             f"--{part}", type=int, metavar="N",
-            help=f"of postgres only the parts that are named so: {about}",
+            help=f"postgres only; run only the named parts: {about}",
         )  # fmt: skip
-    parser.add_argument("--keep", action="store_true", help="keep the files of a good run as well")
+    parser.add_argument("--keep", action="store_true", help="keep the files of a successful run")
     given = parser.parse_args()
     for kind in given.kinds:
         if kind not in SCENARIOS:
-            parser.error(f"there is no kind {kind!r}; choose from {', '.join(SCENARIOS)}")
+            parser.error(f"unknown scenario {kind!r}; choose from {', '.join(SCENARIOS)}")
     if given.times is not None and given.times < 1:
         parser.error(f"--times is {given.times}; it must be at least 1")
     if given.chain is not None and given.kinds != ["power-cuts"]:
-        parser.error("--chain is for power-cuts alone")
+        parser.error("--chain is only valid for the scenario power-cuts")
     given.counts = FaultCounts.of({part: getattr(given, part) for part in PARTS}, each=given.times)
     if given.counts.total < 1:
-        parser.error("nothing is left to do to postgres; name a part with a number above 0")
+        parser.error("no fault is left for postgres; give one part a number above 0")
     return given
 
 
@@ -159,14 +163,14 @@ def main() -> int:
             f'repeat: make chaos ARGS="{again}"', markup=False, highlight=False, soft_wrap=True
         )
     if bad:
-        console.print(f"everything is left in {folder}", highlight=False, soft_wrap=True)
-        console.print("A seed repeats the choices; the moments are the machine's own.")
+        console.print(f"files are kept in {folder}", highlight=False, soft_wrap=True)
+        console.print("A seed repeats the choices; the timing depends on the machine.")
     elif given.keep:
         console.print(f"the files are in {folder}", highlight=False, soft_wrap=True)
     else:
         shutil.rmtree(folder, ignore_errors=True)
     if not bad:
-        console.print("[green]Every promise was kept[/]")
+        console.print("[green]All checks passed[/]")
     return 1 if bad else 0
 
 
@@ -174,5 +178,5 @@ if __name__ == "__main__":
     try:
         sys.exit(main())
     except KeyboardInterrupt:
-        Console(stderr=True).print("stopped; what it made lies in the temporary folder chaos-…")
+        Console(stderr=True).print("stopped; its files are in the temporary folder chaos-…")
         sys.exit(130)

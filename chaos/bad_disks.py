@@ -1,4 +1,4 @@
-"""Disks that take nothing: full, and not to be written to. Work goes on by itself afterwards."""
+"""Disks that are full or read-only; work must resume without intervention afterwards."""
 
 import array
 import asyncio
@@ -21,12 +21,12 @@ EXPECTED: Final = frozenset({"duplicate", "store_unavailable", "undecided"})
 
 
 class Unsupported(Exception):
-    """This machine or this user cannot make such a disk."""
+    """This machine or this user cannot create such a disk or network."""
 
 
 @contextmanager
 def small_disk(folder: Path) -> Iterator[Path]:
-    """A file system of its own, made of memory."""
+    """Mount a small file system in memory."""
     folder.mkdir(parents=True)
     if os.geteuid() != 0:
         raise Unsupported("only root can mount a small file system")
@@ -40,7 +40,7 @@ def small_disk(folder: Path) -> Iterator[Path]:
 
 
 def _mount(*arguments: str) -> str | None:
-    """Mount something; return what is wrong, if anything."""
+    """Mount a file system; return an error text, or None."""
     return _run("mount", *arguments)
 
 
@@ -83,7 +83,7 @@ async def full_disk(
                 ballast.fill()
                 await _wait_for_refusals(run, "the disk is full")
                 if number % 2:
-                    # One that is started on a full disk waits for room as well.
+                    # A program that is started on a full disk waits for free space as well.
                     await run.kill(run.programs[0])
                     program = await run.start(ready=False)
                     await asyncio.sleep(1)
@@ -101,7 +101,7 @@ async def full_disk(
 
 
 async def _wait_for_new_work(run: Run) -> None:
-    """Wait until jobs that are asked for from now on are acknowledged and begin."""
+    """Wait until jobs submitted from now on are acknowledged and begin."""
     since = journal.now()
 
     def wait_until_work_resumes() -> bool:
@@ -157,7 +157,7 @@ async def unwritable(
 
 
 async def _while_it_runs(run: Run) -> None:
-    """Take the right to write away from files that are open, and give it back."""
+    """Make the open files immutable while the program runs, and then writable again."""
     wal = run.database.with_name(run.database.name + "-wal")
     try:
         with immutable(run.database), immutable(wal):
@@ -170,7 +170,7 @@ async def _while_it_runs(run: Run) -> None:
 
 
 async def _at_start(run: Run) -> None:
-    """Start where nothing can be written: it must say so and end, and start well afterwards."""
+    """Start a program where it cannot write: it must report that and exit, and start later."""
     errors = run.folder / "errors"
     before = errors.stat().st_size
     with read_only(run.database.parent):
@@ -196,7 +196,7 @@ _IMMUTABLE: Final = 0x10
 
 @contextmanager
 def immutable(path: Path) -> Iterator[None]:
-    """Let nobody write to a file, not even who has it open, as when its disk turns read-only."""
+    """Refuse writes to a file, even through open descriptors, as when a disk turns read-only."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         flags = array.array("l", [0])
@@ -218,7 +218,7 @@ def immutable(path: Path) -> Iterator[None]:
 
 @contextmanager
 def read_only(folder: Path) -> Iterator[None]:
-    """Let nobody write into a folder. Rights do not bind root, a read-only mount does."""
+    """Refuse writes into a folder. Permissions do not bind root, a read-only mount does."""
     with ExitStack() as undo:
         if os.geteuid() != 0:
             for path in (*folder.iterdir(), folder):

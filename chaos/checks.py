@@ -1,7 +1,7 @@
-"""What must be so, read from the journal of a run.
+"""The guarantees, checked against the journal of a run.
 
-A body's span lasts from its beginning to its end. One without an end was cut off by a kill: it is
-over when its process was killed, or when the program it ran was last heard of, if that was later.
+A span lasts from the begin to the end of a body. A span without an end was cut off by a kill: it
+ends when its process was killed, or at the last heartbeat of the program it ran, if that was later.
 """
 
 from bisect import bisect_left
@@ -14,8 +14,8 @@ from chaos import settings
 from chaos.journal import NANO, Entry
 from fairlane.ids import firing_id
 
-# A start that was decided before a pause or a lower limit may begin a moment after it was
-# acknowledged. In a process that was started later there is no such excuse.
+# A start that was decided before a pause or a lower limit may begin a moment after the change was
+# acknowledged. In a process that was started later this is not allowed.
 DELAY: Final = 3 * NANO
 
 Check = Callable[["Timeline"], Iterator[str]]
@@ -25,10 +25,10 @@ Check = Callable[["Timeline"], Iterator[str]]
 class Span:
     entry: Entry
     end: int | None = None
-    last_seen: int = 0  # of the program that it runs
+    last_seen: int = 0  # last heartbeat of the program that it runs
 
     def over_at(self, killed: Mapping[int, int]) -> int | None:
-        """When it was over; None if it never was as far as anybody noted."""
+        """Return when the span ended; None if the journal has no end."""
         if self.end is not None:
             return max(self.end, self.last_seen)
         died = killed.get(self.entry.program)
@@ -36,13 +36,13 @@ class Span:
 
 
 class Timeline:
-    """The journal, sorted by what it tells of."""
+    """The entries of the journal, indexed by kind."""
 
     def __init__(self, entries: Iterable[Entry]) -> None:
         self.entries = sorted(entries, key=lambda entry: entry.at)
         self.asked: dict[str, Entry] = {}
         self.acked: dict[str, Entry] = {}
-        self.cancelled: dict[str, Entry] = {}  # acknowledged while they waited
+        self.cancelled: dict[str, Entry] = {}  # cancellations acknowledged while the job waited
         self.cancelling: set[str] = set()
         self.killed: dict[int, int] = {}
         self.started: dict[int, int] = {}
@@ -82,7 +82,7 @@ class Timeline:
                 self.commands.append(entry)
 
     def open_at(self, spans: Iterable[Span], at: int) -> list[Span]:
-        """Those that had begun and were not over."""
+        """Return the spans that had begun and not ended at `at`."""
         found = []
         for span in spans:
             if span.entry.at <= at:
@@ -107,7 +107,7 @@ class Timeline:
         return sum(at > self.asked[job].at for at in self.killed.values())
 
     def may_be_late(self, span: Span, since: int) -> bool:
-        """Tell whether its start can have been decided before this instant."""
+        """Return whether the start of a span can have been decided before `since`."""
         started = self.started.get(span.entry.program, 0)
         return started < since and span.entry.at < since + DELAY
 
@@ -134,7 +134,8 @@ def _after(over: int | None, at: int) -> str:
 
 
 def lanes_keep_their_order(timeline: Timeline) -> Iterator[str]:
-    """Who was acknowledged before another was asked begins before it, in a lane and in a line."""
+    """Check lanes and the strict queue: a job acknowledged before another was submitted begins
+    first."""
     first = timeline.first_begins()
     groups: dict[tuple[str, str], list[str]] = defaultdict(list)
     for job, asked in timeline.asked.items():
@@ -142,8 +143,8 @@ def lanes_keep_their_order(timeline: Timeline) -> Iterator[str]:
         if is_ordered and job in timeline.acked and job in first:
             groups[asked.queue, asked.lane or ""].append(job)
     for (queue, lane), jobs in groups.items():
-        # Walk in the order of beginning; nobody may begin after one that was asked only once this
-        # one was already acknowledged.
+        # Walk in the order of begins: no job may begin after one that was submitted only after this
+        # job was acknowledged.
         latest_asked = 0
         latest = ""
         for job in sorted(jobs, key=lambda job: first[job].entry.at):
@@ -154,7 +155,7 @@ def lanes_keep_their_order(timeline: Timeline) -> Iterator[str]:
 
 
 def interrupted_jobs_go_first(timeline: Timeline) -> Iterator[str]:
-    """In the line nobody begins for the first time before those that a kill has put back."""
+    """Check that interrupted jobs of the strict queue begin again before any first begin."""
     firsts = [s.entry for s in timeline.first_begins().values() if s.entry.queue == "line"]
     last: dict[str, Span] = {}
     for span in timeline.begins:
@@ -167,7 +168,7 @@ def interrupted_jobs_go_first(timeline: Timeline) -> Iterator[str]:
             continue
         killed = timeline.killed.get(before.entry.program)
         if killed is not None:
-            # The killed one may have begun something in its last moment.
+            # The killed process may have begun a job in its last moment.
             start = bisect_left(firsts, killed, key=lambda other: other.at)
             end = bisect_left(firsts, entry.at, key=lambda other: other.at)
             for other in firsts[start:end]:
@@ -197,7 +198,7 @@ def paused_queues_start_nothing(timeline: Timeline) -> Iterator[str]:
 
 
 def _in_force(timeline: Timeline, name: str) -> Iterator[tuple[str, int, int, int]]:
-    """What was acknowledged to be in force, from then until the next change was asked for."""
+    """Yield each acknowledged value with the time from its acknowledgement to the next change."""
     known: dict[str, Entry] = {}
     for entry in timeline.commands:
         if entry.key != name:
@@ -235,7 +236,7 @@ def _limit_violations(
 
 
 def _allowed(timeline: Timeline, span: Span, changes: list[Entry], most: int) -> int:
-    """The highest limit that can have been in force when its start was decided."""
+    """Return the highest limit that can have been in force when the start of a span was decided."""
     allowed = {most}
     for change in changes:
         if change.at > span.entry.at:
@@ -249,11 +250,11 @@ def _allowed(timeline: Timeline, span: Span, changes: list[Entry], most: int) ->
 
 
 def rates_are_kept(timeline: Timeline) -> Iterator[str]:
-    """So many starts in every window, as far as bodies tell.
+    """Check the number of begins in every window.
 
     A start is counted when it is decided, and under this load a body may begin much later, so only
-    half a window is held against it; the simulator, whose time does not pass while it decides,
-    holds the whole.
+    half a window is checked. The simulator, whose time does not pass during a decision, checks the
+    whole window.
     """
     begins = [span.entry.at for span in timeline.begins if span.entry.queue == "rated"]
     shortest = settings.GATE_SECONDS / 2
@@ -271,7 +272,7 @@ def nothing_begins_before_it_is_due(timeline: Timeline) -> Iterator[str]:
 
 
 def dedupe_keys_have_one_live_job(timeline: Timeline) -> Iterator[str]:
-    """Once a second job of a key is acknowledged, the first can do nothing any more."""
+    """Check that once a second job of a key is acknowledged, the first has no more activity."""
     last: dict[str, int] = {}
     for span in timeline.begins:
         entry = span.entry
@@ -288,7 +289,7 @@ def dedupe_keys_have_one_live_job(timeline: Timeline) -> Iterator[str]:
 
 
 def each_firing_makes_one_job(timeline: Timeline) -> Iterator[str]:
-    """A schedule's job is known by its instant, so each must be that of one, and not early."""
+    """Check that each job of the schedule belongs to one instant and does not begin early."""
     first = {j: s for j, s in timeline.first_begins().items() if s.entry.key == settings.TICK}
     if not first:
         return
@@ -304,7 +305,7 @@ def each_firing_makes_one_job(timeline: Timeline) -> Iterator[str]:
 
 
 def attempts_are_never_repeated(timeline: Timeline) -> Iterator[str]:
-    """An attempt's number is durable before its body begins, so no number begins twice."""
+    """Check that no attempt number begins twice: the number is durable before its body begins."""
     seen = Counter((e.job, e.attempt) for e in timeline.entries if e.what == "begin")
     for (job, attempt), times in seen.items():
         if times > 1:
@@ -329,7 +330,8 @@ CHECKS: Final[dict[str, Check]] = {
 def final_states(
     timeline: Timeline, ended: Mapping[str, str], live: Iterable[str], set_aside: int
 ) -> Iterator[str]:
-    """After the last drain every acknowledged job has reached one final state, and rightly so."""
+    """Check that every acknowledged job has reached one correct final state after the last
+    drain."""
     left = set(live)
     done = {e.job for e in timeline.entries if e.what == "end" and e.text == "done"}
     begun = {span.entry.job for span in timeline.begins}
@@ -340,14 +342,14 @@ def final_states(
         elif job in left:
             yield f"job {job} is both live and {state}"
         elif state == "completed" and job not in done:
-            yield f"job {job} is completed and its body never came to its end"
+            yield f"job {job} is completed and its body never ended"
         elif state == "cancelled" and job not in timeline.cancelling:
-            yield f"job {job} is cancelled and nobody asked for that"
+            yield f"job {job} is cancelled without a cancel command"
         elif state == "failed" and job not in begun and timeline.kills_since(job) < 2:
             # Two kills just before its body began are a crash loop as well.
             yield f"job {job} failed and never began"
         elif state == "skipped":
-            yield f"job {job} was skipped and nobody asked for that"
+            yield f"job {job} was skipped without a skip command"
     for job in timeline.cancelled:
         if ended.get(job) != "cancelled":
             yield f"job {job} was acknowledged as cancelled and is {ended.get(job, 'not ended')}"
@@ -355,4 +357,4 @@ def final_states(
         if entry.what == "seen ended" and ended.get(entry.job) != entry.key:
             yield f"job {entry.job} was seen {entry.key} and is {ended.get(entry.job, 'not ended')}"
     if set_aside:
-        yield f"{set_aside} inputs were set aside as faulty"
+        yield f"{set_aside} inputs became dead letters"

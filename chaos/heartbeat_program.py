@@ -1,7 +1,7 @@
 """A program that a job runs: `heartbeat_program.py JOURNAL PROGRAM JOB ATTEMPT SECONDS`.
 
-It notes that it lives every few milliseconds, so that the journal shows when it really was gone. It
-imports next to nothing, because hundreds of it are started.
+It writes a heartbeat every few milliseconds, so that the journal shows when it really ended. It
+imports only three small modules, because hundreds of it are started.
 """
 
 import os

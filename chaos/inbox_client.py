@@ -1,7 +1,7 @@
 """A process that only appends to the inbox: `python -m chaos.inbox_client`.
 
-It has no engine, so it never leads; it lives on while programs are killed beside it, hears that
-something stays undecided while nobody leads, and notes what was acknowledged.
+It has no engine, so it never leads. It keeps running while programs are killed, receives
+`undecided` while no process leads, and records acknowledgements.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ async def main() -> None:
 
 
 async def one(calls: CommandCalls, id: str, rng: random.Random) -> None:
-    """Submit one job, and cancel it now and then."""
+    """Submit one job, and cancel it sometimes."""
     lane = f"lane-{rng.randrange(8)}"
     call: Call[Any]
     if rng.random() < 0.5:

@@ -1,9 +1,9 @@
-"""What happened, written down by those it happened to.
+"""The journal of a run, written by the submitters and task bodies themselves.
 
-Submitters note what they ask and what was acknowledged, task bodies note that they begin and end,
-the programs they run note that they live. Each line is one append, so it stands there whole even if
-its writer is killed the next moment. Whatever is checked is checked from here: Fairlane's tables
-are only asked what became of a job.
+Submitters record submissions and acknowledgements, task bodies record their begin and end, and the
+programs they run record heartbeats. Each line is one append, so it is complete even if its writer
+is killed at once. All checks read this journal; Fairlane's tables are only queried for the final
+state of a job.
 
 Stamps are nanoseconds of CLOCK_BOOTTIME, which all processes of a machine share.
 """
@@ -55,11 +55,11 @@ class Journal:
         return entry
 
     def size(self) -> int:
-        """How many bytes were written so far, by all: a measure of how much has happened."""
+        """Return the number of bytes written so far by all processes: a measure of activity."""
         return self._path.stat().st_size if self._path.exists() else 0
 
     def entries(self) -> list[Entry]:
-        """Everything written so far; a line that is being written now is left for later."""
+        """Return all complete entries; a line that is being written is read next time."""
         if self._path.exists():
             with self._path.open("rb") as file:
                 file.seek(self._read_to)

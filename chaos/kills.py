@@ -1,4 +1,4 @@
-"""Kills at random moments: a program under load, ended by SIGKILL and started again."""
+"""Kills at random moments: a program under load, ended by SIGKILL and restarted."""
 
 import asyncio
 import time
@@ -18,7 +18,7 @@ async def kills(
     folder: Path, result: Result, *, seed: int, times: int, tick: Callable[[], None],
     slow_seconds: float | None = None,
 ) -> None:  # fmt: skip
-    """Kill so many times, then let everything come to its end and judge."""
+    """Kill `times` times, then let all jobs end and check the journal."""
     run = Run(folder, result, seed=f"kills/{seed}", slow_seconds=slow_seconds)
     try:
         await run.start()
@@ -29,8 +29,8 @@ async def kills(
             for _ in range(result.counts["kills"] - before):
                 tick()
             if operator.done():
-                operator.result()  # it only ends by an error
-        await wait_until(BEGIN_SECONDS, lambda: _acknowledged(run), "anything to be acknowledged")
+                operator.result()  # it ends only with an error
+        await wait_until(BEGIN_SECONDS, lambda: _acknowledged(run), "acknowledgements")
         operator.cancel()
         await asyncio.gather(operator, return_exceptions=True)
         await run.finish()
@@ -44,7 +44,7 @@ def _acknowledged(run: Run) -> bool:
 
 
 async def _round(run: Run) -> None:
-    """Let it run for a while, kill, start again; sometimes with a standby, or with an outsider."""
+    """Wait for some activity, kill, restart; sometimes with a standby or an inbox client."""
     rng = run.rng
     await _wait_for_activity(run)
     if rng.random() < 0.3:
@@ -59,12 +59,12 @@ async def _round(run: Run) -> None:
         await run.kill(victim)
     wanted = 2 if rng.random() < 0.3 else 1
     while len(run.programs) < wanted:
-        # Now and then it is killed while it starts.
+        # Sometimes it is killed while it starts.
         await run.start(ready=rng.random() < 0.85)
 
 
 async def _wait_for_activity(run: Run) -> None:
-    """Wait for a random moment: by what happens, so that a slow machine is killed at it too."""
+    """Wait for a random amount of activity, so that slow machines are killed at the same points."""
     enough = run.journal.size() + run.rng.randrange(MAX_BYTES)
     until = time.monotonic() + MAX_SECONDS
     while run.journal.size() < enough and time.monotonic() < until:  # noqa: ASYNC110 - others write
@@ -72,12 +72,12 @@ async def _wait_for_activity(run: Run) -> None:
 
 
 class Operator:
-    """Somebody who pauses, limits, moves and cancels while programs die."""
+    """Pause, limit, move and cancel jobs while programs are killed."""
 
     def __init__(self, run: Run) -> None:
         self._run = run
         self._rng = run.rng
-        self._letters: dict[str, None] = {}  # all that have begun, in that order
+        self._letters: dict[str, None] = {}  # all that have begun, in order
         self._read_to = 0
 
     async def work(self) -> None:
@@ -111,7 +111,7 @@ class Operator:
             await self._reorder_queue(f"desk-{number}")
 
     async def _reorder_queue(self, desk: str) -> None:
-        """Put letters on a paused desk, move them about, and see in which order they go out."""
+        """Submit jobs to a paused queue, move them, and check the order in which they begin."""
         run, rng = self._run, self._rng
         await run.command("queues.pause", "desk", "pause", 1)
         order: list[str] = []
@@ -151,9 +151,9 @@ class Operator:
             await self._run.command_until_acknowledged("move", letter, **{where: other})
 
     def _begun(self, desk: str) -> list[str]:
-        """The letters of a desk in the order in which they first began."""
+        """Return the jobs of a batch in the order in which they first began."""
         entries = self._run.journal.entries()
-        for entry in entries[self._read_to :]:  # it is long, and this is asked often
+        for entry in entries[self._read_to :]:  # the journal is long, and this is called often
             if entry.what == "begin" and entry.queue == "desk":
                 self._letters.setdefault(entry.job)
         self._read_to = len(entries)

@@ -19,12 +19,12 @@ import apsw
 from chaos.journal import Entry, Journal
 from chaos.power_cut_world import CUT, DATABASE, Plan, Synchronous, World
 
-MAX_PROBLEMS = 5  # problems of one cut that are told
+MAX_PROBLEMS = 5  # problems reported per cut
 
 
 @dataclass
 class Cut:
-    """What was found when the power was back."""
+    """The findings after one power cut."""
 
     chain: int
     number: int
@@ -37,7 +37,7 @@ class Cut:
 def chain(
     folder: Path, *, seed: int, number: int, cuts: int, synchronous: Synchronous | None
 ) -> Iterator[Cut]:
-    """Cut the power so many times; then let the last world come to its end."""
+    """Cut the power `cuts` times; then let the last world drain and stop."""
     journal = Journal(folder / "journal")
     here = folder / "0"
     here.mkdir()
@@ -82,7 +82,10 @@ def _run_world_in_child(here: Path, journal: Path, plan: Plan, there: Path) -> i
 
 
 def judge(folder: Path, entries: list[Entry], *, over: bool) -> list[str]:
-    """Compare a disk with the journal. A copy is opened: the next world shall find it as it is."""
+    """Compare a disk with the journal.
+
+    A copy is opened, so that the next world finds the disk unchanged.
+    """
     copy = folder.with_name(f"{folder.name}-copy")
     shutil.copytree(folder, copy, ignore=shutil.ignore_patterns("*-shm"))
     try:
@@ -109,10 +112,10 @@ def _integrity(connection: apsw.Connection) -> list[str]:
 def _check_stored_jobs(
     connection: apsw.Connection, entries: list[Entry], *, over: bool
 ) -> list[str]:
-    """Nothing that was acknowledged is lost or undone, and nothing began that was not durable."""
+    """Check that no acknowledged job is lost or undone, and no body began before it was durable."""
     acked = [entry for entry in entries if entry.what == "acked"]
     if not connection.execute("SELECT count(*) FROM sqlite_schema").get:
-        # The power went before the first commit: nobody can have been told anything.
+        # The power failed before the first commit: no job can have been acknowledged.
         return ["there are no tables, but jobs were acknowledged"] if acked else []
     live: dict[str, Any] = {
         id: (state, attempt, lane, (priority, position))
@@ -146,7 +149,7 @@ def _check_stored_jobs(
 
 
 def _settings(connection: apsw.Connection, entries: list[Entry], *, over: bool) -> list[str]:
-    """What an operator was told to be in force is; what was asked last may be."""
+    """Check that acknowledged settings are in force; the last unacknowledged one may be."""
     body = connection.execute("SELECT body FROM record WHERE kind = 'queue' AND name = 'held'").get
     record = json.loads(body) if body else {"paused": None, "operator": {}}
     found = {
@@ -169,7 +172,8 @@ def _settings(connection: apsw.Connection, entries: list[Entry], *, over: bool) 
 
 
 def _positions(waiting: dict[str, Any], entries: list[Entry]) -> list[str]:
-    """Of two that wait in a lane the one acknowledged before the other was asked stands first."""
+    """Check that of two waiting jobs of a lane, the one acknowledged before the other was submitted
+    comes first."""
     problems = []
     highest: dict[str, tuple[Any, str]] = {}
     for asked, job in _in_order(entries, waiting):
@@ -184,16 +188,18 @@ def _positions(waiting: dict[str, Any], entries: list[Entry]) -> list[str]:
 
 
 def _in_order(entries: list[Entry], jobs: dict[str, Any]) -> Iterator[tuple[bool, str]]:
-    """Questions and acknowledgements about these jobs, as they happened; True for a question."""
+    """Yield submissions (True) and acknowledgements (False) of these jobs in their order."""
     for entry in entries:
         if entry.job in jobs and entry.what in ("asked", "acked"):
             yield entry.what == "asked", entry.job
 
 
 def _order(entries: list[Entry]) -> list[str]:
-    """Bodies of a lane first begin in the order of acknowledgement, and never side by side."""
+    """Check that the bodies of a lane first begin in the order of acknowledgement, and never
+    overlap."""
     problems = []
-    asked_after: dict[str, int] = {}  # how many of its lane were acknowledged when a job was asked
+    # Number of acknowledged jobs of its lane when a job was submitted.
+    asked_after: dict[str, int] = {}
     acked: dict[str, list[str]] = {}
     lanes: dict[str, str | None] = {}
     begun: set[str] = set()
@@ -206,7 +212,7 @@ def _order(entries: list[Entry]) -> list[str]:
         elif entry.what == "acked":
             acked[lanes[entry.job] or ""].append(entry.job)
         elif entry.what == "cancelling":
-            gone.add(entry.job)  # it may end without ever having begun
+            gone.add(entry.job)  # it may end without having begun
         elif entry.what == "seen ended" and entry.key == "cancelled":
             begun.add(entry.job)
         elif entry.what == "cut":

@@ -1,7 +1,8 @@
-"""A world whose power goes: Fairlane under load on a platter, in a process that ends at the cut.
+"""A world with a power cut: Fairlane under load on an unsynced disk, in a process that the cut
+ends.
 
-The journal of a world lies on another disk that never fails. Its lines are in the order in which
-things happened, since one process at a time writes it.
+The journal of a world is on another disk that never fails. Its lines are in the order of the
+events, because only one process at a time writes it.
 """
 
 import asyncio
@@ -28,10 +29,10 @@ from fairlane.tasks import Call
 
 DATABASE: Final = "work.db"
 LANES: Final = 5
-CUT: Final = 7  # the exit code of a process whose power went
-IDLE_SECONDS: Final = 1.5  # a cut that waits for a step which does not come happens all the same
+CUT: Final = 7  # the exit code of a process at the power cut
+IDLE_SECONDS: Final = 1.5  # a cut happens after this time even if its step is not reached
 
-# The steps among which a cut is drawn, how many of them, and how often that is chosen.
+# The kind of steps among which a cut is drawn, the highest step, and the weight of the choice.
 _STEPS: Final = {
     ("", 150): 25, ("", 1_000): 30, ("", 3_000): 10,
     ("sync", 100): 15, ("database", 150): 12, ("deletion", 2): 8,
@@ -42,10 +43,10 @@ Synchronous = Literal["NORMAL", "OFF"]
 
 @dataclass(frozen=True)
 class Plan:
-    """What one world is like, all of it drawn from its seed."""
+    """The parameters of one world, all drawn from its seed."""
 
     seed: str
-    cut_at: int | None  # the step of the disk; without one the world drains and ends well
+    cut_at: int | None  # the step of the disk; None: the world drains and stops
     among: str  # which steps are counted
     loss: Loss
     checkpoint_pages: int | None
@@ -55,8 +56,9 @@ class Plan:
     @staticmethod
     def drawn(seed: str, *, synchronous: Synchronous | None, last: bool) -> "Plan":
         rng = random.Random(seed)
-        # Opening recovers the log, checkpoints and deletes it, which is worth as many cuts as the
-        # load; of the load most steps are writes to the log, so the others have a share of theirs.
+        # Opening recovers, checkpoints and deletes the log, which deserves as many cuts as the
+        # load. Most steps of the load are writes to the log, so the other steps have a separate
+        # share.
         among, furthest = rng.choices(list(_STEPS), list(_STEPS.values()))[0]
         return Plan(
             seed=seed,
@@ -99,12 +101,13 @@ class World:
             self._journal.note(what, **facts)
 
     def run(self, next_folder: Path) -> None:
-        """Live until the cut, which leaves its disk in the next folder and ends this process."""
+        """Run until the cut, which writes the surviving disk to the next folder and ends this
+        process."""
         self._tune()
         disk = UnsyncedVFS(self._disk)
 
         def cut(where: str) -> None:
-            self._noting.acquire()  # for good: in the dark nobody says anything any more
+            self._noting.acquire()  # never released: no entry may follow the cut
             self._journal.note("cut", text=where, key=self._plan.loss)
             self._disk.write_disk_after_cut(next_folder, self._cut_rng, self._plan.loss)
             os._exit(CUT)
@@ -115,9 +118,9 @@ class World:
         del disk
 
     def _tune(self) -> None:
-        """Checkpoint more often than Fairlane would, and sync less if that is to be noticed.
+        """Checkpoint more often than Fairlane would, and sync less if the plan says so.
 
-        Fairlane's own choice to sync is what is on trial, so it is left alone otherwise.
+        Fairlane's own choice to sync is under test, so it is unchanged by default.
         """
         plan, connect = self._plan, connection.connect
 
@@ -129,7 +132,7 @@ class World:
                 connection.pragma("synchronous", plan.synchronous)
             return connection
 
-        vars(store)["connect"] = tuned  # this process is ours, and ends soon
+        vars(store)["connect"] = tuned  # only this process is affected, and it ends soon
 
     async def _live(self, cut: Callable[[str], None]) -> None:
         async with self._app:
@@ -179,7 +182,7 @@ class World:
             self._note("seen ended", job=job, key="cancelled")
 
     async def _operates(self) -> None:
-        """Pause, resume and limit a queue, one after the other."""
+        """Pause, resume and limit a queue in turn."""
         while True:
             paused = self._rng.random() < 0.5
             self._note("commanding", key="paused", value=int(paused))
@@ -202,7 +205,7 @@ class World:
             self._note("acked", job=id)
 
     async def _checkpoints(self) -> None:
-        """Checkpoint from a connection of its own now and then, as a backup program might."""
+        """Checkpoint from a separate connection at times, as a backup program might."""
         connection = apsw.Connection(str(self._folder / DATABASE))
         while True:
             await asyncio.sleep(self._rng.uniform(0.01, 0.1))

@@ -1,4 +1,4 @@
-"""Many chains of power cuts, a few of them at a time."""
+"""Run many chains of power cuts, several in parallel."""
 
 import asyncio
 import json
@@ -18,8 +18,8 @@ async def power_cuts(
     folder: Path, result: Result, *, seed: int, times: int, tick: Callable[[], None],
     only_chain: int | None = None, synchronous: str | None = None,
 ) -> None:  # fmt: skip
-    """Cut the power so many times, spread over chains that each have a database of their own."""
-    chains: list[tuple[int, int]] = []  # its number, and how many cuts
+    """Cut the power `times` times, spread over chains with a database each."""
+    chains: list[tuple[int, int]] = []  # number of the chain, and its cuts
     while (done := sum(cuts for _, cuts in chains)) < times:
         chains.append((len(chains) + 1, min(CUTS_PER_CHAIN, times - done)))
     turn = asyncio.Semaphore(os.cpu_count() or 1)
@@ -74,6 +74,6 @@ async def _chain(
 
 
 def _what(where: str) -> str:
-    """Count those before a step and those after it together."""
+    """Return one name for cuts before and after the same step."""
     step = where.removeprefix("before ").removeprefix("after ").replace("wal", "log")
     return f"of these {step}" if step == where else f"of these at {step}"

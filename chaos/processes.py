@@ -1,4 +1,4 @@
-"""The driver's end of its processes: start them, tell them what to do, kill them."""
+"""The driver's side of its processes: start, command and kill them."""
 
 import asyncio
 import json
@@ -17,11 +17,11 @@ READY_SECONDS = 60.0
 
 
 class ProcessDied(Exception):
-    """The process died before it answered, so nobody knows whether it did what it was told."""
+    """The process died before it answered, so the result of the command is unknown."""
 
 
 class CommandRefused(Exception):
-    """What the program's own call raised."""
+    """The error that the program's call raised."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(f"{code}: {message}")
@@ -29,7 +29,7 @@ class CommandRefused(Exception):
 
 
 class Program:
-    """A running `chaos.program_main`, or another module that is steered in the same way."""
+    """A running `chaos.program_main`, or another module with the same protocol."""
 
     def __init__(self, process: Process, number: int, journal: Journal) -> None:
         self._process = process
@@ -45,7 +45,7 @@ class Program:
         cls, number: int, journal: Journal, environment: dict[str, str], errors: IO[bytes],
         *, load: bool, module: str = "chaos.program_main", within: Sequence[str] = (),
     ) -> Self:  # fmt: skip
-        """Start it; `within` is a command that runs another one, somewhere else."""
+        """Start the program; `within` is a command prefix that runs it in another network."""
         process = await asyncio.create_subprocess_exec(
             *(*within, sys.executable, "-m", module, *(["load"] if load else [])),
             stdin=PIPE, stdout=PIPE, stderr=errors,
@@ -62,7 +62,7 @@ class Program:
         return self._process.pid
 
     async def ready(self) -> None:
-        """Wait until its engine runs."""
+        """Wait until the engine of the program runs."""
         async with asyncio.timeout(READY_SECONDS):
             await self._ready
 
@@ -74,15 +74,16 @@ class Program:
                 self._ready.set_result(None)
             else:
                 answer = self._answers.pop(message.pop("number"))
-                if not answer.done():  # who asked may have given up
+                if not answer.done():  # the caller may have been cancelled
                     answer.set_result(message)
         for waiting in (self._ready, *self._answers.values()):
             if not waiting.done():
                 waiting.set_exception(ProcessDied())
-                waiting.exception()  # it may be that nobody waits for this one
+                waiting.exception()  # mark it as retrieved, because it may have no waiter
 
     async def ask(self, verb: str, name: str, **named: Any) -> Any:
-        """Have it carry out a command; raise if that was refused, or if it died meanwhile."""
+        """Execute a command in the program; raise if it was refused, or if the program died
+        meanwhile."""
         number = next(self._numbers)
         answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         self._answers[number] = answer
@@ -101,7 +102,7 @@ class Program:
         return said.get("value")
 
     async def ended(self) -> int:
-        """Wait until it is gone; return its exit code."""
+        """Wait until the process has exited; return its exit code."""
         return await self._process.wait()
 
     async def kill(self) -> None:
@@ -111,7 +112,7 @@ class Program:
         await self._reading
 
     async def stop(self) -> int:
-        """Let it end in good order."""
+        """Stop the program cleanly."""
         assert self._process.stdin is not None
         self._process.stdin.close()
         async with asyncio.timeout(READY_SECONDS):
@@ -121,16 +122,16 @@ class Program:
 
 
 async def end(process: Process) -> None:
-    """Kill a process and wait until it is gone.
+    """Kill a process and wait until it has exited.
 
-    The signal is sent directly: the process object would look first whether it has died by itself,
-    and take away what the loop is waiting for.
+    The signal is sent directly: the process object would first poll whether it has exited, and take
+    away the exit status that the loop waits for.
     """
     if process.returncode is None:
         try:
             os.kill(process.pid, signal.SIGKILL)
         except ProcessLookupError:
-            pass  # it had died just now
+            pass  # it has just exited
     await process.wait()
 
 
@@ -145,7 +146,7 @@ async def start_inbox_client(
 
 
 def environment(folder: Path, database: Path | str, seed: str) -> dict[str, str]:
-    """What a process needs to find Fairlane, this package and its folder."""
+    """Return the environment with which a process finds Fairlane, this package and its folder."""
     places = [Path(fairlane.__path__[0]).parent, Path(__file__).parent.parent]
     return {
         **os.environ,
@@ -157,13 +158,14 @@ def environment(folder: Path, database: Path | str, seed: str) -> dict[str, str]
 
 
 def is_alive(pid: int, started: int | None = None) -> bool:
-    """Tell whether a process lives; `started` tells it from a later one with the same number."""
+    """Return whether a process runs; `started` distinguishes it from a later one with the same
+    pid."""
     ticks = start_ticks(pid)
     return ticks is not None and started in (None, ticks)
 
 
 def start_ticks(pid: int) -> int | None:
-    """When a process was started, in the kernel's own ticks; None if it is gone or a zombie."""
+    """Return the start time of a process in kernel ticks; None if it has exited or is a zombie."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except (FileNotFoundError, ProcessLookupError):

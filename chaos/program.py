@@ -29,7 +29,7 @@ from fairlane import Context, Fairlane, Retry, SyncContext
 FOLDER: Final = Path(os.environ["CHAOS_FOLDER"])
 DATABASE: Final = Path(os.environ.get("CHAOS_DATABASE", FOLDER / "work.db"))
 JOURNAL_PATH: Final = FOLDER / "journal"
-PROGRAM: Final = int(os.environ["CHAOS_PROGRAM"])  # which start of it, as the driver counts them
+PROGRAM: Final = int(os.environ["CHAOS_PROGRAM"])  # the driver's number of this start
 HEARTBEAT_PROGRAM: Final = Path(__file__).with_name("heartbeat_program.py")
 
 journal = Journal(JOURNAL_PATH)
@@ -49,7 +49,7 @@ app.resource("tool", TOOLS)
 
 @contextmanager
 def body(ctx: Context | SyncContext, key: str = "") -> Iterator[None]:
-    """Note the beginning and the end of an attempt, however it ends."""
+    """Record the begin and the end of an attempt, on success and on failure."""
     job = ctx.job
     facts = {
         "program": PROGRAM, "job": job.id, "attempt": ctx.attempt, "queue": job.queue,
@@ -72,11 +72,11 @@ async def steady(ctx: Context, lane: str, seconds: float, failures: int = 0) -> 
     with body(ctx):
         await asyncio.sleep(seconds)
         if ctx.attempt <= failures:
-            raise TimeoutError("it is told to fail at first")
+            raise TimeoutError("planned failure")
     return lane
 
 
-# The parameter `lane` of the next ones is read by the template of their lane.
+# The lane template of the following tasks reads their parameter `lane`.
 @app.task(queue="lanes", lane="{lane}")
 def plain(ctx: SyncContext, lane: str, seconds: float) -> None:  # noqa: ARG001
     with body(ctx):

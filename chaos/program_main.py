@@ -1,7 +1,7 @@
 """Run the program: `python -m chaos.program_main [load]`.
 
-With `load` it submits to itself from many coroutines at once. Commands come as JSON lines on its
-input, each is answered with a line, and the end of the input stops it in good order.
+With `load` it submits to itself from many coroutines. Commands arrive as JSON lines on its input,
+each is answered with a line, and the end of the input stops the program cleanly.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from fairlane import FairlaneError
 from fairlane.tasks import Call
 
 AGENTS = 6
-MAX_LIVE = 250  # more than this waits already: submitting on would only make the end longer
+MAX_LIVE = 250  # above this number, submitting more would only lengthen the drain
 LANES = [f"lane-{number}" for number in range(8)]
 numbers = itertools.count(1)
 
@@ -31,7 +31,7 @@ def new_id() -> str:
 
 
 class Load:
-    """Many who submit, wait and cancel at the same time."""
+    """Coroutines that submit, wait and cancel concurrently."""
 
     def __init__(self) -> None:
         self._room = asyncio.Event()
@@ -44,12 +44,12 @@ class Load:
                 group.create_task(self._agent())
 
     async def _watch(self) -> None:
-        """Let the agents go on while not too much waits."""
+        """Hold the agents back while too many jobs are live."""
         while True:
             try:
                 snapshot = await app.snapshot(waiting=1, ended=1)
             except FairlaneError:
-                self._room.set()  # they shall hear of the trouble themselves
+                self._room.set()  # the agents must meet the error themselves
             else:
                 live = sum(sum(counts.values()) for counts in snapshot.counts.values())
                 if live > MAX_LIVE:
@@ -71,7 +71,7 @@ class Load:
             await asyncio.sleep(rng.uniform(0, 0.02))
 
     def _call(self) -> tuple[str, Call[Any], float]:
-        """One of every kind; returns its id, the call and when it is due."""
+        """Return a random call with its id and the time at which it is due."""
         rng = self._rng
         id = new_id()
         short = rng.uniform(0, 0.03)
@@ -113,7 +113,7 @@ class Load:
                 return id, program.quick.options(id=id).call(), 0.0
 
     async def submit(self, asked: list[tuple[str, Call[Any], float]]) -> str | None:
-        """Submit all or none, and note what was asked and what was acknowledged."""
+        """Submit all jobs or none, and record the submission and the acknowledgement."""
         for id, call, due in asked:
             submission = call.submission()
             journal.note(
@@ -149,7 +149,7 @@ class Load:
 
 
 async def execute_command(command: dict[str, Any]) -> dict[str, Any]:
-    """Do what the driver asks; what Fairlane refuses is an answer too."""
+    """Execute a command of the driver; a refusal of Fairlane is an answer too."""
     verb, name, named = command["verb"], command["name"], command["named"]
     try:
         match verb:

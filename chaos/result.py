@@ -1,4 +1,4 @@
-"""What a kind of chaos found, and how it is shown."""
+"""The findings of one scenario, and their table."""
 
 from collections import Counter
 
@@ -22,14 +22,14 @@ class Result:
         self.most[what] = max(self.most.get(what, 0.0), seconds)
 
     def remark(self, text: str) -> None:
-        """Say something that is no figure, such as why a part was left out."""
+        """Add a note without a number, such as why a part was skipped."""
         self.remarks.append(text)
 
     def problem(self, text: str) -> None:
         self.problems.append(text)
 
     def found(self, what: str, problems: list[str]) -> None:
-        """Count problems of one kind, also where there are none."""
+        """Count problems of one kind, also when there are none."""
         self.counts[what] += len(problems)
         self.problems += [f"{what}: {problem}" for problem in problems]
 

@@ -1,4 +1,4 @@
-"""A run: a folder, a journal, and the processes that work on one database."""
+"""A run: a folder, a journal, and the processes on one database."""
 
 import asyncio
 import random
@@ -26,7 +26,7 @@ from chaos.processes import (
 )
 from chaos.result import Result
 
-CHILDREN_SECONDS = 5.0  # how soon everything that a killed program started must be gone
+CHILDREN_SECONDS = 5.0  # within which the children of a killed program must exit
 DRAIN_SECONDS = 180.0
 
 
@@ -74,17 +74,17 @@ class Run:
             await end(inbox_client)
 
     async def kill(self, program: Program) -> None:
-        """Kill it, and see to it that all it started goes with it and the database is whole."""
+        """Kill a program, and check that its children exit and the database is intact."""
         children = self._children(program)
         self.programs.remove(program)
         await program.kill()
         self.result.count("kills")
-        # One that was just being started has told of itself only now.
+        # A child that was just being started may appear in the journal only now.
         await self._gone(program, {**children, **self._children(program)})
         await asyncio.to_thread(self.check_integrity)
 
     def _children(self, program: Program) -> dict[int, int]:
-        """Processes that the journal knows to belong to a program, each with its start."""
+        """Return the live child processes of a program by the journal, with their start times."""
         found: dict[int, int] = {}
         for entry in self.journal.entries()[-5_000:]:
             by_a_body = entry.what in ("begin", "beat", "end")
@@ -109,13 +109,13 @@ class Run:
             self.result.longest("seconds until children were gone", time.monotonic() - began)
 
     def check_integrity(self) -> None:
-        """Ask SQLite whether the file is whole, without mending what the next start must mend."""
+        """Run SQLite's integrity check without repairing the file, which the next start must do."""
         if not self.database.exists():
             return
         path = self.database
         alone = not self.programs and self.inbox_client is None
         if alone:
-            # Closing the last connection would clear the log away, so a copy is looked at.
+            # Closing the last connection would delete the log, so a copy is checked.
             path = self.folder / "copy.db"
             for ending in ("", "-wal"):
                 source = self.database.with_name(self.database.name + ending)
@@ -138,9 +138,9 @@ class Run:
                 path.with_name(path.name + ending).unlink(missing_ok=True)
 
     async def command_until_acknowledged(self, verb: str, name: str, **named: Any) -> None:
-        """Ask until somebody has acknowledged it, whoever is killed meanwhile.
+        """Repeat a command until one program acknowledges it, while programs are killed.
 
-        All that is asked in this way can be repeated without harm.
+        All commands sent in this way can be repeated safely.
         """
         unsure = False
         while True:
@@ -152,7 +152,7 @@ class Run:
                     unsure = True
                 except CommandRefused as error:
                     if error.code == "illegal_transition" and unsure:
-                        return  # the first time was heard after all
+                        return  # an earlier try was executed
                     if error.code not in ("store_unavailable", "undecided"):
                         raise
                     unsure = True
@@ -161,13 +161,13 @@ class Run:
             await asyncio.sleep(0.01)
 
     async def command(self, verb: str, queue: str, key: str, value: int, **named: Any) -> None:
-        """Change something that the journal must know of."""
+        """Change a setting, and record it in the journal."""
         self.journal.note("commanding", queue=queue, key=key, value=value)
         await self.command_until_acknowledged(verb, queue, **named)
         self.journal.note("commanded", queue=queue, key=key, value=value)
 
     async def finish(self) -> None:
-        """Let everything come to its end, then compare the journal with what must be so."""
+        """Let all jobs end, then check the journal."""
         await self.stop_inbox_client()
         for program in list(self.programs):
             await self.kill(program)
@@ -185,11 +185,11 @@ class Run:
         self.judge()
 
     async def _drained(self, program: Program) -> None:
-        """Drain until nothing is live: jobs that are due later are not waited for by one drain."""
+        """Drain until no job is live: one drain does not wait for jobs that are due later."""
         await program.ask("schedules.pause", "tick")
         while True:
             for queue in ("lanes", "turns", "desk"):
-                # Again and again: a pause that nobody acknowledged may still be carried out.
+                # Repeated, because an unacknowledged pause may still be executed.
                 await self.command("queues.resume", queue, "pause", 0)
             await program.ask("drain", "")
             if not self._states()[1]:
@@ -226,7 +226,7 @@ class Run:
                 self.result.problem(f"{entry.job} was answered internal_error: {entry.text}")
 
     async def close(self) -> None:
-        """Leave nothing running, whatever has happened."""
+        """End all processes of the run, after success and failure."""
         await self.stop_inbox_client()
         for program in self.programs:
             await program.kill()
@@ -237,12 +237,12 @@ class Run:
 async def wait_until(
     seconds: float, probe: Callable[[], bool | Awaitable[bool]], what: str
 ) -> None:
-    """Wait for something that other processes bring about; the bound only ends a broken run."""
+    """Wait for a condition that other processes fulfil; the timeout only ends a broken run."""
     until = time.monotonic() + seconds
     while True:
         found = probe()
         if found if isinstance(found, bool) else await found:
             return
         if time.monotonic() > until:
-            raise TimeoutError(f"{what} did not happen within {seconds:g} s")
+            raise TimeoutError(f"waited for {what}: not within {seconds:g} s")
         await asyncio.sleep(0.02)

@@ -1,8 +1,8 @@
-"""What the tormented program declares, for itself and for those who check it."""
+"""The settings of the program under test, shared by the program and its checks."""
 
 from typing import Final
 
-# What the code says; the run changes some of it as an operator would.
+# Declared values; the run changes some of them as an operator would.
 MAX_CONCURRENT: Final = {"lanes": 4, "turns": 2, "line": 2, "programs": 3, "isolated": 2, "desk": 1}
 TOOLS: Final = 2
 GATE_STARTS: Final = 10

@@ -1,4 +1,4 @@
-"""A disk that is slow: writes and syncs take a random while, as on a worn card or a busy array."""
+"""A slow disk: writes and syncs take a random time, as on a worn card or a busy array."""
 
 import random
 import time
@@ -14,7 +14,7 @@ class SlowFile(apsw.VFSFile):
         self._most = most
 
     def _delay(self, share: float) -> None:
-        # Mostly a little, sometimes all of it.
+        # Mostly a small part of the delay, sometimes all of it.
         time.sleep(self._most * share * random.random() ** 4)
 
     def xWrite(self, data: bytes, offset: int) -> None:  # noqa: N802 - SQLite's own name
@@ -40,5 +40,5 @@ _installed: list[SlowVFS] = []
 
 
 def install(most_seconds: float) -> None:
-    """Let every database that this process opens from now on be slow."""
-    _installed.append(SlowVFS(most_seconds))  # SQLite keeps only a pointer to it
+    """Make every database that this process opens from now on slow."""
+    _installed.append(SlowVFS(most_seconds))  # SQLite holds only a pointer to it

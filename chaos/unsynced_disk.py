@@ -1,15 +1,15 @@
-"""A disk that forgets what was not synced: what a power cut leaves of the files of one folder.
+"""A disk that loses unsynced writes: the content of a folder after a power cut.
 
-SQLite works on ordinary files, which play the part of the operating system's cache: every reader
-sees every write at once, and locks and shared memory are the real ones. Beside them stands the
-platter, what would still be there without power. A write reaches it with the next sync of its file
-and not before. Names are kept apart from contents: a file that was made or deleted is so for good
-only once its folder was synced, which SQLite does at the first sync of a new log or journal.
+SQLite works on ordinary files, which act as the page cache of the operating system: every reader
+sees every write at once, and locks and shared memory are the real ones. A second copy holds the
+durable content, which survives a power cut. A write becomes durable with the next sync of its file.
+Names are tracked apart from contents: a created or deleted file is durable only once its folder was
+synced, which SQLite does at the first sync of a new log or journal.
 
-When the power goes, each sector that was written and not synced holds what it held after any one
-of the writes to it, or before all of them; a length that was not synced is the length after any one
-of the changes; a name that was not synced is there or not. So writes come through in part, out of
-order and torn at the borders of sectors, as on real disks.
+At a power cut, each sector with unsynced writes holds its content after any one of the writes to
+it, or before all of them; an unsynced length is the length after any one of the changes; an
+unsynced name exists or not. So writes survive in part, out of order and torn at sector borders, as
+on real disks.
 """
 
 import os
@@ -26,11 +26,11 @@ from typing_extensions import Buffer
 BASE: Final = "unix"
 SECTOR: Final = 512
 
-Loss = Literal["all", "some", "nothing"]  # of what was not synced
+Loss = Literal["all", "some", "nothing"]  # of the unsynced writes
 
 
 class FileContent:
-    """One file's bytes: those on the platter, and what was done to them since the last sync."""
+    """The durable bytes of one file, and the changes since its last sync."""
 
     def __init__(self, durable: bytes = b"") -> None:
         self._durable = bytearray(durable)
@@ -43,7 +43,7 @@ class FileContent:
         self._pending.append(size)
 
     def sync(self) -> None:
-        """Bring everything to the platter, in place: this is done for every commit."""
+        """Apply all changes to the durable bytes in place: this runs for every commit."""
         durable = self._durable
         for step in self._pending:
             if isinstance(step, int):
@@ -60,7 +60,7 @@ class FileContent:
             return bytes(self._durable)
         if loss == "nothing":
             return bytes(self._after(len(self._pending), lambda _sector, last: last))
-        # How far each sector has come, and how far the length has: all of them independently.
+        # Each sector and the length stop at an independent point.
         reached: dict[int, int] = {}
 
         def until(sector: int, last: int) -> int:
@@ -100,7 +100,7 @@ def _sectors(start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 class UnsyncedDisk:
-    """The folder: its names, on the platter and as seen now, and when the power goes."""
+    """A folder with its current names, its durable names, and the planned power cut."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -109,18 +109,18 @@ class UnsyncedDisk:
         self._names: dict[str, FileContent] = {
             path.name: FileContent(path.read_bytes())
             for path in folder.iterdir()
-            if not path.name.endswith("-shm")  # memory, whatever it looks like
+            if not path.name.endswith("-shm")  # shared memory, not a file of the disk
         }
         self._durable_names = dict(self._names)
         self._plan: tuple[int, str, Callable[[str], None]] | None = None
 
     def cut_at(self, step: int, among: str, cut: Callable[[str], None]) -> None:
-        """Call `cut`, which must not return, at this one of the steps with these words."""
+        """Call `cut`, which must not return, at this step among the steps that contain `among`."""
         self._plan = step, among, cut
 
     @contextmanager
     def step(self, what: str) -> Iterator[None]:
-        """One thing done to the disk; the power can go before it and after it."""
+        """Perform one change of the disk; the power can fail before and after it."""
         with self.lock:
             self._cut_if_due(f"before {what}")
             yield
@@ -147,7 +147,7 @@ class UnsyncedDisk:
         self._durable_names = dict(self._names)
 
     def content_after_cut(self, rng: random.Random, loss: Loss) -> dict[str, bytes]:
-        """What each file that is left holds."""
+        """Return the content of each file that survives."""
         left: dict[str, bytes] = {}
         for name in sorted({*self._names, *self._durable_names}):
             durable, seen = self._durable_names.get(name), self._names.get(name)
@@ -159,7 +159,7 @@ class UnsyncedDisk:
         return left
 
     def write_disk_after_cut(self, folder: Path, rng: random.Random, loss: Loss) -> None:
-        """Make a folder as it is found when the power is back."""
+        """Create a folder with the files that survive the power cut."""
         with self.lock:
             folder.mkdir()
             for name, content in self.content_after_cut(rng, loss).items():
@@ -175,7 +175,7 @@ class UnsyncedFile(apsw.VFSFile):
         super().__init__(BASE, name, flags)
         made = bool(wanted & apsw.SQLITE_OPEN_CREATE)
         logs = apsw.SQLITE_OPEN_WAL | apsw.SQLITE_OPEN_MAIN_JOURNAL
-        # SQLite's own code for this system syncs the folder once for each of these that it opens.
+        # SQLite's VFS for this system syncs the folder once for each of these that it opens.
         self._syncs_names = made and bool(wanted & logs)
         with disk.lock:
             self._content = disk.opened(path.name)
@@ -191,7 +191,7 @@ class UnsyncedFile(apsw.VFSFile):
             self._content.truncate(newsize)
 
     def xSync(self, flags: int) -> None:  # noqa: N802, ARG002
-        # The real file needs no sync: it is only the cache.
+        # The real file needs no sync: it acts as the page cache.
         with self._disk.step(f"a sync of the {self._kind}"):
             self._content.sync()
             if self._syncs_names:
@@ -200,7 +200,7 @@ class UnsyncedFile(apsw.VFSFile):
 
 
 class UnsyncedVFS(apsw.VFS):
-    """Registered as the default, so that every database of this process lies on the platter."""
+    """The default VFS, so that every database of this process uses the unsynced disk."""
 
     def __init__(self, disk: UnsyncedDisk) -> None:
         super().__init__(f"platter-{os.getpid()}", BASE, makedefault=True)

@@ -1,4 +1,4 @@
-"""`python -m simulation`: live through many worlds, or through one of them again."""
+"""`python -m simulation`: run many simulated worlds, or replay one of them."""
 
 import argparse
 import multiprocessing
@@ -25,13 +25,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m simulation", description=__doc__)
     parser.add_argument("--seeds", type=int, default=500, help="how many worlds (500)")
     parser.add_argument("--first", type=int, default=1, help="the first seed (1)")
-    parser.add_argument("--seed", type=int, help="only this world, telling everything that happens")
+    parser.add_argument("--seed", type=int, help="run only this world and print its journal")
     parser.add_argument(
         "--store",
         choices=get_args(StoreKind),
-        help="for all; otherwise some have one and some another",
+        help="the store of every world; by default it depends on the seed",
     )
-    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1, help="worlds at once")
+    parser.add_argument(
+        "--processes", type=int, default=os.cpu_count() or 1, help="number of worlds in parallel"
+    )
     given = parser.parse_args()
     for name in ("seeds", "processes"):
         if getattr(given, name) < 1:
@@ -56,7 +58,7 @@ def _run_one(seed: int, store: StoreKind | None) -> int:
 
 
 def _run_many(seeds: range, processes: int, store: StoreKind | None) -> int:
-    console.print(f"Living through {len(seeds)} worlds, {processes} at a time: a minute for 300")
+    console.print(f"Running {len(seeds)} worlds, {processes} in parallel (300 take about a minute)")
     began = time.monotonic()
     verdicts: list[Verdict] = []
     columns = (TextColumn("worlds"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
@@ -77,7 +79,9 @@ def _run_many(seeds: range, processes: int, store: StoreKind | None) -> int:
     _sum_up(verdicts)
     took = time.monotonic() - began
     hours = sum(verdict.seconds for verdict in verdicts) / 3600
-    console.print(f"{took:,.0f} s real time: {hours * 3600 / took:,.0f} times faster than that")
+    console.print(
+        f"{took:,.0f} s real time: {hours * 3600 / took:,.0f} times faster than simulated time"
+    )
     if len(verdicts) < len(seeds):
         console.print(f"Stopped after {len(verdicts)} of {len(seeds)} worlds")
         return 130
@@ -85,7 +89,7 @@ def _run_many(seeds: range, processes: int, store: StoreKind | None) -> int:
 
 
 def _simulated(given: tuple[int, StoreKind | None]) -> Verdict:
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C is told by who gave the work
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # the parent process handles Ctrl-C
     return simulate(*given)
 
 
@@ -95,14 +99,14 @@ def replay_command(verdict: Verdict) -> str:
 
 def _print_violation(verdict: Verdict) -> None:
     count = len(verdict.violations)
-    more = f" (and {count - 1} more like it or worse)" if count > 1 else ""
-    console.print(f"[red]World {verdict.seed}[/] breaks a promise{more}:")
+    more = f" (and {count - 1} more violations)" if count > 1 else ""
+    console.print(f"[red]World {verdict.seed}[/] violates a rule{more}:")
     console.print(f"  {verdict.violations[0]}", markup=False, highlight=False, soft_wrap=True)
-    console.print(f"  again: {replay_command(verdict)}", markup=False, highlight=False)
+    console.print(f"  replay: {replay_command(verdict)}", markup=False, highlight=False)
 
 
 def _show_checks(verdicts: list[Verdict]) -> None:
-    table = Table("promise", "checked", title="What was checked")
+    table = Table("rule", "checks", title="Checks")
     for name, count in sorted(_sum(verdict.checks for verdict in verdicts).items()):
         table.add_row(name, f"{count:,}")
     console.print(table)
@@ -123,9 +127,9 @@ def _sum_up(verdicts: list[Verdict]) -> None:
         for verdict in verdicts
     )
     if not broken:
-        console.print("[green]No promise was broken[/]")
+        console.print("[green]No rule was violated[/]")
     for rule, count in broken.most_common():
-        console.print(f"[red]{rule}[/]: broken in {count} of {len(verdicts)} worlds")
+        console.print(f"[red]{rule}[/]: violated in {count} of {len(verdicts)} worlds")
 
 
 def _sum(counts: Iterable[dict[str, int]]) -> Counter[str]:

@@ -1,4 +1,4 @@
-"""The wall clock of a world, which troubles may set, as each process sees it."""
+"""The wall clock of a world, which faults can set, and the view of it in each process."""
 
 import asyncio
 from typing import Final
@@ -8,7 +8,7 @@ _TOLERANCE_SECONDS: Final = 1.0
 
 
 class WallClock:
-    """One for the whole machine."""
+    """The wall clock that all processes of a world share."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -23,12 +23,12 @@ class WallClock:
         self.offset += seconds
 
     def reached(self) -> float:
-        """Return the latest time it has ever shown: what was due then stays due."""
+        """Return the latest time that the clock has shown; a job due by then stays due."""
         return max(self.highest, self.now())
 
 
 class ProcessClock:
-    """What one process knows of it: it notices a jump only while it lives."""
+    """The wall clock as one process reads it; the process notices jumps only while it runs."""
 
     def __init__(self, wall: WallClock) -> None:
         self._wall = wall

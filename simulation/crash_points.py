@@ -1,8 +1,8 @@
-"""Every crash point of a scenario: the same short story, killed at each call to the store in turn.
+"""Run one scenario again and again, with a kill at each call to the store in turn.
 
-A scenario is a script: what one user does, step by step. When the process dies under a step, it is
-started again and the step is done again, as somebody would who never heard an answer. After the
-script everything comes to rest and is judged like any world.
+A scenario is a script of steps of one user. When the process dies during a step, it is restarted
+and the step is repeated, because the user received no answer. After the script, the world settles
+and all rules are checked.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ _LONGEST_SECONDS: Final = 300.0
 def crash(
     script: Steps, number: int, moment: Moment, store: StoreKind
 ) -> tuple[Verdict, str | None]:
-    """Live through a script and kill whoever makes that call; say where that was."""
+    """Run a script, kill the process that makes call `number`, and return where that was."""
     faults = KillAt(number, moment)
     world = World(0, store, faults)
     verdict = world.run(_story(script))
@@ -32,7 +32,8 @@ def crash(
 
 
 def every_crash(script: Steps, store: StoreKind, moment: Moment) -> Iterator[tuple[str, Verdict]]:
-    """Crash at the first call, the second, and so on until the script has no more calls."""
+    """Yield the verdict for a kill at the first call, the second, and so on, until the script has
+    no more calls."""
     number = 0
     while True:
         number += 1

@@ -1,4 +1,4 @@
-"""What outlives a process: the database, in memory or in a file."""
+"""The databases of a world, which outlive its processes: in memory or in a file."""
 
 import tempfile
 from pathlib import Path
@@ -15,11 +15,11 @@ StoreKind = Literal["memory", "sqlite", "shared"]
 
 class Database(Protocol):
     def store(self) -> Store:
-        """Return a handle for a process that starts."""
+        """Return a store handle for a process that starts."""
         ...
 
     def release_process(self, store: Store) -> None:
-        """Free what the operating system frees when the process of a handle dies."""
+        """Release the locks and sessions that the operating system frees when a process dies."""
 
     def close(self) -> None: ...
 
@@ -39,7 +39,7 @@ class InMemory:
 
 
 class SharedInMemory:
-    """A server that several processes work on; it ends the sessions of those that died."""
+    """A simulated server that several processes use; it ends the sessions of dead processes."""
 
     def __init__(self) -> None:
         self._database = SharedDatabase()
@@ -56,7 +56,8 @@ class SharedInMemory:
 
 
 class SQLiteFile:
-    """A real file and the real locks on it; every crash closes the handles without a word."""
+    """A real SQLite file with its real locks; a crash closes the handles without a clean
+    shutdown."""
 
     def __init__(self) -> None:
         shared = Path("/dev/shm")  # noqa: S108 - a world does not outlive its run

@@ -1,4 +1,4 @@
-"""The real store, seen through the troubles of a world."""
+"""A store whose calls fail, wait or kill the process, as the faults of the world decide."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -37,7 +37,8 @@ _RECOVERY_SECONDS: Final = 3.0
 
 
 class FaultyStore:
-    """Each call goes through `faults`; once its process is killed or the world over, none."""
+    """Pass each call through `faults`; refuse all calls once the process is killed or the world is
+    over."""
 
     def __init__(
         self,
@@ -53,8 +54,9 @@ class FaultyStore:
         self._kill = kill
         self._journal = journal
         self.over = False
-        self.is_cut = False  # nothing gets through to the server, or back
-        self.committed: Callable[[], Awaitable[None]] | None = None  # memory and store agree here
+        self.is_cut = False  # the connection to the server is cut in both directions
+        # Called when memory and store agree.
+        self.committed: Callable[[], Awaitable[None]] | None = None
 
     def __getattr__(self, name: str) -> Any:
         real = getattr(self.real, name)
@@ -104,7 +106,7 @@ class FaultyStore:
             self._journal.delayed(self._process, began)
         if fault.kill:
             self._kill(at=f"{moment} {verb}")
-            await asyncio.get_running_loop().create_future()  # it stands here for good
+            await asyncio.get_running_loop().create_future()  # a killed process never continues
         if fault.error is not None:
             self._journal.was_broken |= not isinstance(fault.error, StoreUnavailable)
             self._journal.record_fault(f"error {moment} {verb}", self._process)

@@ -1,4 +1,4 @@
-"""One machine's worth of program: started, killed and started again under the same name."""
+"""A host of a world: its process is started, killed and restarted under the same name."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
@@ -25,7 +25,7 @@ from simulation.store_faults import StoreFaults
 
 
 class SimulatedFairlane(Fairlane):
-    """The real client on a world's store and engine."""
+    """The real client on the store and engine of a world."""
 
     def __init__(self, host: "Host", clock: ProcessClock) -> None:
         super().__init__("memory://", clock=clock, slots=host.slots, stop_grace_seconds=3.0)
@@ -73,10 +73,10 @@ class Host:
         self.app: SimulatedFairlane | None = None
         self.up = False
 
-    # being started
+    # start
 
     def start(self, run_users: Callable[["Host"], Coroutine[Any, Any, None]]) -> None:
-        """Run the program, and `run_users` inside it, until it is stopped or killed."""
+        """Run the program, with `run_users` inside it, until it is stopped or killed."""
         self._starts += 1
         self.process = Process(f"{self.name}{self._starts}")
         self.processes.append(self.process)
@@ -131,10 +131,10 @@ class Host:
     def is_leading(self) -> bool:
         return self.up and not self.process.frozen and self.engine.calls.leading
 
-    # troubles
+    # faults
 
     def kill(self, *, at: str | None = None) -> None:
-        """End the process where it stands; the operating system frees what it held."""
+        """End the process at its current await; the database releases its locks and sessions."""
         if self.process.alive:
             self._journal.record_fault("kill" if at is None else f"kill at {at}", self.process.name)
             self.process.alive = False
@@ -158,7 +158,7 @@ class Host:
         return max(self._loop.time(), ends_at or 0.0)
 
     def _lease_expired(self, process: Process) -> None:
-        """From here on others may run what a frozen process would go on with."""
+        """Mark the runs of a frozen process as doubtful: other processes may run its jobs now."""
         if process is self.process and process.alive and process.frozen:
             self._journal.mark_doubtful(process.name)
 
@@ -169,7 +169,7 @@ class Host:
             self._loop.thaw(self.process)
 
     def cut(self, seconds: float) -> None:
-        """Let nothing through between this process and the server for a while."""
+        """Cut the connection between this process and the server for `seconds`."""
         store, since = self.stores[-1], self._loop.time()
         if store.is_cut:
             return
@@ -184,19 +184,20 @@ class Host:
         self._loop.call_later(seconds, heal, context=Context())
 
     def stop_users(self) -> None:
-        """Let the program go on without its users."""
+        """Cancel the users of this process; the program continues."""
         for person in self.user_tasks:
             person.cancel()
 
     def close(self) -> None:
-        """Ask the program to end as SIGTERM does."""
+        """Stop the program as SIGTERM does."""
         self._journal.record_fault("close", self.process.name)
         if self._closing is not None:
             self._closing.set()
 
 
 class OutcomeRecordingInbox(ForgetfulInbox):
-    """Keeps what workers said, so that a world can have it said again when it is stale."""
+    """Record the outcomes that workers report, so that a world can send them again when they are
+    stale."""
 
     def __init__(self, heard: list[Outcome], random: Random, *, lost: float, twice: float) -> None:
         super().__init__(random, lost=lost, twice=twice)

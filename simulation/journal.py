@@ -1,7 +1,7 @@
-"""What happened in a world, written by those to whom it happened.
+"""The journal of a world, written by the tasks, users and faults themselves.
 
-Tasks write when their bodies begin and end, users what they sent and what they heard, troubles what
-they did. Nothing here is read from a database.
+Task bodies record when they begin and end, users record submissions and acknowledgements, faults
+record themselves. No entry is read from a database.
 """
 
 import asyncio
@@ -17,13 +17,13 @@ from simulation.setting_history import SettingHistory
 
 _ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
 
-DELIVERY_SECONDS = 2.0  # between processes, with all hints lost
+DELIVERY_SECONDS = 2.0  # between processes, with all notifications lost
 
 RunEnd = Literal["ok", "again", "final", "stopped", "killed"]
 
 
 class Submission(Struct, eq=False):
-    """One job as its submitter knows it."""
+    """One submitted job, as its submitter knows it."""
 
     id: str
     kind: Kind
@@ -36,13 +36,13 @@ class Submission(Struct, eq=False):
     number: int
     sent_at: float
     process: str
-    batch: tuple[str, ...] = ()  # the ids it was sent with, all or none
+    batch: tuple[str, ...] = ()  # the ids of its batch, accepted all or none
     acknowledged_at: float | None = None
     refused: str | None = None
-    holder: str | None = None  # whom a refusal named, or into whom it was merged
+    holder: str | None = None  # the job that a refusal named, or that it was merged into
     merged: bool = False
-    touched: float | None = None  # since when somebody has been moving it about
-    removed: float | None = None  # since when somebody has been taking it out
+    touched: float | None = None  # time of the first move or priority change
+    removed: float | None = None  # time of the first cancel or skip
     retried: bool = False
 
     @property
@@ -51,7 +51,7 @@ class Submission(Struct, eq=False):
 
 
 class Run(Struct, eq=False):
-    """One body of a job, from its first line to its last."""
+    """One execution of a job's body, from its first line to its last."""
 
     number: int
     job: str
@@ -69,20 +69,20 @@ class Run(Struct, eq=False):
 
 
 class Command(Struct, eq=False):
-    """A command and what became of it."""
+    """A command and its result."""
 
     verb: str
     subject: str
     sent_at: float
     number: int
     acknowledged_at: float | None = None
-    problem: str | None = None  # a code; None once it was carried out; "unknown" if nobody knows
+    problem: str | None = None  # an error code; None if executed; "unknown" without an answer
     values: dict[str, Any] = field(default_factory=dict)
     answer: Any = None
 
     @property
     def ended_as(self) -> str | None:
-        """Return the final state that the answer to a cancel or skip told of."""
+        """Return the final state in the answer to a cancel or skip."""
         if self.verb not in ("cancel", "skip") or self.problem is not None or not self.answer:
             return None
         state = str(self.answer["state"])
@@ -90,19 +90,19 @@ class Command(Struct, eq=False):
 
 
 class RateStart(Struct):
-    at: float  # with the time that was skipped
+    at: float  # including the time that clock jumps skipped
     loop_at: float
-    slack: float  # how much earlier it may have been decided, as a negative number
-    earliest: float  # when that was, with the time that had been skipped by then
+    slack: float  # how much earlier it may have been decided (negative)
+    earliest: float  # that earlier time, including the time skipped by then
     job: str
 
 
 class Journal:
-    """Everything that happened, in the order in which it happened."""
+    """All entries of a world, in the order in which they happened."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, *, shared: bool = False) -> None:
         self._loop = loop
-        self.shared = shared  # several processes work, and starts take their time to reach them
+        self.shared = shared  # several processes work; starts reach them with a delay
         self._count = 0
         self.submissions: dict[str, Submission] = {}
         self.runs: list[Run] = []
@@ -110,11 +110,13 @@ class Journal:
         self.runs_of_job: dict[str, list[Run]] = {}
         self.commands: list[Command] = []
         self.events: dict[int, tuple[str, str | None, str | None, str | None]] = {}
-        self.ends: dict[str, tuple[str, float]] = {}  # final states that somebody was told of
+        # Final states that a user or follower received.
+        self.ends: dict[str, tuple[str, float]] = {}
         self.faults: list[tuple[float, str, str]] = []
-        self.jumps: list[tuple[float, float]] = []  # when the wall clock was set forward, by what
+        # When the wall clock was set forward, and by how much.
+        self.jumps: list[tuple[float, float]] = []
         self.violations: list[str] = []
-        self.closed = False  # what is buried does not count
+        self.closed = False  # entries of killed tasks that end later are ignored
         self.was_broken = False  # a commit was made to fail as if its batch were at fault
         self._names: dict[str, str] = {}
         self.report: Callable[[str], None] | None = None
@@ -126,7 +128,7 @@ class Journal:
         }
         self.rates = {name: SettingHistory(starts) for name, (starts, _) in LIMITS.items()}
         self.amounts = {name: SettingHistory(amount) for name, amount in RESOURCES.items()}
-        self.slots: dict[str, int] = {}  # of each process, as far as somebody said
+        self.slots: dict[str, int] = {}  # of each process, where known
         self.rate_starts: dict[str, list[RateStart]] = {key: [] for key in LIMITS}
         self.used: dict[str, int] = dict.fromkeys(RESOURCES, 0)
         self.stage_runs: dict[str, list[int]] = {}
@@ -148,12 +150,12 @@ class Journal:
             self.write_line(f"BROKEN {rule}: {what}")
 
     def write_line(self, what: str) -> None:
-        """Tell whoever looks on at a single world."""
+        """Print a line for the viewer of a single world."""
         if self.report is not None and not self.closed:
             self.report(f"{self.now():9.3f}  {_ID.sub(self._short, what)}")
 
     def _short(self, found: re.Match[str]) -> str:
-        """Call a job by a short name; the first time with its id."""
+        """Return a short name for a job; the first use also shows its id."""
         id = found[0]
         if id in self._names:
             return self._names[id]
@@ -197,27 +199,27 @@ class Journal:
             run.ended_at, run.how = self.now(), how
 
     def mark_doubtful(self, process: str) -> None:
-        """What a process ran when it was suspended past its lease no longer keeps others out."""
+        """Stop counting the runs of a process that was suspended past its lease."""
         for run in [run for run in self.running.values() if run.process == process]:
             self.finish(run, "killed")
             run.doubtful = True
 
     def killed(self, process: str) -> None:
-        """Everything the process ran has stopped, without a word."""
+        """End the runs of a killed process."""
         for run in [run for run in self.running.values() if run.process == process]:
             self.finish(run, "killed")
 
     # limits and stages
 
     def count_start(self, key: str, run: Run) -> None:
-        """Note a start that a rate limit counts. Time that was skipped counts as passed."""
+        """Record a start that a rate limit counts. Time skipped by clock jumps counts as passed."""
         now, since = self.now(), self.decided_since(run.process)
         earliest = since + self.skipped_ahead(since)
         at = now + self.skipped_ahead(now)
         self.rate_starts[key].append(RateStart(at, now, since - now, earliest, run.job))
 
     def skipped_ahead(self, at: float) -> float:
-        """Return by how many seconds the wall clock was set forward until then."""
+        """Return by how many seconds the wall clock was set forward until `at`."""
         return sum(seconds for jumped_at, seconds in self.jumps if jumped_at <= at)
 
     @contextmanager
@@ -251,7 +253,7 @@ class Journal:
         if value not in self.stage_runs.get(run.job, []):
             self.violate("stages", f"a stage of {run.job} gave {value}, which it never returned")
 
-    # troubles
+    # faults
 
     def record_fault(self, what: str, whom: str) -> None:
         self.faults.append((self.now(), what, whom))
@@ -263,15 +265,16 @@ class Journal:
             self.jumps.append((self.now(), seconds))
 
     def delayed(self, process: str, since: float) -> None:
-        """What this process decided since then may be carried out only now."""
+        """Record that starts which this process decided since `since` may be executed only now."""
         self.delays.setdefault(process, []).append((since, self.now()))
 
     def stalled(self, process: str, *, seconds: float) -> None:
-        """What this process decides now may be carried out only after a while."""
+        """Record that starts which this process decides now may be executed up to `seconds`
+        later."""
         self.delays.setdefault(process, []).append((self.now(), self.now() + seconds))
 
     def decided_since(self, process: str) -> float:
-        """Return how long ago a start that is carried out now can have been decided."""
+        """Return the earliest time at which a start executed now can have been decided."""
         if self.shared:
             return self._decided_elsewhere_since()
         since = self.now()
@@ -281,7 +284,8 @@ class Journal:
         return since
 
     def _decided_elsewhere_since(self) -> float:
-        """A start may have been decided by one process and have had to wait for both."""
+        """Return the earliest decision time where the leader and the worker are different processes
+        and either may have been delayed."""
         since = self.now() - DELIVERY_SECONDS
         late = [delay for delays in self.delays.values() for delay in delays[-20:]]
         for began, until in sorted(late, key=lambda delay: -delay[1]):

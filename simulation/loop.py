@@ -1,9 +1,8 @@
-"""An event loop whose time passes only when nothing is left to do.
+"""An event loop that advances its time only when no callback is ready.
 
-It runs several simulated processes at once. Each callback belongs to the process that asked for it
-(by its context), and is held back while that process is frozen; one that was killed is frozen for
-good, at the very await where it stood. Threads do not exist here: what would go to one runs at
-once.
+The loop runs several simulated processes. Each callback belongs to the process whose context
+scheduled it, and is held back while that process is frozen; a killed process is frozen forever, at
+the await where it stood. There are no threads: functions for an executor run at once.
 """
 
 import asyncio
@@ -16,11 +15,11 @@ _MAX_ROUNDS: Final = 100_000  # at one instant; the busiest worlds need a few hu
 
 
 class Standstill(Exception):
-    """Nothing is left to happen, and somebody still waits: in a real program, for ever."""
+    """No callback or timer is left while a task still waits: a real program would hang forever."""
 
 
 class Process:
-    """What runs on the loop under one name, and can be frozen or killed."""
+    """A simulated process: a name for callbacks that can be frozen or killed."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -36,7 +35,8 @@ current: ContextVar[Process | None] = ContextVar("process", default=None)
 
 
 class Guard:
-    """A callback that waits while its process is frozen, unless it is cancelled meanwhile."""
+    """A callback that is held back while its process is frozen, unless it is cancelled
+    meanwhile."""
 
     __slots__ = ("args", "callback", "handle", "process")
 
@@ -69,7 +69,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
             raise Standstill("nothing is left to happen")
         self._rounds = 0 if timeout else self._rounds + 1
         if self._rounds > _MAX_ROUNDS:
-            raise Standstill("somebody goes round and round, and no time passes")
+            raise Standstill("tasks run without end while no time passes")
         self._passed += timeout
         return []
 
@@ -106,14 +106,14 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         return Guard(current.get() if context is None else context.get(current), callback, args)
 
     def thaw(self, process: Process) -> None:
-        """Let a process go on where it stood, in the order in which things happened to it."""
+        """Resume a process: run its held callbacks in their original order."""
         process.frozen = False
         held, process.held = process.held, []
         for guard, context in held:
             self.call_soon(guard, context=context)
 
     def end_killed_tasks(self, processes: list[Process]) -> None:
-        """Let the dead run once more, to their end."""
+        """Unfreeze killed processes at the end of a world, so that their tasks can be cancelled."""
         for process in processes:
             if process.frozen:
                 self.thaw(process)

@@ -1,4 +1,4 @@
-"""Rhythms that let simulated time pass in fewer looks than real engines take."""
+"""Poll intervals that advance simulated time in fewer polls than a real engine makes."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""What befalls processes from outside, and how they come back."""
+"""Faults of whole processes (kills, freezes, cuts, clock jumps) and their restarts."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -32,7 +32,7 @@ class ProcessFaults:
         self._jumps = random.random() < 0.3
 
     async def inject(self, seconds: float) -> None:
-        """Make trouble for so long; a process that died is started again after a while."""
+        """Inject faults for `seconds`; restart dead processes after a random delay."""
         until = self._journal.now() + seconds
         while self._journal.now() < until:
             await asyncio.sleep(min(self._random.expovariate(1 / self._pause), 30.0))
@@ -42,7 +42,7 @@ class ProcessFaults:
                     host.start(self._run_users)
 
     async def repair(self) -> None:
-        """Bring every process back, and see them stand."""
+        """Restart every dead process, and wait until all are up."""
         for _ in range(50):
             for host in self._hosts:
                 host.thaw()
@@ -78,17 +78,19 @@ class ProcessFaults:
         self._wall.jump(seconds)
 
     def _is_over(self, job: str) -> bool:
-        """Tell whether a job has ended for good; else what was said of it may be on its way."""
+        """Return whether a job has ended and is not retried; otherwise its outcome may be in
+        transit."""
         retried = any(
             command.verb == "retry" and command.subject == job for command in self._journal.commands
         )
         return job in self._journal.ends and not retried
 
     def _repeat_stale_outcome(self, host: Host) -> None:
-        """Have stale outcomes come once more, with a result that would be noticed."""
+        """Deliver a stale outcome again, with a result that the rules would notice."""
         said = [outcome for other in self._hosts for outcome in other.outcomes]
         runs = {run.job for run in self._journal.running.values()}
-        # What was said of a job that runs again is what could be mistaken for the present.
+        # An old outcome of a job that runs again is the one that could be mistaken for the current
+        # one.
         said = [outcome for outcome in said if outcome.job in runs] or [
             outcome for outcome in said if not self._journal.shared or self._is_over(outcome.job)
         ]

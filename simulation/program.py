@@ -1,5 +1,7 @@
-"""The program that every process of a world runs: queues, limits, a schedule, and tasks whose
-bodies do as their submitter planned and write down that they ran."""
+"""The program that every process of a world runs: queues, limits, a schedule, and tasks.
+
+The bodies of the tasks follow the plan of their submitter and record in the journal that they ran.
+"""
 
 import asyncio
 from contextvars import ContextVar
@@ -32,7 +34,7 @@ SCHEDULE: Final = "tick"
 
 
 class Kind(Struct, frozen=True, eq=False):
-    """One task of the program, and what it asks of the scheduler."""
+    """One task of the program, with its scheduling options."""
 
     name: str
     queue: str
@@ -65,7 +67,7 @@ KINDS: Final = {
 
 
 class Plan(Struct):
-    """What each attempt of a job will do."""
+    """The duration and ending of each attempt of a job."""
 
     seconds: list[float]
     ends: list[str]  # ok, again, final, hang, stubborn
@@ -76,7 +78,7 @@ class Plan(Struct):
 
 
 class ProcessContext(Struct):
-    """What the bodies of a process see of their world."""
+    """The parts of the world that task bodies of one process use."""
 
     process: str
     journal: "Journal"
@@ -87,7 +89,7 @@ process_context: ContextVar[ProcessContext] = ContextVar("surroundings")
 
 
 def _program() -> Fairlane:
-    """Declare everything, once for all processes of all worlds: checking types takes time."""
+    """Declare the program once for all processes of all worlds, because type checks take time."""
     app = Fairlane("memory://")
     for name, settings in QUEUES.items():
         app.queue(name, **settings)
@@ -115,7 +117,7 @@ def _program() -> Fairlane:
 
 
 def declare(app: Fairlane) -> None:
-    """Give an app everything the program declares."""
+    """Give an app the declarations of the program."""
     app.tasks.update(PROGRAM.tasks)
     app._definitions = PROGRAM._definitions
     app._settings, app._schedules = PROGRAM._settings, PROGRAM._schedules
@@ -124,7 +126,7 @@ def declare(app: Fairlane) -> None:
 async def work(
     ctx: Context, lane: str, key: str, seconds: list[float], ends: list[str]
 ) -> list[int]:
-    """Do as planned; `lane` and `key` are for the scheduler."""
+    """Run as planned; `lane` and `key` are read by the scheduler only."""
     here, job = process_context.get(), ctx.job
     journal = here.journal
     run = journal.begin(
@@ -148,7 +150,8 @@ async def work(
 
 
 async def _stages(ctx: Context, journal: "Journal", run: "Run") -> None:
-    """A stage that has completed is not run again; one with limits asks for them each time."""
+    """Run two stages: a completed stage is not run again, and one with limits reserves them each
+    time."""
 
     async def first() -> int:
         journal.stage_ran(run)
@@ -177,7 +180,7 @@ async def _pass(seconds: float, how: str) -> None:
         try:
             await asyncio.sleep(left)
         except asyncio.CancelledError:
-            continue  # it does not stop when asked
+            continue  # it ignores cancellation
 
 
 PROGRAM: Final = _program()

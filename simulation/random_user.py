@@ -1,4 +1,4 @@
-"""Somebody who does one thing after another, whatever comes to their mind."""
+"""A user that sends random commands, one after another."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -56,7 +56,7 @@ class RandomUser:
         )
 
     async def _send_until_answered(self, batch: list[Submission]) -> None:
-        """Without an answer, send the same again, or give up and never know."""
+        """Submit the same batch again without an answer, or give up at random."""
         while not await self._client.submit(batch) and self._random.random() < 0.5:
             pass
 
@@ -96,7 +96,7 @@ class RandomUser:
             ends[0] = "hang"
         return Plan(seconds, ends)
 
-    # steering
+    # commands
 
     def _some(self, *, waiting: bool = False) -> Submission | None:
         known = [
@@ -167,14 +167,14 @@ class RandomUser:
         name = self._random.choice(list(RESOURCES))
         await self._client.set_amount(name, self._random.randint(1, 3))
 
-    # asking
+    # queries
 
     async def _explain(self) -> None:
         if (submission := self._some(waiting=self._random.random() < 0.8)) is not None:
             await self._client.explain(submission)
 
     async def _wait(self) -> None:
-        """Wait for a job, but not for ever; whoever waits must hear what the journal knows."""
+        """Wait a limited time for a job; the received end must agree with the journal."""
         if (submission := self._some()) is not None:
             try:
                 async with asyncio.timeout(_WAIT_SECONDS):

@@ -1,6 +1,6 @@
-"""Everything a user can do, done through the real client and written down as it was heard.
+"""The commands of a user: sent through the real client and recorded in the journal.
 
-An answer that never came is one too: nobody knows whether it was done.
+A missing answer is recorded too: the command may or may not have been executed.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from simulation.program import SCHEDULE, Kind, Plan
 from simulation.rules.explanations import check_explanation
 from simulation.setting_history import Change, SettingHistory
 
-UNKNOWN = (StoreError, TimeoutError)  # the answer was lost, or there is none
+UNKNOWN = (StoreError, TimeoutError)  # no answer was received
 
 
 class RecordingClient:
@@ -44,7 +44,7 @@ class RecordingClient:
         run_at: float | None = None,
         depends_on: Sequence[str] = (),
     ) -> Submission:
-        """Write down a job that is about to be sent."""
+        """Record a job that is about to be submitted."""
         journal = self._journal
         submission = Submission(
             id=new_id(), kind=kind, plan=plan, lane=lane, key=key, priority=priority,
@@ -71,7 +71,10 @@ class RecordingClient:
         return call
 
     async def submit(self, batch: Sequence[Submission]) -> bool:
-        """Submit all or none; return whether an answer came. Sending twice is harmless."""
+        """Submit all jobs or none; return whether an answer was received.
+
+        Submitting again is harmless.
+        """
         journal = self._journal
         for submission in batch:
             submission.batch = tuple(other.id for other in batch)
@@ -98,7 +101,7 @@ class RecordingClient:
                 submission.merged, submission.holder = True, job.id
         return True
 
-    # steering jobs
+    # commands for jobs
 
     async def _send_command(self, verb: str, subject: str, call: Any, **values: Any) -> Command:
         journal = self._journal
@@ -166,7 +169,7 @@ class RecordingClient:
             )  # fmt: skip
         return command
 
-    # steering queues, limits and schedules
+    # commands for queues, limits and schedules
 
     async def _change_setting(
         self, verb: str, subject: str, line: SettingHistory[Any], value: Any, call: Any
@@ -222,14 +225,15 @@ class RecordingClient:
         return await self._send_command("fire", SCHEDULE, self._app.schedules.fire(SCHEDULE))
 
     def jump(self, seconds: float) -> None:
-        """Set the clock of the whole world."""
+        """Set the wall clock of the world."""
         self._journal.jumped(seconds)
         self._wall.jump(seconds)
 
-    # asking
+    # queries
 
     async def explain(self, submission: Submission) -> None:
-        """Ask why a job waits; the answer is judged if nothing happened in between."""
+        """Query why a job waits; the explanation is checked if the journal did not change
+        meanwhile."""
         journal = self._journal
         if not self._host.is_leading:
             return
@@ -242,7 +246,7 @@ class RecordingClient:
             check_explanation(journal, submission.id, said, asked=self._host.process.name)
 
     async def wait(self, submission: Submission) -> bool:
-        """Wait for a job to end; return whether that was heard."""
+        """Wait for a job to end; return whether its end was received."""
         try:
             view = await self._app.jobs.wait(submission.id)
         except (FairlaneError, TimeoutError):

@@ -1,4 +1,4 @@
-"""Short stories, each about one promise, to be killed at every call."""
+"""Short scripts, each about one guarantee, for kills at every call to the store."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""What one user does, step by step, and does again when nobody answered."""
+"""A script of user steps; a step without an answer is repeated."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
@@ -16,12 +16,12 @@ Steps = Sequence[Step]
 
 
 class Script:
-    """Goes on from the first step that has not been answered."""
+    """Run steps in order, and resume at the first step without an answer."""
 
     def __init__(self, steps: Steps) -> None:
         self._steps = steps
         self.position = 0
-        self.closed = False  # the process was asked to end, once
+        self.closed = False  # the process was stopped once
         self.jobs: dict[str, list[Submission]] = {}
         self.client: RecordingClient
         self.host: Host
@@ -57,7 +57,7 @@ def submit(
     seconds: Sequence[float] = (0.5,),
     ends: Sequence[str] = ("ok",),
 ) -> Step:
-    """Submit jobs of a kind together; the same ids again until an answer has come."""
+    """Submit jobs of one kind together; repeat with the same ids until an answer is received."""
 
     async def step(script: Script) -> bool:
         title = name or f"{kind}-{script.position}"
@@ -110,7 +110,7 @@ def command_job(verb: str, name: str, **values: Any) -> Step:
 
 
 def configure(verb: str, *subject: Any, **values: Any) -> Step:
-    """Pause, resume or set something, or fire a schedule."""
+    """Pause, resume or change a setting, or fire a schedule."""
 
     async def step(script: Script) -> bool:
         command = await getattr(script.client, verb)(*subject, **values)
@@ -138,7 +138,7 @@ def explain(name: str) -> Step:
 
 
 def close() -> Step:
-    """End the process as SIGTERM does, once; the script goes on in the next one."""
+    """Stop the process as SIGTERM does, once; the script continues in the next process."""
 
     async def step(script: Script) -> bool:
         if not script.closed:
@@ -159,7 +159,7 @@ def set_clock(seconds: float) -> Step:
 
 
 def with_standby() -> Step:
-    """Have a second process stand by, and take over."""
+    """Run a second process as standby, which takes over when the first one dies."""
 
     async def step(script: Script) -> bool:
         return True

@@ -1,8 +1,8 @@
-"""A setting over time, as those who changed it know it.
+"""The values of a setting over time, as known to the users that changed it.
 
-Who changes a setting knows when it was sent and when the answer came. Between the two it may or may
-not be in force, and an answer that never came leaves that open for good. So at any moment there is
-a set of values that are possible, and a promise is broken only if it is broken under all of them.
+A user knows when a change was sent and when it was acknowledged. In between it may or may not be in
+force, and without an acknowledgement that stays open forever. So at each moment there is a set of
+possible values, and a rule is violated only if it is violated under all of them.
 """
 
 from typing import Generic, TypeVar
@@ -29,14 +29,14 @@ class SettingHistory(Generic[V]):
         return change
 
     def possible_values(self, at: float, *, since: float | None = None) -> set[V]:
-        """Return every value that may have been in force at some moment between the two."""
+        """Return every value that may have been in force between `since` and `at`."""
         since = at if since is None else since
         changes = [c for c in self._changes if c.sent_at <= at and not c.refused]
         return {c.value for c in changes if not self._is_over(c, changes, since)}  # type: ignore[misc]
 
     @staticmethod
     def _is_over(change: Change, changes: list[Change], since: float) -> bool:
-        """Tell whether another was put in its place for sure: sent after it was heard of."""
+        """Return whether a later change, sent after this one was acknowledged, replaced it."""
         return change.acknowledged_at is not None and any(
             later.acknowledged_at is not None
             and later.sent_at > change.acknowledged_at

@@ -1,4 +1,4 @@
-"""What may happen at a call to the store, decided before and after each."""
+"""Faults at a call to the store, decided before and after each call."""
 
 from random import Random
 from typing import Literal, Protocol
@@ -11,7 +11,7 @@ Moment = Literal["before", "after"]
 
 
 class Fault(Struct, frozen=True):
-    """`kill` ends the process there; `error` raises; `wait` takes that many seconds first."""
+    """One fault: `kill` ends the process, `error` is raised, `wait` delays the call by seconds."""
 
     kill: bool = False
     error: Exception | None = None
@@ -22,14 +22,16 @@ NO_FAULT = Fault()
 
 
 class StoreFaults(Protocol):
-    active: bool  # until the world is to come to rest
+    active: bool  # False while the world settles
 
     def at(self, process: str, verb: str, moment: Moment) -> Fault: ...
 
 
 class RandomStoreFaults:
-    """A calm or a stormy world: how often is part of the seed. An error after a commit leaves
-    its caller in the dark about what is stored."""
+    """Random faults at a rate that the seed decides.
+
+    An error after a commit leaves the caller without knowledge of the stored state.
+    """
 
     def __init__(self, random: Random) -> None:
         self._random = random
@@ -66,7 +68,7 @@ class RandomStoreFaults:
 
 
 class KillAt:
-    """Kill whoever makes the n-th call to the store, once."""
+    """Kill the process that makes the n-th call to the store, once."""
 
     def __init__(self, number: int, moment: Moment) -> None:
         self._number = number

@@ -1,4 +1,4 @@
-"""One world: made from a seed, lived through, brought to rest, and judged."""
+"""One world: generated from a seed, run, settled, and checked."""
 
 import asyncio
 import gc
@@ -44,7 +44,7 @@ _MEMORY_CHECKS: Final = 0.05  # of all commits
 
 
 class Verdict(Struct):
-    """What became of one world."""
+    """The result of one world."""
 
     seed: int
     store: StoreKind
@@ -69,13 +69,14 @@ class World:
         self.faults = faults or RandomStoreFaults(Random(self.random.random()))
         self.followers: dict[str, Follower] = {}
         self.hosts: list[Host] = []
-        self._dice = Random(seed)  # of its own: looking must not change the world
+        self._dice = Random(seed)  # separate, because checks must not change the world
         self._starvation = Starvation(self.journal)
         self.journal.on_begin = self._check_begin
 
     def _check_begin(self, run: Run) -> None:
         check_start(self.journal, run)
-        if not self.journal.shared:  # elsewhere bodies do not begin in the order of their starts
+        # Across processes, bodies do not begin in the order of their starts.
+        if not self.journal.shared:
             self._starvation.began(run)
 
     def add_host(self, name: str, *, lost: float, intervals: PollIntervals, slots: int) -> Host:
@@ -89,10 +90,10 @@ class World:
         self.followers[name] = Follower(self.journal)
         return host
 
-    # what goes on inside a process
+    # inside a process
 
     async def follow(self, host: Host) -> None:
-        """Follow the events of a process; its successor goes on where it stopped."""
+        """Follow the events of a process; the next process resumes where this one stopped."""
         follower = self.followers[host.name]
         while True:
             try:
@@ -107,7 +108,7 @@ class World:
                 return
 
     def stop_faults(self) -> None:
-        """From now on nothing goes wrong any more."""
+        """Stop all faults of the world."""
         self.faults.active = False
         for host in self.hosts:
             host.lost = 0.0
@@ -119,9 +120,9 @@ class World:
     # the end
 
     async def settle(self) -> None:
-        """Let everything come to its end without further trouble."""
+        """Let all jobs end without further faults, then check the rules."""
         journal = self.journal
-        await asyncio.sleep(_LOOK_SECONDS)  # what the dead have sent is decided first
+        await asyncio.sleep(_LOOK_SECONDS)  # messages of dead processes are decided first
         paused = journal.schedule_paused.record_sent(True, journal.now())
         await self._send_until_answered(lambda app: app.schedules.pause(SCHEDULE))
         paused.acknowledged_at = journal.now()
@@ -132,7 +133,7 @@ class World:
         store = self.database.store()
         await store.open()
         deadline = self.loop.time() + REST_SECONDS
-        empty = 0  # twice in a row: what still lay in the inbox has been admitted by then
+        empty = 0  # twice in a row, so that inputs left in the inbox are admitted by then
         while self.loop.time() < deadline and empty < 2:
             empty = 0 if any((await store.counts()).values()) else empty + 1
             await asyncio.sleep(_LOOK_SECONDS)
@@ -146,7 +147,7 @@ class World:
         await store.close()
 
     async def _send_until_answered(self, call: Callable[[Any], Any]) -> None:
-        """Do something in the calm, by whichever process can."""
+        """Execute a call after the faults, in any process that answers."""
         for number in range(100):
             host = self.hosts[number % len(self.hosts)]
             if host.up and host.process.alive:
@@ -158,10 +159,10 @@ class World:
                 else:
                     return
             await asyncio.sleep(1.0)
-        self.journal.violate("progress", "nobody answers in the calm")
+        self.journal.violate("progress", "no process answers after the faults")
 
     async def _committed(self, host: Host, store: FaultyStore) -> None:
-        """Now and then, right after a commit, see that a new leader would know the same."""
+        """Compare memory with the store right after some commits, as a new leader would load it."""
         if host.up and store is host.stores[-1] and self._dice.random() < _MEMORY_CHECKS:
             leader, image = host.engine.leader, await store.real.read_image()
             if not leader.is_ahead:
@@ -181,7 +182,7 @@ class World:
             journal.violate("progress", f"{len(journal.running)} bodies never ended")
 
     def run(self, story: Callable[["World"], Any]) -> Verdict:
-        """Live through a story, come to rest, be judged."""
+        """Run a story, settle the world and return the verdict."""
         with _seeded_randomness(self.seed, self.wall), _without_logs():
             asyncio.set_event_loop(None)
             try:
@@ -189,7 +190,7 @@ class World:
             except Standstill as error:
                 self.journal.violate("progress", str(error))
             finally:
-                self._bury()
+                self._end_killed_tasks()
                 self.database.close()
         return self._verdict()
 
@@ -197,8 +198,8 @@ class World:
         await story(self)
         await self.settle()
 
-    def _bury(self) -> None:
-        """End every task, also those of killed processes, without a word from anybody."""
+    def _end_killed_tasks(self) -> None:
+        """End every task, including those of killed processes, without recording entries."""
         self.journal.closed = True
         for host in self.hosts:
             for store in host.stores:
@@ -217,7 +218,7 @@ class World:
     def _verdict(self) -> Verdict:
         journal = self.journal
         faults = Counter(getattr(self.faults, "counts", {}))
-        # Errors and kills at a call are counted where they were thrown.
+        # Errors and kills at a call are counted by the store faults.
         others = ("error", "kill at", "thaw", "start failed")
         faults.update(what for _, what, _ in journal.faults if not what.startswith(others))
         for host in self.hosts:
@@ -230,7 +231,7 @@ class World:
         )  # fmt: skip
 
     def _digest(self) -> str:
-        """Two runs of one seed are the same run."""
+        """Return a digest by which two runs of one seed can be compared."""
         text = repr([(r.job, r.process, r.began_at, r.ended_at, r.how) for r in self.journal.runs])
         text += repr(sorted(self.journal.events.items()))
         return hashlib.sha256(text.encode()).hexdigest()[:12]
@@ -241,7 +242,7 @@ def _resume(queue: str, app: Any) -> Any:
 
 
 async def random_story(world: World) -> None:
-    """Several processes, several users each, and process_faults, for a few minutes."""
+    """Run several processes with users and faults for up to a few minutes."""
     random = world.random
     intervals = random.choice((QUICK, SLOW))
     lost = random.choice((0.0, 0.05, 0.3))
@@ -251,7 +252,7 @@ async def random_story(world: World) -> None:
         world.add_host(name, lost=lost, intervals=intervals, slots=random.choice((2, 8, 256)))
 
     async def run_users(host: Host) -> None:
-        """What goes on in a process: users, and one who follows the events."""
+        """Run the users of a process, and a follower of its events."""
         user_tasks = [
             RandomUser(host, world.journal, world.wall, Random(random.random()), pause=pause)
             for _ in range(users)
@@ -273,7 +274,7 @@ async def random_story(world: World) -> None:
 
 
 def store_kind_of(seed: int) -> StoreKind:
-    """Say which store a world has: a tenth a real SQLite file, a third one that all work on."""
+    """Return the store of a world: a tenth use a SQLite file, a third the shared store."""
     if seed % 10 == 0:
         return "sqlite"
     return "shared" if seed % 3 == 1 else "memory"
@@ -282,7 +283,8 @@ def store_kind_of(seed: int) -> StoreKind:
 def simulate(
     seed: int, store: StoreKind | None = None, *, report: Callable[[str], None] | None = None
 ) -> Verdict:
-    """Run the world of a seed, on the store that is meant for it. `tell` hears everything."""
+    """Run the world of a seed, on its default store if none is given; `report` receives the journal
+    lines."""
     world = World(seed, store_kind_of(seed) if store is None else store)
     if report is not None:
         world.journal.report = report
@@ -291,7 +293,7 @@ def simulate(
 
 @contextmanager
 def _seeded_randomness(seed: int, wall: WallClock) -> Iterator[None]:
-    """Make ids and jitter part of the world, so that it can be repeated."""
+    """Derive ids and jitter from the seed, so that a world can be replayed."""
     source = Random(seed)
     was = ids.time_ns, ids.random_bytes
     ids.time_ns = lambda: int(wall.now() * 1e9)
@@ -307,11 +309,11 @@ def _seeded_randomness(seed: int, wall: WallClock) -> Iterator[None]:
 
 @contextmanager
 def _without_logs() -> Iterator[None]:
-    """A world is full of warnings; they are part of it."""
+    """Disable the log of Fairlane, because faults cause many expected warnings."""
     log = logging.getLogger("fairlane")
     was, log.disabled = log.level, True
     log.setLevel(logging.CRITICAL + 1)
-    gc.disable()  # buried tasks go all at once
+    gc.disable()  # killed tasks are collected together at the end
     try:
         yield
     finally:

@@ -1,10 +1,11 @@
-"""What must be so where many processes work, read from the journal of a run.
+"""The guarantees for many processes, checked against the journal of a run.
 
-A process that was stopped for longer than its lease may be doing, until it notices, what others do
-by now: that is the one exception to what is promised. Its attempts are told apart as stale.
+A process that was stopped for longer than its lease may run, until it notices, jobs that other
+processes run too: this is the one exception to the guarantees. Such attempts are classified as
+stale.
 
-A body in a child process is over when it was last heard of, because its launcher may have ended it
-long before its worker was.
+A body in a child process ends at its last heartbeat, because its launcher may have ended it long
+before its worker ended.
 """
 
 from collections import Counter, defaultdict
@@ -46,7 +47,7 @@ class SharedSpan(Span):
 
 
 class SharedTimeline(Timeline):
-    """The journal, with what is stale set apart from what must keep every promise."""
+    """The journal, with stale attempts separated from attempts that must meet every guarantee."""
 
     def __init__(self, entries: Iterable[Entry]) -> None:
         self.every: list[Span] = []
@@ -80,7 +81,8 @@ class SharedTimeline(Timeline):
                 super()._record(entry)
 
     def _is_stale(self, span: Span) -> bool:
-        """Tell whether its process was stopped past its lease and had no time to notice."""
+        """Return whether the process of a span was stopped past its lease and had no time to
+        notice."""
         over = span.over_at(self.killed)
         return any(
             span.entry.at < freeze.until + settings.NOTICE_SECONDS * NANO
@@ -90,14 +92,14 @@ class SharedTimeline(Timeline):
         )
 
     def first_begins(self) -> dict[str, Span]:
-        """Return where each job began at first, stale or not."""
+        """Return the first begin of each job, stale or not."""
         first: dict[str, Span] = {}
         for span in self.every:
             first.setdefault(span.entry.job, span)
         return first
 
     def seconds_after_thaw(self) -> float:
-        """Return how long at most what ran when its process was frozen went on after the thaw."""
+        """Return the longest time for which a stale attempt ran after its process was resumed."""
         longest = 0
         for span in self.stale:
             over = span.over_at(self.killed) or 0
@@ -125,9 +127,9 @@ def _limit_violations(timeline: Timeline, spans: list[Span], most: int, what: st
 
 
 def each_instant_has_one_job(timeline: Timeline) -> Iterator[str]:
-    """The schedule does not coalesce, so from the first to the last none is missing or doubled.
+    """Check that no instant of the schedule, which does not coalesce, is missing or doubled.
 
-    No outage here comes near its grace of five minutes.
+    No outage here comes near its grace period of five minutes.
     """
     walls = {
         job: span.entry.wall
@@ -166,7 +168,7 @@ CHECKS: Final[dict[str, Check]] = {
 
 
 def overlaps_of_stale(timeline: SharedTimeline) -> int:
-    """Count attempts that ran beside another of their lane because one of both was stale."""
+    """Count attempts that overlapped another of their lane because one of the two was stale."""
     by_lane: dict[tuple[str, str], list[Span]] = defaultdict(list)
     for span in timeline.every:
         if span.entry.lane is not None:
@@ -181,17 +183,16 @@ def overlaps_of_stale(timeline: SharedTimeline) -> int:
 
 
 def rates_are_kept(timeline: Timeline, ended: Mapping[str, EndedJob]) -> Iterator[str]:
-    """So many starts in every window: whole by when they were decided, half by when bodies began.
+    """Check the starts of every window: whole windows by decision time, half windows by begin time.
 
-    A start is counted when it is decided, which the job's own `started_at` tells of its last
-    attempt. A body may begin later, when its worker was frozen or cut off or the database was away;
-    so one that began more than half a window late, or of which nobody knows how late it was, is
-    left out of what the journal is held to.
+    A start is counted when it is decided; the job's `started_at` holds that time for its last
+    attempt. A body may begin later, when its worker was frozen or cut off or the database was away.
+    So a body that began more than half a window late, or with an unknown delay, is excluded.
     """
     starts = settings.GATE_STARTS
     rated = {id: job for id, job in ended.items() if job.queue == "rated" and job.started_at}
     decided = sorted(job.started_at for job in rated.values())
-    # Two leaders read the same clock with an error of their own.
+    # Two leaders read the same clock with a separate error each.
     for early, late in zip(decided, decided[starts:], strict=False):
         if late - early < settings.GATE_SECONDS - 0.01:
             yield f"{starts + 1} rated jobs were started within {late - early:.3f} s"
@@ -211,29 +212,29 @@ def rates_are_kept(timeline: Timeline, ended: Mapping[str, EndedJob]) -> Iterato
 def final_states(
     timeline: SharedTimeline, ended: Mapping[str, EndedJob], set_aside: int
 ) -> Iterator[str]:
-    """Every acknowledged job has ended, and rightly so."""
+    """Check that every acknowledged job has ended, and in the correct state."""
     done = {e.job for e in timeline.entries if e.what == "end" and e.text == "done"}
     for id in timeline.acked:
         job = ended.get(id)
         if job is None:
             yield f"acknowledged job {id} is lost or still live"
         elif job.state == "completed" and id not in done:
-            yield f"job {id} is completed and its body never came to its end"
+            yield f"job {id} is completed and its body never ended"
         elif job.state == "cancelled" and id not in timeline.cancelling:
-            yield f"job {id} is cancelled and nobody asked for that"
+            yield f"job {id} is cancelled without a cancel command"
         elif job.state == "failed" and (job.queue, job.error) != ("quick", "crash_loop"):
             yield f"job {id} of {job.queue} failed with {job.error}"
         elif job.state == "skipped":
-            yield f"job {id} was skipped and nobody asked for that"
+            yield f"job {id} was skipped without a skip command"
     for id in timeline.cancelled:
         if id not in ended or ended[id].state != "cancelled":
             yield f"job {id} was acknowledged as cancelled and is not"
     if set_aside:
-        yield f"{set_aside} inputs were set aside as faulty"
+        yield f"{set_aside} inputs became dead letters"
 
 
 def stale_results(timeline: SharedTimeline, ended: Mapping[str, EndedJob]) -> Iterator[str]:
-    """Once a later attempt has begun, what an earlier one says changes nothing."""
+    """Check that an earlier attempt changes no result once a later attempt has begun."""
     last: dict[str, Span] = {}
     for span in timeline.every:
         before = last.get(span.entry.job)
@@ -251,7 +252,7 @@ def stale_results(timeline: SharedTimeline, ended: Mapping[str, EndedJob]) -> It
 
 
 def discarded_results(timeline: SharedTimeline) -> int:
-    """Count stale attempts that came to their end, though a later one had begun by then."""
+    """Count stale attempts that completed after a later attempt had begun."""
     done = {
         (entry.job, entry.attempt, entry.program): entry.at
         for entry in timeline.entries

@@ -1,4 +1,4 @@
-"""The server, and those who sit around it: engines that submit and work, and workers."""
+"""The PostgreSQL server and its processes: engines that submit and work, and workers."""
 
 import asyncio
 import itertools
@@ -26,7 +26,7 @@ from tests.support.postgres import Server, running_postgres
 
 PATIENCE_SECONDS: Final = 60.0
 DRAIN_SECONDS: Final = 120.0
-# What a submitter must expect to hear when leaders, networks and servers come and go.
+# The errors that a submitter must expect while leaders, networks and servers fail.
 TRANSIENT: Final = frozenset({"store_unavailable", "undecided"})
 
 _LEADER: Final = """
@@ -51,13 +51,13 @@ class Cluster:
         self.network = network
         self.dsn = server.new_database()
         self.members: list[SupervisedProcess] = []
-        self.away_until: int | None = 0  # since when the server runs; None while it does not
+        self.away_until: int | None = 0  # when the server was last started; None while it is down
         self._folder = folder
         self._seed = seed
         self._numbers = itertools.count(1)
 
-    def member(self, kind: str, *, inside: bool = False, load: bool = True) -> None:
-        """Put one more process to the table."""
+    def add_member(self, kind: str, *, inside: bool = False, load: bool = True) -> None:
+        """Start and supervise one more process."""
         dsn = self.dsn
         if inside:
             assert self.network is not None
@@ -76,7 +76,7 @@ class Cluster:
         member.start_supervision()
 
     def _was_away(self, since: int) -> bool:
-        """Tell whether the server was being restarted at any time from then on."""
+        """Return whether the server was restarted at any time since `since`."""
         return self.away_until is None or self.away_until > since
 
     async def all_ready(self) -> None:
@@ -84,10 +84,10 @@ class Cluster:
             async with asyncio.timeout(PATIENCE_SECONDS):
                 await member.is_ready.wait()
 
-    # who leads
+    # the leader
 
     async def leading(self) -> tuple[SupervisedProcess, int] | None:
-        """Return where the leader sits and which connection it leads by, if anybody leads now."""
+        """Return the leading process and the connection that holds its lock, or None."""
         try:
             connection = await asyncpg.connect(self.dsn, timeout=5)
             try:
@@ -104,7 +104,7 @@ class Cluster:
         return None
 
     async def leader(self) -> tuple[SupervisedProcess, int]:
-        """Wait until somebody leads whom nobody torments just now."""
+        """Wait until a process leads that no fault is being injected into."""
         found: list[tuple[SupervisedProcess, int]] = []
 
         async def probe() -> bool:
@@ -113,11 +113,11 @@ class Cluster:
                 found.append(leading)
             return bool(found)
 
-        await wait_until(PATIENCE_SECONDS, probe, "that somebody leads")
+        await wait_until(PATIENCE_SECONDS, probe, "a leader")
         return found[0]
 
     async def wait_until_work_resumes(self, since: int, *, without: int = 0) -> float:
-        """Wait until somebody else leads and has something begun; return how long that took."""
+        """Wait until another process leads and a job begins; return the seconds that took."""
         new: list[int] = []
         seconds: list[float] = []
 
@@ -133,11 +133,12 @@ class Cluster:
                     return True
             return False
 
-        await wait_until(PATIENCE_SECONDS, probe, "that another leader starts something")
+        await wait_until(PATIENCE_SECONDS, probe, "a job started by another leader")
         return seconds[0]
 
     def entries_since(self, at: int) -> list[Entry]:
-        """Return the last of the journal; nobody writes much later than he looked at the clock."""
+        """Return the entries after `at`; a writer stamps its entry at most 2 s before it appends
+        it."""
         found = []
         for entry in reversed(self.journal.entries()):
             if entry.at < at - 2_000_000_000:
@@ -163,7 +164,7 @@ class Cluster:
     # the end
 
     async def ask(self, verb: str, name: str = "", **named: object) -> object:
-        """Ask any engine until one has done it, whoever is in trouble."""
+        """Send a command to the engines in turn until one executes it."""
         turn = itertools.cycle([member for member in self.members if member.kind == "engine"])
         while True:
             member = next(turn)
@@ -178,7 +179,7 @@ class Cluster:
             await asyncio.sleep(0.05)
 
     async def finish(self) -> list[EndedJob]:
-        """Let everything come to its end; return what became of it."""
+        """Let all jobs end; return the ended jobs."""
         await self.all_ready()
         for member in self.members:
             if member.kind == "engine":
@@ -188,7 +189,7 @@ class Cluster:
             async with asyncio.timeout(DRAIN_SECONDS):
                 await self.ask("drain")
         except TimeoutError:
-            self.result.problem(f"not all jobs have ended {DRAIN_SECONDS:g} s after the last blow")
+            self.result.problem(f"not all jobs have ended {DRAIN_SECONDS:g} s after the last fault")
         report = self._folder / "ended"
         await self.ask("report", str(report))
         await asyncio.gather(*(member.stop_supervision() for member in self.members))
@@ -196,7 +197,7 @@ class Cluster:
         return [msgspec.json.decode(line, type=EndedJob) for line in lines]
 
     async def set_aside(self) -> int:
-        """Return how many inputs were found to be at fault."""
+        """Return the number of dead letters."""
         connection = await asyncpg.connect(self.dsn)
         try:
             return int(await connection.fetchval("SELECT count(*) FROM fairlane.set_aside"))
@@ -211,7 +212,8 @@ class Cluster:
 async def cluster(
     folder: Path, result: Result, *, seed: str, cuts: bool = False
 ) -> AsyncIterator[Cluster]:
-    """Run a server, with a network that can be cut where that is wanted and allowed."""
+    """Run a server, with a network that can be cut where `cuts` is set and the machine allows
+    it."""
     with ExitStack() as stack:
         network: Network | None = None
         settings = {"max_connections": "200"}
@@ -234,8 +236,8 @@ async def cluster(
 
 
 def _open_to(network: Network, folder: str) -> dict[str, str]:
-    """Return settings by which the server can be reached from that network too."""
-    Path(folder).chmod(0o755)  # the server runs as somebody else
+    """Return server settings that allow connections from the network too."""
+    Path(folder).chmod(0o755)  # the server runs as another user
     access = Path(folder) / "access"
     access.write_text(
         "local all all trust\n"

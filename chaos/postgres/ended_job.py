@@ -1,4 +1,4 @@
-"""What anybody who asks is told of a job that has ended."""
+"""An ended job as the history of Fairlane shows it."""
 
 from typing import Self
 
@@ -12,7 +12,7 @@ class EndedJob(Struct, omit_defaults=True):
     queue: str
     state: str
     attempt: int = 0
-    made: tuple[int, int] | None = None  # by which process, in which attempt
+    made: tuple[int, int] | None = None  # the process and the attempt that made the result
     error: str = ""
     started_at: float = 0.0  # when its last attempt was decided
 

@@ -1,7 +1,7 @@
-"""How long nobody starts anything when the leader is gone: from its end to another's next start.
+"""Measure the time from the loss of a leader to the next start that another leader decides.
 
-A start counts when it was decided after the blow, which the job's own `started_at` tells: what the
-old leader had decided may begin a moment later elsewhere. It is taken when the body begins.
+A start counts if it was decided after the fault, by the job's `started_at`: a start of the old
+leader may begin a moment later in another process. It is measured when the body begins.
 """
 
 import asyncio
@@ -24,18 +24,18 @@ BACKLOG: Final = 100_000
 JOB_SECONDS: Final = 0.5
 KILL_TARGET_SECONDS: Final = 2.0
 FREEZE_TARGET_SECONDS: Final = 8.0
-KILLS_PER_FREEZE: Final = 5  # which takes longer
+KILLS_PER_FREEZE: Final = 5  # a freeze takes longer
 
 
 async def failover(
     folder: Path, result: Result, *, seed: int, times: int, tick: Callable[[], None],
     freezes: int | None = None, backlog: int = BACKLOG,
 ) -> None:  # fmt: skip
-    """Take the leader away so many times, with nothing queued and with a great deal."""
+    """Kill and freeze the leader repeatedly, with an empty queue and with a large backlog."""
     freezes = usual_freezes(times) if freezes is None else freezes
     async with cluster(folder, result, seed=f"failover/{seed}") as made:
         for _ in range(ENGINES):
-            made.member("engine", load=False)
+            made.add_member("engine", load=False)
         await made.all_ready()
         for queued in (0, backlog):
             if queued:
@@ -57,7 +57,7 @@ def usual_freezes(times: int) -> int:
 
 
 def fault_count(times: int) -> int:
-    """Return how many of all kinds there are."""
+    """Return the number of faults of all kinds."""
     return 2 * (times + usual_freezes(times))
 
 
@@ -70,9 +70,9 @@ async def _freeze(member: SupervisedProcess) -> None:
 
 
 class Measure:
-    """How long it took, again and again.
+    """Repeated measurements of one kind of failover.
 
-    With `probes` something is submitted after each blow: otherwise there is nothing to start.
+    With `probes` a job is submitted after each fault: otherwise no job would wait for a start.
     """
 
     def __init__(self, made: Cluster, what: str, *, probes: bool) -> None:
@@ -97,11 +97,11 @@ class Measure:
         await self._cluster.all_ready()
 
     async def _probe(self, without: int, id: str) -> None:
-        """See to it that there is something to start."""
+        """Submit a job, so that there is one to start."""
         try:
             await self._other_process(without).ask("probe", id)
         except (ProcessDied, CommandRefused):
-            pass  # it is recorded, and decided by whoever leads next
+            pass  # it is stored, and the next leader decides on it
 
     def _other_process(self, without: int) -> SupervisedProcess:
         return next(s for s in self._cluster.members if s.number != without and s.is_free)
@@ -122,7 +122,7 @@ class Measure:
                     decided_before.add(entry.job)
             return False
 
-        await wait_until(PATIENCE_SECONDS, probe, "that another process starts something")
+        await wait_until(PATIENCE_SECONDS, probe, "a job started by another process")
         return found[0]
 
     def report(self, target: float) -> None:

@@ -1,4 +1,4 @@
-"""How often each part of the chaos on PostgreSQL happens, and how it is spread over rounds."""
+"""The number of faults of each kind on PostgreSQL, and their distribution over rounds."""
 
 from collections.abc import Mapping
 from typing import Final, Self
@@ -6,7 +6,7 @@ from typing import Final, Self
 from msgspec import Struct
 from msgspec.structs import asdict
 
-# What is asked for on the command line, with what it counts.
+# The options of the command line, with their meaning.
 PARTS: Final = {
     "kills": "kills of the leader, and as many of workers",
     "freezes": "SIGSTOP shorter than the lease, and as many longer",
@@ -25,7 +25,7 @@ class FaultCounts(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, chosen: Mapping[str, int | None], *, each: int | None) -> Self:
-        """Return only what was chosen, else everything, and `each` so often if that is given."""
+        """Return only the chosen kinds, else all kinds, `each` times if that is given."""
         named = {part: many for part, many in chosen.items() if many is not None}
         if named:
             return cls(**named)
@@ -33,15 +33,15 @@ class FaultCounts(Struct, frozen=True, kw_only=True):
 
     @property
     def total(self) -> int:
-        """Return how many blows there are: some parts have two sides."""
+        """Return the number of faults: kills and freezes count twice."""
         return 2 * (self.kills + self.freezes) + self.restarts + self.terminations + self.cuts
 
     def arguments(self) -> list[str]:
-        """Return what asks for the same on the command line."""
+        """Return the command-line arguments for the same counts."""
         return [word for part, many in asdict(self).items() for word in (f"--{part}", str(many))]
 
     def rounds(self) -> list["FaultCounts"]:
-        """Spread everything over rounds, in each about as much of a part as usual."""
+        """Spread the faults over rounds of about the default size."""
         number = max(
             -(-many * DEFAULT_ROUNDS // getattr(DEFAULT_COUNTS, part))
             for part, many in asdict(self).items()

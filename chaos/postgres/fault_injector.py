@@ -1,4 +1,4 @@
-"""What is done to the processes and to the server: each blow, until it goes on afterwards."""
+"""The faults of processes, server and network; each waits until work has resumed."""
 
 import asyncio
 import random
@@ -14,12 +14,12 @@ from chaos.postgres.cluster import PATIENCE_SECONDS, Cluster
 from chaos.postgres.supervised_process import SupervisedProcess
 from chaos.run import wait_until
 
-SHORT_SECONDS: Final = (2.0, 6.0)  # with the time since the last renewal well below the lease
+SHORT_SECONDS: Final = (2.0, 6.0)  # plus the time since the last renewal, well below the lease
 LONG_SECONDS: Final = (10.5, 13.0)
 LONGEST_SECONDS: Final = 20
-LONGEST_LEADER_SECONDS: Final = 26  # it is followed by one who begins to count anew
-MAX_REST_SECONDS: Final = 2.0  # for a new leader, so that it is struck at any moment
-BUSY_SECONDS: Final = 20.0  # in which all that dead workers held is free again
+LONGEST_LEADER_SECONDS: Final = 26  # the next leader counts the silence from zero
+MAX_REST_SECONDS: Final = 2.0  # random pause, so that a new leader is hit at any moment
+BUSY_SECONDS: Final = 20.0  # within which the lanes of dead workers are free again
 
 HURRIED_SECONDS: Final = 1
 
@@ -32,14 +32,14 @@ class FaultInjector:
         self._cluster = cluster
         self._rng = rng
         self._tick = tick
-        self._hurried = hurried  # moments are not waited for
+        self._hurried = hurried  # do not wait for good moments (for tests)
 
     def _done(self, what: str) -> None:
         self._cluster.result.count(what)
         self._tick()
 
     async def _claim_process(self, *, inside: bool | None = None) -> SupervisedProcess:
-        """Wait for a process that does not lead and that nobody torments, and take it."""
+        """Wait for a free process that does not lead, and claim it."""
         found: list[SupervisedProcess] = []
 
         async def probe() -> bool:
@@ -54,13 +54,11 @@ class FaultInjector:
                 found[0].is_busy = True
             return bool(free)
 
-        await wait_until(PATIENCE_SECONDS, probe, "that there is a process to torment")
+        await wait_until(PATIENCE_SECONDS, probe, "a free process")
         return found[0]
 
     async def _record(self, member: SupervisedProcess) -> None:
-        await wait_until(
-            PATIENCE_SECONDS, lambda: member.is_free, f"that {member.name} is left alone"
-        )
+        await wait_until(PATIENCE_SECONDS, lambda: member.is_free, f"{member.name} to be free")
         member.is_busy = True
 
     async def kill_leader(self) -> None:
@@ -84,13 +82,13 @@ class FaultInjector:
         self._done("workers killed")
 
     async def _most_are_ready(self) -> None:
-        """Wait until enough are there to be struck; who was struck last may still be starting."""
+        """Wait until most processes are ready; the last one hit may still be starting."""
         members = self._cluster.members
 
         def probe() -> bool:
             return sum(member.is_ready.is_set() for member in members) > len(members) / 2
 
-        await wait_until(PATIENCE_SECONDS, probe, "that most processes are ready")
+        await wait_until(PATIENCE_SECONDS, probe, "most processes to be ready")
 
     async def freeze_shortly(self) -> None:
         member = await self._claim_any_process()
@@ -100,7 +98,8 @@ class FaultInjector:
         self._done("freezes shorter than the lease")
 
     async def freeze_long(self, *, leader: bool) -> None:
-        """Freeze somebody until others do what it did, or as long as that can take."""
+        """Freeze a process until other processes repeat its jobs, or for the longest time that
+        takes."""
         if leader:
             member, _ = await self._cluster.leader()
             member.is_busy = True
@@ -123,9 +122,9 @@ class FaultInjector:
         )
 
     async def _wait_until_busy(self, member: SupervisedProcess) -> dict[str, int]:
-        """Wait for a moment in which it runs something that keeps a lane, if there is one soon.
+        """Wait a limited time until the process runs a job that holds a lane.
 
-        Return the jobs it runs then, with the number of their attempts.
+        Return the jobs that it runs then, with their attempt numbers.
         """
         since = now()
         patience = HURRIED_SECONDS if self._hurried else BUSY_SECONDS
@@ -142,7 +141,7 @@ class FaultInjector:
             await asyncio.sleep(0.02)
 
     async def _claim_any_process(self) -> SupervisedProcess:
-        """Take somebody, now and then the leader."""
+        """Claim a free process, sometimes the leader."""
         if self._rng.random() < 0.3:
             member, _ = await self._cluster.leader()
             member.is_busy = True
@@ -151,7 +150,7 @@ class FaultInjector:
 
     @asynccontextmanager
     async def _frozen(self, member: SupervisedProcess) -> AsyncIterator[None]:
-        """Stop a process for as long as the block lasts; then see that it works again."""
+        """Stop a process for the duration of the block; then wait until it works again."""
         journal, number = self._cluster.journal, member.number
         journal.note("frozen", program=number)
         member.signal(signal.SIGSTOP)
@@ -163,7 +162,7 @@ class FaultInjector:
         await self._wait_until_working(member, now())
 
     async def _wait_until_working(self, member: SupervisedProcess, since: int) -> None:
-        """Wait until whoever sits there has begun something; perhaps the former one had to end."""
+        """Wait until the process, or its successor if it had to exit, begins a job."""
 
         def probe() -> bool:
             return any(
@@ -171,11 +170,11 @@ class FaultInjector:
                 for entry in self._cluster.entries_since(since)
             )
 
-        await wait_until(PATIENCE_SECONDS, probe, f"that {member.name} works again")
+        await wait_until(PATIENCE_SECONDS, probe, f"{member.name} to work again")
         member.is_busy = False
 
     async def restart(self) -> None:
-        """End the server as a crash would, and start it again."""
+        """Crash the server and start it again."""
         since = now()
         self._cluster.journal.note("restarting")
         self._cluster.away_until = None
@@ -186,7 +185,7 @@ class FaultInjector:
         self._done("restarts of PostgreSQL")
 
     async def terminate(self) -> None:
-        """End a connection: the leader's own, or any."""
+        """Terminate a connection: the leader's, or any other."""
         member, backend = await self._cluster.leader()
         own = self._rng.random() < 0.5
         if not own:
@@ -196,12 +195,12 @@ class FaultInjector:
         try:
             await self._cluster.terminate(backend)
         except asyncpg.PostgresError:
-            pass  # by chance it was one of ours
+            pass  # it was a connection of this driver
         await self._cluster.wait_until_work_resumes(since)
         self._done("connections ended" + (", the leader's own" if own else ""))
 
     async def cut(self, seconds: float) -> None:
-        """Cut the network of those inside, then let them come back."""
+        """Cut the network of the processes inside, then wait until they work again."""
         network = self._cluster.network
         assert network is not None
         inside = [member for member in self._cluster.members if member.is_inside]

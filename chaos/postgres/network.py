@@ -1,7 +1,7 @@
-"""A network of its own for some of the processes, which can be cut and mended.
+"""A separate network for some of the processes, which can be cut and reconnected.
 
-A bridge stands between it and the server. To cut is to take its cable off the bridge: packets of
-both sides vanish without a word, as they do when a machine far away is lost.
+A bridge connects it to the server. A cut takes its cable off the bridge: packets of both sides
+vanish silently, as when a remote machine is lost.
 """
 
 import os
@@ -22,22 +22,23 @@ class Network:
         self._namespace = f"chaos-{number}"
         self._bridge = f"chb{number}"
         self._cable = f"chc{number}"
-        self._subnet = f"198.18.{number % 254 + 1}"  # set aside for trials like this one
+        self._subnet = f"198.18.{number % 254 + 1}"  # reserved for benchmark tests (RFC 2544)
 
     @property
     def server(self) -> str:
-        """The address of this side, seen from inside."""
+        """Return the address of the server, as seen from inside."""
         return f"{self._subnet}.1"
 
     @property
     def within(self) -> tuple[str, ...]:
-        """The command that runs another one inside."""
+        """Return the command prefix that runs a program inside."""
         return ("ip", "netns", "exec", self._namespace)
 
     @classmethod
     @contextmanager
     def made(cls) -> Iterator[Self]:
-        """Make it for as long as the block lasts; raise Impossible where that is not allowed."""
+        """Create the network for the duration of the block; raise Unsupported where that is not
+        allowed."""
         if os.geteuid() != 0 or shutil.which("ip") is None:
             raise Unsupported("a network can only be cut by root, with the program ip")
         network = cls()
@@ -68,7 +69,7 @@ class Network:
             try:
                 _run(*words)
             except Unsupported:
-                pass  # it was never made
+                pass  # it was never created
 
     def cut(self) -> None:
         _run("link", "set", self._cable, "nomaster")

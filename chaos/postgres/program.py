@@ -31,10 +31,10 @@ from fairlane import Context, Fairlane, Retry, SyncContext
 PROGRAM: Final = int(os.environ["CHAOS_PROGRAM"])
 _END_WITH_PARENT: Final = 1  # PR_SET_PDEATHSIG
 
-Made = tuple[int, int]  # which process made this result, and in which attempt
+Made = tuple[int, int]  # the process and the attempt that made a result
 
 if os.getppid() == int(os.environ["CHAOS_DRIVER"]):
-    # Nobody else would end a worker whose driver was killed. Children of ours have a launcher.
+    # A worker must end with its driver. Child processes of tasks end with their launcher.
     ctypes.CDLL(None).prctl(_END_WITH_PARENT, signal.SIGKILL)
 
 journal = Journal(Path(os.environ["CHAOS_FOLDER"]) / "journal")
@@ -52,7 +52,7 @@ app.resource("tool", TOOLS)
 
 @contextmanager
 def body(ctx: Context | SyncContext, *, key: str = "", where: str = "") -> Iterator[Made]:
-    """Note the beginning and the end of an attempt, however it ends."""
+    """Record the begin and the end of an attempt, on success and on failure."""
     job = ctx.job
     facts = {
         "program": PROGRAM, "job": job.id, "attempt": ctx.attempt, "queue": job.queue,
@@ -70,7 +70,7 @@ def body(ctx: Context | SyncContext, *, key: str = "", where: str = "") -> Itera
         journal.note("end", text=how, **facts)
 
 
-# The parameter `lane` of the next ones is read by the template of their lane.
+# The lane template of the following tasks reads their parameter `lane`.
 @app.task(
     queue="lanes", lane="{lane}", recover=MANY_CRASHES,
     retry=Retry(times=3, first_seconds=0.02, factor=1),
@@ -79,7 +79,7 @@ async def steady(ctx: Context, lane: str, seconds: float, failures: int = 0) -> 
     with body(ctx) as made:
         await asyncio.sleep(seconds)
         if ctx.attempt <= failures:
-            raise TimeoutError("it is told to fail at first")
+            raise TimeoutError("planned failure")
     return made
 
 
@@ -134,5 +134,5 @@ async def ticks(ctx: Context) -> Made:
     return made
 
 
-# Without coalescing each instant has a job of its own, so that every missing one is noticed.
+# Without coalescing each instant has a separate job, so that every missing one is noticed.
 app.schedule(TICK, ticks.call(), every_seconds=TICK_SECONDS, coalesce=False, overlap="queue")

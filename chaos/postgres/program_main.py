@@ -1,7 +1,7 @@
-"""Run the program with somebody who submits: `python -m chaos.postgres.program_main [load]`.
+"""Run the program and submit jobs: `python -m chaos.postgres.program_main [load]`.
 
-Commands come as JSON lines on its input, each is answered with a line, and the end of the input
-stops it in good order.
+Commands arrive as JSON lines on its input, each is answered with a line, and the end of the input
+stops the program cleanly.
 """
 
 import asyncio
@@ -24,13 +24,13 @@ from fairlane import FairlaneError
 from fairlane.tasks import Call
 
 AGENTS = 6
-MAX_LIVE = 40  # in a queue: submitting on would only make the end longer
+MAX_LIVE = 40  # per queue; submitting more would only lengthen the drain
 LANES = [f"lane-{number}" for number in range(12)]
 LARGEST_BATCH = 1_000
 
 
 class Load:
-    """Some who submit and cancel at the same time."""
+    """Coroutines that submit and cancel concurrently."""
 
     def __init__(self) -> None:
         self._full: set[str] = set()
@@ -44,12 +44,12 @@ class Load:
                 group.create_task(self._agent())
 
     async def _watch(self) -> None:
-        """Look in which queues too much waits already."""
+        """Track the queues that have too many live jobs."""
         while True:
             try:
                 counts = (await app.snapshot(waiting=1, ended=1)).counts
             except FairlaneError:
-                self._full.clear()  # agents shall hear of the trouble themselves
+                self._full.clear()  # the agents must meet the error themselves
             else:
                 self._full = {
                     queue for queue, states in counts.items() if sum(states.values()) > MAX_LIVE
@@ -67,7 +67,7 @@ class Load:
             await asyncio.sleep(rng.uniform(0.02, 0.25))
 
     def _call(self, _: int) -> tuple[str, Call[Any]] | None:
-        """One of every kind, unless its queue is full."""
+        """Return a random call with its id, or None if its queue is full."""
         rng = self._rng
         id = f"{program.PROGRAM}-{next(self._numbers)}"
         queues = ["lanes", "isolated", "rated", "scarce", "quick"]
@@ -75,7 +75,7 @@ class Load:
         if queue in self._full:
             return None
         lane = rng.choice(LANES)
-        # Most are short; some are long enough that a blow finds them in the middle.
+        # Most jobs are short; some are long enough to be interrupted by a fault.
         seconds = rng.uniform(0, 0.15) if rng.random() < 0.75 else rng.uniform(0.5, 3)
         match queue:
             case "lanes" if rng.random() < 0.7:
@@ -94,7 +94,7 @@ class Load:
                 return id, program.quick.options(id=id).call()
 
     async def _submit(self, asked: list[tuple[str, Call[Any]]]) -> str | None:
-        """Submit all or none, and note what was asked and what was acknowledged."""
+        """Submit all jobs or none, and record the submission and the acknowledgement."""
         for id, call in asked:
             submission = call.submission()
             journal.note("asked", job=id, queue=submission.queue, lane=submission.lane)
@@ -119,13 +119,13 @@ class Load:
 
 
 class CommandServer:
-    """The app, as the driver steers it."""
+    """Execute the commands of the driver on the app."""
 
     def __init__(self, *, load: bool) -> None:
         self._loading = asyncio.create_task(Load().run()) if load else None
 
-    async def carry_out(self, command: dict[str, Any]) -> dict[str, Any]:
-        """Do what the driver asks; what Fairlane refuses is an answer too."""
+    async def execute_command(self, command: dict[str, Any]) -> dict[str, Any]:
+        """Execute a command of the driver; a refusal of Fairlane is an answer too."""
         verb, name, named = command["verb"], command["name"], command["named"]
         try:
             match verb:
@@ -153,13 +153,13 @@ class CommandServer:
             self._loading.cancel()
 
     async def _fill(self, jobs: int, seconds: float) -> None:
-        """Have so many jobs wait."""
+        """Submit a backlog of jobs."""
         for left in range(jobs, 0, -LARGEST_BATCH):
             calls = [program.waiting.call(seconds) for _ in range(min(left, LARGEST_BATCH))]
             await app.submit_many(calls)
 
     async def _report(self, path: Path) -> None:
-        """Write down every ended job, as anybody who asks is told of it."""
+        """Write every ended job to a file, as the history shows it."""
         lines: list[bytes] = []
         cursor: str | None = None
         while True:
@@ -183,7 +183,7 @@ async def main(*, load: bool) -> None:
 
     async def answer(line: bytes) -> None:
         command = json.loads(line)
-        send_message(number=command["number"], **await served.carry_out(command))
+        send_message(number=command["number"], **await served.execute_command(command))
 
     async with app:
         served = CommandServer(load=load)

@@ -1,4 +1,4 @@
-"""The whole of it: rounds of blows to leaders and server, then to workers while somebody leads."""
+"""The scenario `postgres`: rounds of faults of leaders and server, then of workers."""
 
 import asyncio
 import random
@@ -33,14 +33,14 @@ async def postgres(
     folder: Path, result: Result, *, seed: int, counts: FaultCounts, tick: Callable[[], None],
     engines: int = ENGINES, workers: int = WORKERS, hurried: bool = False,
 ) -> None:  # fmt: skip
-    """Torment engines, workers, server and network, then judge."""
+    """Inject faults into engines, workers, server and network, then check the journal."""
     name = f"postgres/{seed}"
     async with cluster(folder, result, seed=name, cuts=counts.cuts > 0) as made:
         inside = made.network is not None
         for number in range(engines):
-            made.member("engine", inside=inside and number == 0)
+            made.add_member("engine", inside=inside and number == 0)
         for number in range(workers):
-            made.member("worker", inside=inside and number == 0)
+            made.add_member("worker", inside=inside and number == 0)
         await made.all_ready()
         injector = FaultInjector(made, random.Random(name), tick, hurried=hurried)
         for number, part in enumerate(counts.rounds()):
@@ -54,10 +54,10 @@ async def postgres(
 async def _round(
     injector: FaultInjector, counts: FaultCounts, number: int, rng: random.Random
 ) -> None:
-    """Strike leaders and server; then workers, for which somebody must lead for a while.
+    """Inject faults into leaders and server, then into workers under one leader.
 
-    Every leader counts anew how long a worker has been silent, so nobody is found dead while
-    leaders come and go.
+    Every new leader counts anew for how long a worker has been silent, so no worker is declared
+    dead while leaders change quickly.
     """
     faults = [
         *[injector.kill_leader] * counts.kills,
@@ -87,7 +87,7 @@ async def _one_by_one(injector: FaultInjector, counts: FaultCounts, rng: random.
 
 
 def judge(made: Cluster, jobs: list[EndedJob], *, set_aside: int) -> None:
-    """Hold what became of the jobs, and what the journal tells, against what was promised."""
+    """Check the ended jobs and the journal against the guarantees."""
     result, timeline = made.result, SharedTimeline(made.journal.entries())
     ended = {job.id: job for job in jobs}
     result.found("lost or wrong at the end", list(final_states(timeline, ended, set_aside)))

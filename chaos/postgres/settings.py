@@ -1,4 +1,4 @@
-"""What the tormented program declares, for itself and for those who check it."""
+"""The settings of the program under test, shared by the program and its checks."""
 
 from typing import Final
 
@@ -11,6 +11,6 @@ TICK: Final = "tick"
 TICK_SECONDS: Final = 2.0
 MANY_CRASHES: Final = 10_000
 
-# A process that was stopped for longer may be doing what others do by now, until it notices.
+# A process that was stopped for longer may run jobs that other processes run too, until it notices.
 LEASE_SECONDS: Final = 10.0
 NOTICE_SECONDS: Final = 2.0

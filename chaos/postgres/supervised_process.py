@@ -1,4 +1,4 @@
-"""A seat: a place where a process always sits. When one is gone, the next is started."""
+"""A supervised process of the cluster: when it exits, the next one is started."""
 
 import asyncio
 import os
@@ -48,7 +48,7 @@ class WorkerProgram:
         return self._process.pid
 
     async def ready(self) -> None:
-        """Wait until it says that it works."""
+        """Wait until the worker prints that it is ready."""
         assert self._process.stdout is not None
         async with asyncio.timeout(READY_SECONDS):
             if not await self._process.stdout.readline():
@@ -69,7 +69,7 @@ class WorkerProgram:
 
 
 class SupervisedProcess:
-    """Where an engine or a worker sits, in this network or inside another one."""
+    """An engine or a worker under supervision, in this network or inside another one."""
 
     def __init__(
         self, name: str, kind: Kind, *, folder: Path, journal: Journal, result: Result,
@@ -80,7 +80,7 @@ class SupervisedProcess:
         self.kind = kind
         self.is_inside = bool(within)
         self.load = kind == "engine"
-        self.is_busy = False  # somebody torments it now
+        self.is_busy = False  # a fault is being injected
         self.is_ready = asyncio.Event()
         self.process: Program | WorkerProgram | None = None
         self._folder = folder
@@ -88,9 +88,9 @@ class SupervisedProcess:
         self._result = result
         self._environment = dict(environment)
         self._next_number = next_number
-        self._was_away = was_away  # the server, since an instant
+        self._was_away = was_away  # whether the server was down since a given time
         self._within = within
-        self._expected = False  # that the process ends
+        self._expected = False  # the exit of the process is expected
         self._closing = False
         self._supervisor: asyncio.Task[None] | None = None
 
@@ -163,7 +163,7 @@ class SupervisedProcess:
         return await self.process.ask(verb, name, **named)
 
     async def kill(self) -> None:
-        """Kill the process; another one is started at once."""
+        """Kill the process; the supervisor starts the next one at once."""
         assert self.process is not None
         self._expected = True
         self.is_ready.clear()
@@ -173,10 +173,10 @@ class SupervisedProcess:
         try:
             os.kill(self.pid, number)
         except ProcessLookupError:
-            pass  # it has ended itself, which is judged where that is noticed
+            pass  # it has exited, and the supervisor judges its exit code
 
     async def stop_supervision(self) -> None:
-        """End the process in good order, and start no other."""
+        """Stop the process cleanly, and start no other."""
         self._closing = self._expected = True
         if self.process is not None and self.is_ready.is_set():
             code = await self.process.stop()
@@ -185,7 +185,7 @@ class SupervisedProcess:
         await self.close()
 
     async def close(self) -> None:
-        """Leave nothing running, whatever has happened."""
+        """Kill the process and end supervision, after success and failure."""
         self._closing = self._expected = True
         if self._supervisor is not None:
             self._supervisor.cancel()

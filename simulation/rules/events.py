@@ -1,4 +1,4 @@
-"""Events come without gaps, the same to all, and tell only legal changes."""
+"""Events have no gaps, are the same for all followers, and report only legal transitions."""
 
 from fairlane.core.lifecycle import FINAL, TRANSITIONS, State
 from fairlane.store.views import EventView
@@ -6,7 +6,7 @@ from simulation.journal import Journal
 
 
 class Follower:
-    """Reads the stream of one process; its successor goes on where it stopped."""
+    """Read the event stream of one host; the next process resumes where the last one stopped."""
 
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
@@ -30,7 +30,7 @@ class Follower:
 
 
 def check_changes(journal: Journal) -> dict[str, str]:
-    """Return the last state each job was told to be in; each change must be a legal next one."""
+    """Check that each reported transition is legal; return the last reported state of each job."""
     last: dict[str, str] = {}
     for seq in sorted(journal.events):
         type, job, came_from, state = journal.events[seq]

@@ -1,4 +1,4 @@
-"""What `explain` says is so. Asked and answered in one instant, so that nothing lies between."""
+"""The result of `explain` is true at the instant at which it is returned."""
 
 import re
 from collections.abc import Callable
@@ -11,7 +11,10 @@ _ID = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}")
 
 
 def check_explanation(journal: Journal, job: str, said: dict[str, Any], *, asked: str) -> None:
-    """`asked` is the process that answered: it leads, and only its own worker works."""
+    """Compare an explanation with the journal.
+
+    `asked` is the process that answered: it leads, and only its own worker works.
+    """
     submission = journal.submissions.get(job)
     if submission is None:
         return
@@ -103,7 +106,7 @@ def _check_head(journal: Journal, queue: str, text: str, wrong: Callable[[str], 
 
 
 def _recent_use(journal: Journal) -> bool:
-    """Tell whether a use may have ended, or been granted, of which the leader knows otherwise."""
+    """Return whether a use may have ended or been granted without the leader knowing it."""
     since = journal.now() - 30
     return _recent_trouble(journal) or any(
         (run.kind.uses or run.kind.name == "staged")
@@ -113,7 +116,7 @@ def _recent_use(journal: Journal) -> bool:
 
 
 def _recent_trouble(journal: Journal) -> bool:
-    """A start may have been decided and lost with its process, and still counts."""
+    """Return whether a decided start may have been lost with its process and still counts."""
     if journal.shared:
-        return True  # a start is on its way to another process
+        return True  # a start may be in transit to another process
     return any(at > journal.now() - 30 for at, _, _ in journal.faults[-20:])

@@ -1,4 +1,4 @@
-"""Every job that was accepted reaches one final state, and the right one."""
+"""Every accepted job reaches one final state, and the right one."""
 
 from collections.abc import Mapping
 from itertools import pairwise
@@ -7,7 +7,7 @@ from fairlane.core.lifecycle import FINAL
 from fairlane.store.views import JobView
 from simulation.journal import Journal, Run, Submission
 
-RETRIES = 2  # what every task of the program declares
+RETRIES = 2  # declared by every task of the program
 
 
 def check_ends(journal: Journal, views: Mapping[str, JobView], reported: Mapping[str, str]) -> None:
@@ -64,14 +64,14 @@ def _check_end(journal: Journal, submission: Submission, view: JobView) -> None:
                 )
         case "cancelled":
             if "cancel" not in asked:
-                journal.violate("ends", f"{submission.id} is cancelled and nobody cancelled it")
+                journal.violate("ends", f"{submission.id} is cancelled without a cancel command")
         case "skipped":
             if "skip" not in asked and not submission.depends_on:
-                journal.violate("ends", f"{submission.id} is skipped and nobody skipped it")
+                journal.violate("ends", f"{submission.id} is skipped without a skip command")
 
 
 def _check_answers(journal: Journal, submission: Submission, view: JobView) -> None:
-    """What was taken out, and answered so, stays out unless somebody retries it."""
+    """Check that a job which was answered as cancelled or skipped stays so unless it is retried."""
     if submission.retried:
         return
     for command in journal.commands:
@@ -85,7 +85,7 @@ def _check_answers(journal: Journal, submission: Submission, view: JobView) -> N
 
 
 def _check_attempts(journal: Journal, submission: Submission, view: JobView) -> None:
-    """As many attempts as were planned: more after a failure, none after the last word."""
+    """Check the number of attempts: more after a failure, none after a final ending."""
     if submission.retried:
         return
     runs = journal.runs_of_job.get(submission.id, [])
@@ -96,9 +96,9 @@ def _check_attempts(journal: Journal, submission: Submission, view: JobView) -> 
         ended = one.how in ("ok", "final") and not _was_too_long(one)
         if ended and not _was_troubled(journal, one, next):
             journal.violate("attempts", f"{submission.id} begins again after it ended: {one.how}")
-    # A body that a frozen process ends late may have timed out, whatever its last line was.
+    # A body that a frozen process ends late may have timed out, even if its last line was reached.
     failures = sum(run.how != "killed" for run in runs)
-    # A worker was lost too often, or the outcome could not be carried out and was set aside.
+    # The worker was lost too often, or the outcome could not be applied and became a dead letter.
     otherwise = view.error is not None and view.error.code in ("crash_loop", "internal_error")
     if view.state == "failed" and not otherwise and runs and runs[-1].how == "again":
         journal.checked("attempts")
@@ -107,13 +107,13 @@ def _check_attempts(journal: Journal, submission: Submission, view: JobView) -> 
 
 
 def _was_too_long(run: Run) -> bool:
-    """Tell a body that did not listen to its time-out: what it returned then does not count."""
+    """Return whether a body ran past its timeout, so that its result does not count."""
     most = run.kind.timeout_seconds
     return most is not None and (run.ended_at or run.began_at) - run.began_at >= most
 
 
 def _was_troubled(journal: Journal, one: Run, next: Run) -> bool:
-    """Tell whether the word of how it ended may have been lost."""
+    """Return whether a fault may have lost the outcome of the first run."""
     return any(one.began_at - 30 <= at <= next.began_at for at, _, _ in journal.faults)
 
 

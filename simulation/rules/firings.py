@@ -1,4 +1,4 @@
-"""Each firing of a schedule is one job: at most one, and one where nothing was in its way."""
+"""Each firing of a schedule makes at most one job, and exactly one where no fault interfered."""
 
 from collections.abc import Mapping
 
@@ -14,7 +14,7 @@ _MINUTE = 60.0
 def check_firings(
     journal: Journal, firings: list[tuple[float, str | None]], views: Mapping[str, JobView]
 ) -> None:
-    """`firings` are what the public list of firings says; bodies must fit it."""
+    """Compare the stored firings (`firings`) with the task bodies that ran."""
     times = [at for at, _ in firings]
     if len(set(times)) != len(times):
         journal.violate("firings", f"an instant fired twice: {times}")
@@ -34,11 +34,11 @@ def check_firings(
             journal.violate("firings", f"{job} was fired and does not exist")
         end = journal.ends.get(job)
         last = journal.runs_of_job[job][-1].how if job in journal.runs_of_job else None
-        # Nobody takes these out by hand; only a worker that is lost too often fails one.
+        # No user cancels or skips these jobs; one fails only if its worker was lost too often.
         if last != "ok" and (end is None or end[0] != "failed"):
             journal.violate("firings", f"{job} was fired, its last body: {last}, its end: {end}")
     if any(what in ("jump", "set back") for _, what, _ in journal.faults):
-        return  # which minutes there were is anybody's guess
+        return  # the minutes that passed are unknown
     _check_pauses(journal, firings)
     known = set(times)
     for at in sorted(known):
@@ -55,7 +55,7 @@ def check_firings(
 
 
 def _check_pauses(journal: Journal, firings: list[tuple[float, str | None]]) -> None:
-    """What a pause kept from firing stays missed; by hand it can be fired all the same."""
+    """Check that a time missed during a pause stays missed; a manual firing is allowed."""
     for at, job in firings:
         since = at - START
         could = journal.schedule_paused.possible_values(

@@ -1,4 +1,4 @@
-"""What the leader has in memory equals what a new one would build from the store."""
+"""The state in the leader's memory equals the state that a new leader would load."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from simulation.journal import Journal
 
 def check_memory(journal: Journal, scheduler: Scheduler, image: Image, now: float) -> None:
     if any(what == "set back" for _, what, _ in journal.faults):
-        return  # a rebuild clips to the clock what memory has moved with it
+        return  # a reload clips times to the clock that memory has moved with it
     journal.checked("memory equals a rebuild")
     if scheduler.board.jobs:
         journal.checked("memory with live jobs equals a rebuild")

@@ -1,6 +1,6 @@
-"""Nobody takes a turn that is another's: across bands, between attempts, and in rounds.
+"""The order within a queue is kept: across priorities, between attempts, and in rounds.
 
-A trouble may lose a start that was decided, so what happened near one is not judged.
+A fault may lose a decided start, so runs near a fault are not checked.
 """
 
 from collections import defaultdict
@@ -9,7 +9,7 @@ from itertools import pairwise
 from simulation.journal import Journal, Run, Submission
 from simulation.program import STARVATION_PICKS
 
-_DOUBT_SECONDS = 30.0  # how long a trouble may have its effects
+_DOUBT_SECONDS = 30.0  # how long a fault may have effects
 _OUTCOME_SECONDS = 1.5  # how long it may take until the leader knows how an attempt ended
 
 
@@ -23,7 +23,7 @@ def check_turns(journal: Journal) -> None:
 
 
 def _check_priorities(journal: Journal) -> None:
-    """A lower band has its next turn only after enough picks from higher ones."""
+    """Check that a lower priority gets its next turn only after enough picks from higher ones."""
     runs = [run for run in journal.runs if run.queue == "line"]
     plain = [
         submission
@@ -34,7 +34,7 @@ def _check_priorities(journal: Journal) -> None:
     for index, run in enumerate(runs):
         submission = journal.submissions.get(run.job)
         if submission is None or submission.touched is not None or submission.retried:
-            last.clear()  # nobody here knows its band
+            last.clear()  # its priority is unknown here
             continue
         before = last.get(submission.priority)
         last[submission.priority] = index
@@ -47,11 +47,11 @@ def _check_priorities(journal: Journal) -> None:
         ]
         if not waiting:
             continue
-        journal.checked("bands")
+        journal.checked("priorities")
         between = [journal.submissions[other.job].priority for other in runs[before + 1 : index]]
         if sum(priority < submission.priority for priority in between) < STARVATION_PICKS:
             journal.violate(
-                "bands",
+                "priorities",
                 f"{run.job} of priority {submission.priority} begins, "
                 f"so soon after {runs[before].job}, "
                 f"while {waiting[0].id} of priority {waiting[0].priority} waits",
@@ -59,7 +59,7 @@ def _check_priorities(journal: Journal) -> None:
 
 
 def _check_held_lanes(journal: Journal) -> None:
-    """Between the attempts of a job that holds its lane nobody else begins there."""
+    """Check that no other job begins in a lane between the attempts of its holder."""
     lanes: dict[tuple[str, str], list[Run]] = defaultdict(list)
     for run in journal.runs:
         if run.lane is not None:
@@ -81,7 +81,8 @@ def _check_held_lanes(journal: Journal) -> None:
 
 
 def _check_strict(journal: Journal) -> None:
-    """While an earlier job waits for its next attempt, nobody behind it begins."""
+    """Check that no later job begins while an earlier job of a strict queue waits for its next
+    attempt."""
     line = [
         submission
         for submission in journal.submissions.values()
@@ -109,7 +110,7 @@ def _check_strict(journal: Journal) -> None:
 
 
 def _check_rounds(journal: Journal) -> None:
-    """No bucket has two turns while another, which could have had one, waits."""
+    """Check that no bucket has two turns while another bucket with an eligible job waits."""
     sent_there = [
         submission
         for submission in journal.submissions.values()
@@ -148,7 +149,7 @@ def _check_rounds(journal: Journal) -> None:
 
 
 def _is_free(journal: Journal, waiting: Submission, others: list[Submission], since: Run) -> bool:
-    """Tell whether the job was alone in its lane: everything else there had ended before."""
+    """Return whether the job was alone in its lane: all other jobs there had ended."""
     return all(
         other is waiting
         or other.lane != waiting.lane
@@ -171,7 +172,7 @@ def _waits_plainly(submission: Submission, kind: str) -> bool:
 
 
 def _waited(journal: Journal, submission: Submission, one: Run, other: Run) -> bool:
-    """Tell whether it was accepted before the one began, and began after the other."""
+    """Return whether a job was accepted before the run `one` began, and began after `other`."""
     first = _first(journal, submission)
     return (
         first is not None

@@ -1,4 +1,4 @@
-"""In every window no more starts than the rate in force allows."""
+"""No window contains more starts than the rate in force allows."""
 
 from simulation.journal import Journal, RateStart
 from simulation.program import LIMITS
@@ -12,7 +12,7 @@ def check_rates(journal: Journal) -> None:
 
 
 def _check_window(journal: Journal, key: str, before: list[RateStart], last: RateStart) -> None:
-    """Judge by the highest rate that may have been in force when the last start was decided."""
+    """Check one window by the highest rate that may have been in force for its last start."""
     most = max(journal.rates[key].possible_values(last.loop_at, since=last.loop_at + last.slack))
     if len(before) < most:
         return

@@ -1,4 +1,4 @@
-"""What must hold at the moment a body begins."""
+"""The conditions that must hold when a body begins."""
 
 from simulation.journal import Journal, Run
 
@@ -66,7 +66,7 @@ def _own_facts(journal: Journal, run: Run) -> None:
     if submission.merged:
         journal.violate("merges", f"{run.job} begins though it was merged into {submission.holder}")
     if submission.retried:
-        return  # by hand: it starts when it can, whatever was said when it was submitted
+        return  # a manual retry ignores the due time and the dependencies of the submission
     if submission.run_at is not None:
         journal.checked("due times")
     if (

@@ -1,4 +1,4 @@
-"""After so many picks from higher bands, a lower one has its turn."""
+"""After a number of picks from higher priorities, a lower priority gets its turn."""
 
 from simulation.journal import Journal, Run
 from simulation.program import STARVATION_PICKS
@@ -7,11 +7,10 @@ _PRIORITIES = 3
 
 
 class Starvation:
-    """Counts, for each lower band of the queue `line`, the starts that passed it by in a row.
+    """Count, for each lower priority of the queue `line`, the consecutive starts that passed it by.
 
-    Only jobs without limits of their own count as waiting: nothing but their turn is in their way.
-    A trouble, a change of place or of a limit begins the count anew, because a start may have been
-    decided and lost.
+    Only jobs without limits count as waiting: no condition but their turn holds them back. A fault
+    or any command resets the count, because a start may have been decided and lost.
     """
 
     def __init__(self, journal: Journal) -> None:
@@ -29,7 +28,7 @@ class Starvation:
             self._passed.clear()
         submission = journal.submissions.get(run.job)
         if submission is None or submission.touched is not None:
-            self._passed.clear()  # nobody here knows its band
+            self._passed.clear()  # its priority is unknown here
             return
         for priority in range(_PRIORITIES):
             if priority == submission.priority:

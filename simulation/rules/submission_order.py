@@ -1,8 +1,8 @@
-"""Who was accepted first begins first, among those that want the same.
+"""Among jobs with equal requirements, the job that was accepted first begins first.
 
-Only pairs are judged about which there is no doubt: the first had been accepted before the second
-was sent, neither was moved about, and both ask for the same things. A job that never began (it was
-cancelled, skipped, or lost its worker too often) has nothing to say.
+Only certain pairs are checked: the first job was accepted before the second was submitted, neither
+was moved, and both have the same requirements. A job that never began (cancelled, skipped, or with
+a worker lost too often) is not checked.
 """
 
 from collections import defaultdict
@@ -10,7 +10,7 @@ from collections import defaultdict
 from simulation.journal import Journal, Run, Submission
 from simulation.rules.queue_order import check_turns
 
-_LOST_SECONDS = 90.0  # it may have spoken for itself just before, and be heard of when others lead
+_LOST_SECONDS = 90.0  # a worker's last report may be read only by a later leader
 
 
 def check_order(journal: Journal) -> None:
@@ -45,7 +45,7 @@ def _check_group(journal: Journal, group: list[Submission]) -> None:
 
 
 def check_moves(journal: Journal) -> None:
-    """What was moved to the head begins before everything alike that waited then."""
+    """Check that a job moved to the head begins before all comparable jobs that waited then."""
     for command in journal.commands:
         if (
             command.verb != "move"
@@ -84,10 +84,10 @@ def check_moves(journal: Journal) -> None:
 
 
 def _is_on_another_way(journal: Journal, one: Run, other: Run) -> bool:
-    """Tell whether the later of two starts may have been faster.
+    """Return whether the later of two starts may have arrived first.
 
-    They went to different processes, or the first one to one that was lost, long before anybody
-    knew that it was.
+    The starts went to different processes, or the first one to a process that was lost before the
+    leader knew.
     """
     if not journal.shared or one.lane is not None:
         return False
@@ -105,7 +105,7 @@ def _moves(journal: Journal, submission: Submission) -> int:
 
 
 def _moved_since(journal: Journal, at: float, moved: Submission) -> bool:
-    """Tell whether somebody else was put before it afterwards, which is right as well."""
+    """Return whether another job was moved before this one afterwards, which is allowed."""
     return any(
         command.verb in ("move", "priority", "retry") and command.subject != moved.id
         and (command.acknowledged_at is None or command.acknowledged_at >= at)

@@ -4,7 +4,7 @@ from simulation.journal import Journal, Submission
 
 
 def check_keys(journal: Journal) -> None:
-    """Fail if two jobs of one key were alive at once, on the evidence of their bodies."""
+    """Report two jobs of one key that were live at the same time, by the evidence of their runs."""
     for submission in journal.submissions.values():
         if not submission.accepted or not _slot(submission):
             continue
@@ -32,9 +32,9 @@ def check_keys(journal: Journal) -> None:
 
 
 def _still_runs(journal: Journal, first: Submission, second: Submission) -> bool:
-    """Tell whether a body of the first outlasted the answer to the second.
+    """Return whether a run of the first job outlasted the answer to the second.
 
-    A frozen process is given up before it knows, so what it runs proves nothing.
+    A frozen process is declared dead before it notices, so its runs prove nothing here.
     """
     at = second.acknowledged_at or 0
     return any(
@@ -57,13 +57,13 @@ def check_refusals(journal: Journal) -> None:
         journal.checked("refusals")
         holder = submission.holder
         if holder is None:
-            journal.violate("refusals", f"{submission.id} was refused and nobody named")
+            journal.violate("refusals", f"{submission.id} was refused without naming the live job")
             continue
         known = journal.submissions.get(holder)
         slots = {_slot(journal.submissions[id]) for id in submission.batch}
         if known is None and not _may_be_a_rerun(journal, slots):
             journal.violate(
-                "refusals", f"{submission.id} was refused for {holder}, whom nobody knows"
+                "refusals", f"{submission.id} was refused for {holder}, which is unknown"
             )
         if known is not None and _slot(known) not in slots:
             journal.violate(
@@ -77,7 +77,7 @@ def check_refusals(journal: Journal) -> None:
 
 
 def _expected(journal: Journal, submission: Submission) -> set[str]:
-    """Return the codes that such a job may be refused with; a batch is refused as a whole."""
+    """Return the codes with which a job may be refused; a batch is refused as a whole."""
     codes = {"internal_error"} if journal.was_broken else set()
     for id in submission.batch:
         other = journal.submissions[id]
@@ -91,7 +91,8 @@ def _expected(journal: Journal, submission: Submission) -> set[str]:
 
 
 def _may_be_a_rerun(journal: Journal, slots: set[str | None]) -> bool:
-    """Tell whether somebody never heard which job a rerun of such a one became."""
+    """Return whether the user received no answer to a rerun of such a job, so its new id is
+    unknown."""
     return any(
         command.verb == "rerun"
         and command.problem == "unknown"

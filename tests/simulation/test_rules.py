@@ -263,7 +263,7 @@ def test_a_lower_band_twice_before_a_higher_one(journal: Journal) -> None:
     for id in "abc":
         ran(journal, id).since += 0.001 if id == "c" else 0.0
     check_order(journal)
-    assert broken(journal) == {"bands"}
+    assert broken(journal) == {"priorities"}
 
 
 def test_another_between_two_attempts_in_a_lane(journal: Journal) -> None:
