@@ -29,7 +29,7 @@ RESULTS = {
 PLOT = "race.svg"
 FSYNCS = Measurement(contestant="raw", scenario="fsyncs", jobs=500)
 
-# The server is as it comes, but for room for everybody's connections.
+# The server has its defaults, except for the number of connections.
 SERVER = {"max_connections": "200", "shared_buffers": "128MB"}
 SHOWN = ("server_version", "fsync", "synchronous_commit", "full_page_writes", "shared_buffers")
 
@@ -49,10 +49,10 @@ def main() -> None:
 
 
 def run(race: Race, arguments: argparse.Namespace, console: Console) -> bool:
-    """Run one race; return whether anything failed."""
+    """Run one race; return whether a measurement failed."""
     todo = race.plan(only=arguments.only, quick=arguments.quick)
     if not todo:
-        console.print(f"On {race.name} nothing contains {', '.join(arguments.only)}")
+        console.print(f"{race.name}: no measurement contains {', '.join(arguments.only)}")
         return False
     contestants = [name for name in race.contestants if any(o.contestant == name for o in todo)]
     needed = not set(contestants).isdisjoint(race.peers)
@@ -82,18 +82,19 @@ def run(race: Race, arguments: argparse.Namespace, console: Console) -> bool:
     part = bool(arguments.quick or arguments.only)
     report.show(results, console, part=part)
     if part:
-        console.print("A part of the race is shown and not kept; the whole of it would be.")
+        console.print("A part of a race is printed and not stored; a whole race is stored.")
     elif python is not None or not race.peers:
         path = RESULTS[race.name] / f"{results.at[:16].replace(':', '')}.json"
         results.save(path)
         keep(results, path, python)
-        console.print(f"Kept in {path.parent.relative_to(ROOT)}: {path.name} and README.md")
+        console.print(f"Stored in {path.parent.relative_to(ROOT)}: {path.name} and README.md")
     return bool(results.failures)
 
 
 @contextmanager
 def places(race: Race, folder: Path) -> Iterator[tuple[Workspaces, dict[str, str]]]:
-    """Prepare where a race is run, and tell what its figures depend on there."""
+    """Create the workspaces of a race, and return the server settings that its figures depend
+    on."""
     if race.name != "postgres":
         yield Folders(folder), {"file system": machine.file_system(folder)}
         return
@@ -103,7 +104,7 @@ def places(race: Race, folder: Path) -> Iterator[tuple[Workspaces, dict[str, str
 
 
 def fsyncs(folder: Path, console: Console) -> dict[str, str]:
-    """Tell what the disk does with nothing around it, beside whichever race."""
+    """Measure the fsync rate of the disk, for every race."""
     sqlite = RACES["sqlite"]
     runner = RaceRunner(
         sqlite, python=Path(sys.executable), peers=None, places=Folders(folder), console=console
@@ -113,24 +114,25 @@ def fsyncs(folder: Path, console: Console) -> dict[str, str]:
 
 def parsed() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("races", nargs="*", choices=[*RACES, []], help="races to run; default: all")
+    parser.add_argument("--rounds", type=int, help="number of rounds")
     parser.add_argument(
-        "races", nargs="*", choices=[*RACES, []], help="which races; all if none is named"
-    )
-    parser.add_argument("--rounds", type=int, help="how often everything is measured")
-    parser.add_argument(
-        "--only", action="append", default=[], help="a word of a contestant or scenario; repeatable"
-    )
-    parser.add_argument(
-        "--quick", action="store_true", help="a fifth of the jobs, and the hardest left out"
+        "--only",
+        action="append",
+        default=[],
+        help="run only measurements that contain this word; repeatable",
     )
     parser.add_argument(
-        "--folder", type=Path, default=HERE / ".scratch", help="where databases are made: on a disk"
+        "--quick", action="store_true", help="a fifth of the jobs, without the largest backlogs"
+    )
+    parser.add_argument(
+        "--folder", type=Path, default=HERE / ".scratch", help="folder for the databases, on a disk"
     )
     parser.add_argument(
         "--peers", type=Path, default=ROOT / ".peers", help="the environment of the peers"
     )
     parser.add_argument(
-        "--redraw", type=Path, help="write report and plot anew from kept figures, and run nothing"
+        "--redraw", type=Path, help="write report and plot from stored figures, without a run"
     )
     return parser.parse_args()
 
@@ -140,13 +142,15 @@ def introduce(results: Results, console: Console) -> None:
         console.print(f"{name}: {value}", markup=False, highlight=False)
     console.print(report.settings(results).rich())
     if results.machine["file system"] in machine.IN_MEMORY:
-        console.print("This folder is in memory, where a commit costs nothing: choose a --folder")
+        console.print(
+            "This folder is in memory, where a commit is free: choose a --folder on a disk"
+        )
     if machine.is_busy():
-        console.print("Other programs are at work on this machine: figures will be low and noisy")
+        console.print("Other programs use this machine: figures will be low and noisy")
 
 
 def keep(results: Results, path: Path, python: Path | None) -> None:
-    """Write the report and have the plot drawn, by the interpreter that has matplotlib, if any."""
+    """Write the report and draw the plot, with the interpreter that has matplotlib, if any."""
     folder = RESULTS[results.course]
     up = "../" * (len(folder.relative_to(HERE).parts))
     plot = PLOT if python is not None else None
@@ -160,5 +164,5 @@ def keep(results: Results, path: Path, python: Path | None) -> None:
 if __name__ == "__main__":
     try:
         main()
-    except Failed as failure:  # of what everything else stands on
+    except Failed as failure:  # the baseline of all other figures
         raise SystemExit(str(failure)) from None

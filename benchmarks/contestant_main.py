@@ -1,6 +1,6 @@
-"""How a contestant is asked: one process, one scenario, one place, and its answer as JSON.
+"""The command line of a contestant: one process runs one scenario and prints its figures as JSON.
 
-Only the standard library is imported here, because the peers have an environment of their own.
+Only the standard library is imported here, because the peers have a separate environment.
 """
 
 import argparse
@@ -16,10 +16,10 @@ Settings = Mapping[str, str]
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """What is asked for: in which place, how many jobs, and how many wait behind them."""
+    """One measurement: its workspace, the number of jobs, and the size of the backlog."""
 
     folder: Path
-    database: str  # the address of an empty database, where a server is raced on
+    database: str  # the address of an empty database, in races on a server
     jobs: int
     queued: int
 
@@ -28,7 +28,7 @@ Scenario = Callable[[Request], Figures | Settings]
 
 
 def answer(scenarios: Mapping[str, Scenario]) -> None:
-    """Carry out what the command line asks for and print its figures as the last line."""
+    """Run the scenario that the command line names and print its figures as the last line."""
     parser = argparse.ArgumentParser()
     parser.add_argument("scenario", choices=list(scenarios))
     parser.add_argument("--folder", type=Path, default=Path())

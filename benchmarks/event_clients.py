@@ -1,8 +1,8 @@
-"""A crowd of clients that follow the events of a server, in a process of its own.
+"""Clients that follow the events of a server, in a separate process.
 
-It has to be light, or it would measure itself: each client counts the events in what it receives
-and takes the age of the oldest of them for all. After a `resync` it does what every client should
-do and takes the state again. Some clients may be silent: they ask for events and never read them.
+They must be light, or they would measure themselves: each client counts the events of a received
+chunk and uses the age of the oldest for all of them. After a `resync` a client reads the state
+again, as every client should. Silent clients request events and never read them.
 """
 
 import argparse
@@ -28,14 +28,14 @@ _REQUEST: Final = "GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n"
 
 @dataclass
 class Seen:
-    """What all clients together have seen."""
+    """The totals of all clients."""
 
     events: int = 0
     bytes: int = 0
     resyncs: int = 0
     states: int = 0
     lost: int = 0  # connections that the server ended
-    ages: list[tuple[float, int]] = field(default_factory=list)  # seconds, of how many events
+    ages: list[tuple[float, int]] = field(default_factory=list)  # age in seconds, number of events
 
     def figures(self) -> dict[str, float]:
         ages, counted = sorted(self.ages), sum(count for _, count in self.ages)
@@ -85,7 +85,7 @@ class Follower:
 
 
 class Visitor:
-    """One who comes for the state, and goes."""
+    """A client that reads the state once and disconnects."""
 
     def __init__(self, crowd: "EventClients") -> None:
         self._crowd = crowd
@@ -132,7 +132,7 @@ class EventClients:
         one.close()
 
     def gather(self, *, clients: int, silent: int) -> list[socket.socket]:
-        """Have everybody follow; a client is one once it has heard something."""
+        """Connect all clients; a client counts once it has received data."""
         followers = [Follower(self) for _ in range(clients)]
         for follower in followers:
             follower.hear()
@@ -168,18 +168,18 @@ def main() -> None:
 
 
 class ClientProcess:
-    """The crowd, as the program that serves it sees it."""
+    """The process with the clients, as the serving program sees it."""
 
     def __init__(self, process: "subprocess.Popen[str]") -> None:
         self._process = process
 
     def is_ready(self) -> bool:
-        """Wait until everybody follows."""
+        """Wait until all clients follow."""
         assert self._process.stdout is not None
         return self._process.stdout.readline() == "ready\n"
 
     def ask(self) -> dict[str, float]:
-        """Send everybody home and return what they have seen."""
+        """Disconnect all clients and return their totals."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         print("enough", file=self._process.stdin, flush=True)
@@ -189,7 +189,7 @@ class ClientProcess:
 
 @contextmanager
 def running_clients(*, port: int, clients: int, silent: int = 0) -> Iterator[ClientProcess]:
-    """Start a crowd, and end it with the block."""
+    """Start the clients, and end them with the block."""
     command = [sys.executable, "-m", __spec__.name, "--port", str(port)]
     command += ["--clients", str(clients), "--silent", str(silent)]
     process = subprocess.Popen(  # noqa: S603 - our own words

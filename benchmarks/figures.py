@@ -1,4 +1,4 @@
-"""The figures of a run, kept as JSON, and how to ask for them."""
+"""The figures of a run, stored as JSON, and queries for them."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -38,17 +38,17 @@ def read(path: Path) -> Results:
 
 
 def ratio(over: Series, under: Series) -> Series:
-    """Divide round by round: what was measured side by side had the same noise."""
+    """Divide round by round: measurements of one round had the same noise."""
     return [a / b if a is not None and b else None for a, b in zip(over, under, strict=True)]
 
 
 def least(*series: Series) -> Series:
-    """Take the smallest, round by round."""
+    """Return the smallest value of each round."""
     return [_of_all(min, values) for values in zip(*series, strict=True)]
 
 
 def greatest(*series: Series) -> Series:
-    """Take the largest, round by round."""
+    """Return the largest value of each round."""
     return [_of_all(max, values) for values in zip(*series, strict=True)]
 
 

@@ -1,4 +1,4 @@
-"""The keys of which a contestant may run one job at a time each."""
+"""The keys of which a contestant may run one job at a time."""
 
 from collections.abc import Callable
 
@@ -7,10 +7,10 @@ LANES = tuple(f"lane-{number}" for number in range(100))
 
 
 def spread(number: int) -> str:
-    """Give each key the same share."""
+    """Return one of 100 keys, all with the same share."""
     return LANES[number % len(LANES)]
 
 
 def hot(number: int) -> str:
-    """Give every other job to one key, and the rest to the others."""
+    """Return one key for every other job, and a spread key for the rest."""
     return LANES[0] if number % 2 == 0 else LANES[1 + number // 2 % (len(LANES) - 1)]

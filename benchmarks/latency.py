@@ -1,4 +1,4 @@
-"""The samples of a pick-up: from the call that submits to the first line of the function."""
+"""The samples of a pick-up: from the submitting call to the first line of the function."""
 
 import random
 from collections.abc import Iterator, Sequence
@@ -7,7 +7,7 @@ from benchmarks.contestant_main import Figures
 
 
 def pauses(samples: int) -> Iterator[float]:
-    """Give the seconds to leave between submissions: uneven, so that no poller is met in step."""
+    """Return uneven pauses between submissions, so that no poller is in step with them."""
     dice = random.Random(1)
     return (dice.uniform(0.01, 0.03) for _ in range(samples))
 

@@ -1,4 +1,4 @@
-"""Where a run took place: without a host name, with what its figures depend on."""
+"""The machine of a run: the facts that its figures depend on, without a host name."""
 
 import asyncio
 import os
@@ -28,7 +28,7 @@ def facts() -> dict[str, str]:
 
 
 def file_system(folder: Path) -> str:
-    """Name the type of the file system, or say that it is not known."""
+    """Return the type of the file system, or that it is not known."""
     try:
         return kind_of_mount(folder, _MOUNTS.read_text()) or "unknown"
     except OSError:
@@ -36,7 +36,7 @@ def file_system(folder: Path) -> str:
 
 
 def server(address: str, names: Sequence[str]) -> dict[str, str]:
-    """Ask a server of PostgreSQL how it is set up."""
+    """Return settings of a PostgreSQL server."""
 
     async def ask() -> dict[str, str]:
         connection = await asyncpg.connect(address)
@@ -49,7 +49,7 @@ def server(address: str, names: Sequence[str]) -> dict[str, str]:
 
 
 def load() -> str:
-    """Tell how many programs wanted to run in the last minute, before the race began."""
+    """Return the load average of the last minute before the race."""
     return f"{os.getloadavg()[0]:.2f}"
 
 
@@ -71,7 +71,7 @@ def _memory() -> str:
 
 
 def _revision() -> str:
-    """Name the commit that was measured, with a + if files differ from it."""
+    """Return the measured commit, with a + if files differ from it."""
     git = shutil.which("git")
     if git is None:
         return "unknown"

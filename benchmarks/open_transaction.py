@@ -1,4 +1,4 @@
-"""A transaction of somebody else that is open as long as a block lasts: nothing is cleaned away."""
+"""An open transaction of another session: PostgreSQL cannot remove dead rows meanwhile."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
@@ -20,7 +20,7 @@ async def transaction_held(database: str) -> AsyncIterator[None]:
 
 @contextmanager
 def transaction_open(database: str) -> Iterator[None]:
-    """Hold it from code that has no event loop; it needs no attention while it is open."""
+    """Hold a transaction from code without an event loop."""
     loop = asyncio.new_event_loop()
     held = transaction_held(database)
     loop.run_until_complete(held.__aenter__())

@@ -1,4 +1,5 @@
-"""The environment of the peers: made when first needed, kept while `peers.txt` stays the same."""
+"""The environment of the peers: created when first needed, reused while `peers.txt` is
+unchanged."""
 
 import subprocess
 import sys
@@ -11,15 +12,13 @@ _PIP = ("-m", "pip", "--quiet", "--quiet", "--disable-pip-version-check", "--no-
 
 
 def prepare(folder: Path, console: Console) -> Path:
-    """Return the interpreter that has the peers, after installing them if need be."""
+    """Return the interpreter of the peers, and install them first if necessary."""
     python = folder / "bin" / "python"
     stamp = folder / ".installed"
     if stamp.exists() and stamp.read_text() == WANTED.read_text() and _starts(python):
         console.print(f"Using the peers in {folder}")
         return python
-    console.print(
-        f"Creating {folder} and installing what {WANTED.name} lists: once, a minute or so"
-    )
+    console.print(f"Creating {folder} and installing {WANTED.name}: once, about a minute")
     _run(sys.executable, "-m", "venv", "--clear", str(folder))
     (folder / ".gitignore").write_text("*\n")
     _run(str(python), *_PIP, "install", "--requirement", str(WANTED))

@@ -1,7 +1,7 @@
-"""The picture of a run: a dot for each round, the median with its number beside it.
+"""The plot of a run: a dot for each round, and the median with its number.
 
-Runs in the environment of the peers, which has matplotlib:
-`python -m benchmarks.plot figures.json picture.svg`.
+It runs in the environment of the peers, which has matplotlib: `python -m benchmarks.plot
+figures.json picture.svg`.
 """
 
 import sys
@@ -29,7 +29,7 @@ COLOURS = {
 BELOW = (
     "huey",
     "pgqueuer",
-)  # whose numbers stand below their dots, so that neighbours stay readable
+)  # numbers below the dots, so that neighbours stay readable
 GOOD, BAD = "#0f766e", "#b91c1c"
 STYLE = {
     "font.family": "sans-serif",

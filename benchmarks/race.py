@@ -1,7 +1,8 @@
-"""A race: on what is raced, by whom, what is measured, and what it must show.
+"""A race: its contestants, its measurements, and the targets that it must reach.
 
-Contestants of one scenario stand side by side, so that a noisy moment of the machine hits all of
-them, and each round runs the whole list. Amounts are such that one measurement takes a few seconds.
+The contestants of one scenario run directly after each other, so that a noisy moment of the machine
+affects all of them, and each round runs the whole list. The number of jobs is chosen so that one
+measurement takes a few seconds.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,7 +26,7 @@ class Measurement:
     scenario: str
     jobs: int
     queued: int = 0
-    rounds: int | None = None  # in how many rounds it takes part, if not in all
+    rounds: int | None = None  # number of rounds, if not all
 
     @property
     def name(self) -> str:
@@ -41,15 +42,15 @@ class Race:
     programs: str  # the package that has a program for each contestant
     rounds: int
     jobs: Mapping[str, Mapping[str, int]]  # by scenario and contestant
-    strains: tuple[Measurement, ...]  # what Fairlane alone is put to
+    strains: tuple[Measurement, ...]  # measurements of Fairlane alone
     rates: tuple[str, ...]
     pick_ups: tuple[tuple[str, str], ...]
     shown: tuple[tuple[str, str, str], ...]  # of the strains: label, scenario, figure
     targets: tuple[Target, ...]
-    hardest: int = 1_000_000_000  # queued, which a quick run leaves out
+    hardest: int = 1_000_000_000  # backlog size from which a quick run skips a measurement
 
     def plan(self, *, only: Sequence[str] = (), quick: bool = False) -> list[Measurement]:
-        """List one round; `only` keeps what contains one of these words, `quick` shortens it."""
+        """Return the measurements of one round; `only` filters by words, `quick` shortens it."""
         share = 5 if quick else 1
         listed = [
             Measurement(contestant=contestant, scenario=scenario, jobs=jobs // share)

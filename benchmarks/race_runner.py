@@ -1,4 +1,4 @@
-"""The run itself: each measurement in a process and a place of its own, round after round."""
+"""Run a race: each measurement in a separate process and workspace, round after round."""
 
 import json
 import subprocess
@@ -25,7 +25,7 @@ PATIENCE_SECONDS = 180.0
 
 
 class Failed(Exception):
-    """A contestant did not come to an end, or not to a good one."""
+    """A contestant did not end in time, or ended with an error."""
 
 
 class RaceRunner:
@@ -45,7 +45,7 @@ class RaceRunner:
         self._console = console
 
     def settings(self, contestants: Sequence[str]) -> dict[str, dict[str, str]]:
-        """Ask each contestant how it is set up, as read back from its own connection."""
+        """Return the settings of each contestant, as read back from its own connection."""
         return {
             contestant: self.ask(Measurement(contestant=contestant, scenario="settings", jobs=0))
             for contestant in contestants
@@ -77,7 +77,7 @@ class RaceRunner:
                 progress.advance(bar)
 
     def ask(self, one: Measurement) -> dict[str, Any]:
-        """Have one measurement made, in a place of its own."""
+        """Run one measurement in a new workspace."""
         with self._places.place(one) as place:
             return self._program(one, place)
 

@@ -1,4 +1,4 @@
-"""What the race on SQLite is measured against besides its peers."""
+"""The baselines of the race on SQLite, in addition to its peers."""
 
 RAW = {
     "fsyncs": "fsyncs of a 4 KB page",
@@ -8,7 +8,7 @@ RAW = {
     "tasks": "asyncio tasks",
 }
 
-# A trial of the design in 150 lines, on another machine, on which Huey drained 3,600 a second.
+# A prototype of the design in 150 lines, on another machine, where Huey drained 3,600 a second.
 TRIAL_HUEY = 3_600
 TRIAL = {
     "drain": (13_000, 20_000),

@@ -1,4 +1,4 @@
-"""The results as a reader wants them: verdicts first, then every figure, then how it was measured.
+"""The report of a race: verdicts first, then every figure, then the settings.
 
 The same tables go to the terminal and into `results/README.md`.
 """
@@ -19,12 +19,12 @@ from benchmarks.raw_limits import RAW, TRIAL, TRIAL_HUEY
 
 @dataclass
 class Sheet:
-    """A table that can be shown in both places."""
+    """A table for the terminal and for Markdown."""
 
     title: str
     columns: Sequence[str]
     rows: list[Sequence[str]]
-    are_words: bool = False  # numbers stand at the right, words at the left
+    are_words: bool = False  # align words left; numbers are aligned right
 
     def rich(self) -> Table:
         table = Table(title=self.title, title_justify="left", title_style="bold")
@@ -120,7 +120,7 @@ def pick_ups(results: Results) -> Sheet:
 
 
 def strains(results: Results) -> Sheet:
-    """Show what Fairlane did with many jobs behind, and beside an open transaction."""
+    """Return the figures of Fairlane with backlogs, and with an open transaction."""
     rows = []
     for scenario, figures in results.figures.get("fairlane", {}).items():
         if scenario.endswith(" queued") and not scenario.startswith("backlog"):
@@ -174,7 +174,8 @@ def limits(results: Results) -> Sheet:
 
 
 def trial(results: Results) -> Sheet:
-    """Compare with the trial of the design, each in units of what Huey drained beside it."""
+    """Compare with the prototype of the design, each in units of Huey's drain on the same
+    machine."""
     huey = results.series("huey", "drain")
     rows = []
     for scenario, (low, high) in TRIAL.items():
@@ -206,7 +207,7 @@ def settings(results: Results) -> Sheet:
 
 
 def spread(series: Series, *, digits: int = 0) -> str:
-    """Show the median and, in brackets, the lowest and highest round."""
+    """Return the median and, in brackets, the lowest and highest round."""
     values = measured(series)
     if not values:
         return "–"
@@ -216,7 +217,7 @@ def spread(series: Series, *, digits: int = 0) -> str:
 
 
 def show(results: Results, console: Console, *, part: bool) -> None:
-    """Print everything but the settings, which stood at the beginning; of a part what there is."""
+    """Print all tables except the settings, which were printed first."""
     for sheet in sheets(results):
         if sheet.title not in ("Verdict", "Settings"):
             console.print(sheet.rich())
@@ -233,7 +234,7 @@ def show(results: Results, console: Console, *, part: bool) -> None:
 
 
 def write(results: Results, path: Path, *, plot: str | None, data: str, readme: str) -> None:
-    """Write the report, with the plot beside it if there is one."""
+    """Write the report, with the plot next to it if there is one."""
     where = ", ".join(f"{name} {value}" for name, value in results.machine.items())
     failed = [f"- failed: {failure}" for failure in results.failures]
     text = "\n\n".join(

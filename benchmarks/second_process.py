@@ -1,7 +1,7 @@
-"""A second process of the same contestant that works on the same database.
+"""A second process of the same contestant on the same database.
 
-The first one starts it, hears when it is ready, tells it to begin, and is told a hundred times a
-second how many jobs have begun there: nobody has to ask the database, which is being measured.
+The first process starts it, receives its readiness, sends the start signal, and receives the number
+of begun jobs a hundred times a second. So the measured database is not queried.
 """
 
 import os
@@ -18,7 +18,7 @@ _LOOK_SECONDS = 0.01
 
 
 class SecondProcess:
-    """The second process, as the first one sees it."""
+    """The second process, as the first process sees it."""
 
     def __init__(self, process: "subprocess.Popen[str]") -> None:
         self._process = process
@@ -39,7 +39,7 @@ class SecondProcess:
 
 @contextmanager
 def started(module: str, scenario: str, request: Request) -> Iterator[SecondProcess]:
-    """Start it, and end it with the block."""
+    """Start the second process, and end it with the block."""
     command = [sys.executable, "-m", module, scenario, "--database", request.database]
     process = subprocess.Popen(  # noqa: S603 - our own words
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -52,9 +52,9 @@ def started(module: str, scenario: str, request: Request) -> Iterator[SecondProc
 
 
 def ready(count: Callable[[], int]) -> None:
-    """Say, in the second process, that it is ready; return when it may begin.
+    """Report, in the second process, that it is ready; return when it may begin.
 
-    From then on it tells how many have begun, and ends when the first process is gone.
+    From then on it reports its number of begun jobs, and ends when the first process is gone.
     """
     print("ready", flush=True)
     sys.stdin.readline()

@@ -1,4 +1,4 @@
-"""What has begun, here and in a second process, and how fast that went."""
+"""The number of begun jobs in this and a second process, and their rate."""
 
 import time
 from collections.abc import Iterator
@@ -26,10 +26,10 @@ class StartCounter:
         return self.here + (self.second.count if self.second is not None else 0)
 
     def waits(self, jobs: int) -> Iterator[float]:
-        """Give the pauses to make until so many have begun.
+        """Yield pauses until `jobs` jobs have begun.
 
-        The clock starts when every process has begun: what each contestant needs to get going
-        (to be noticed, to connect) is not counted, and neither are the jobs of that time.
+        The clock starts when every process has begun: the start-up time of a contestant (to be
+        noticed, to connect) is not counted, and neither are the jobs of that time.
         """
         while not self.here or (self.second is not None and not self.second.count):
             yield LOOK_SECONDS / 5
@@ -38,6 +38,6 @@ class StartCounter:
             yield LOOK_SECONDS
 
     def per_second(self, jobs: int) -> float:
-        """Return the rate of so many jobs, of which the last end is durable just now."""
+        """Return the rate of `jobs` jobs, of which the last end is durable now."""
         from_at, from_count = self._counted_from
         return (jobs - from_count) / (time.perf_counter() - from_at)

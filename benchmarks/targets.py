@@ -1,4 +1,4 @@
-"""What a race must show: a line, and the figures that decide it."""
+"""A target of a race: a bound, and the figures that decide it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from benchmarks.figures import Results, Series, measured, middle
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """A bound for a value; the medians of `beside` are told along with it."""
+    """A bound for a value; the medians of `beside` are reported with it."""
 
     line: str
     short: str
@@ -19,7 +19,7 @@ class Target:
     beside: tuple[tuple[str, str, str, str], ...] = ()  # label, contestant, scenario, figure
 
     def is_reached(self, results: Results) -> bool | None:
-        """Compare the median with the bound; None if nothing was measured."""
+        """Compare the median with the bound; None without a measurement."""
         found = middle(self.value(results))
         if found is None:
             return None

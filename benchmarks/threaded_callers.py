@@ -1,4 +1,4 @@
-"""Many callers at once, for libraries whose calls block: a thread each."""
+"""Concurrent callers for libraries with blocking calls: one thread each."""
 
 import time
 from collections.abc import Callable
@@ -8,7 +8,7 @@ CALLERS = 50
 
 
 def from_threads(submit: Callable[[int], object], jobs: int) -> float:
-    """Have each thread submit its share one after the other, and return the seconds it took."""
+    """Submit a share of the jobs from each thread, and return the seconds that took."""
 
     def caller(first: int) -> None:
         for number in range(first, jobs, CALLERS):

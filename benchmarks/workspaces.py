@@ -1,7 +1,7 @@
-"""Where a measurement is made: an empty folder, or an empty database on one server.
+"""The workspace of a measurement: an empty folder, or an empty database on one server.
 
-What waits in a backlog is made once for all rounds. On SQLite what a round has made of it is
-there for the next; on PostgreSQL each measurement gets a copy of its own.
+A backlog is created once for all rounds. On SQLite the next round uses the database as the last one
+left it; on PostgreSQL each measurement gets a fresh copy.
 """
 
 import shutil
@@ -17,13 +17,14 @@ from tests.support.postgres import Server
 
 class Workspaces(Protocol):
     def fill(self, one: Measurement) -> Measurement | None:
-        """Name what makes the backlog of a measurement, if it has one."""
+        """Return the scenario that creates the backlog of a measurement, if it has one."""
         ...
 
     def to_fill(self, fill: Measurement) -> AbstractContextManager[Sequence[str]]: ...
 
     def place(self, one: Measurement) -> AbstractContextManager[Sequence[str]]:
-        """Make a place, described as a contestant is told it, for as long as a block lasts."""
+        """Create a workspace for the duration of a block, and yield the arguments that describe
+        it."""
         ...
 
 
@@ -60,7 +61,7 @@ def _told(folder: Path) -> Sequence[str]:
 
 
 class Databases:
-    """Databases on one server, which has rested before each measurement."""
+    """Databases on one server, with a checkpoint before each measurement."""
 
     def __init__(self, server: Server) -> None:
         self._server = server
@@ -68,7 +69,7 @@ class Databases:
         self._made = 0
 
     def fill(self, one: Measurement) -> Measurement | None:
-        """A backlog has the lanes that the measurement is about."""
+        """Return the fill scenario with the lanes of the measurement."""
         if not one.queued:
             return None
         kind = one.scenario.removeprefix("drain, ") if one.scenario.endswith("lane") else ""
@@ -85,7 +86,7 @@ class Databases:
     def place(self, one: Measurement) -> Iterator[Sequence[str]]:
         fill = self.fill(one)
         name = self._new("template0" if fill is None else self._filled[fill])
-        self._server.run("CHECKPOINT")  # nobody pays for what another has left to be written
+        self._server.run("CHECKPOINT")  # no contestant pays for the dirty pages of another
         try:
             yield self._told(name)
         finally:

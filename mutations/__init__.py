@@ -1,6 +1,6 @@
-"""Guards of the engine, each taken out in turn to see that somebody notices.
+"""Mutation tests: each guard of the engine is removed in turn, and a test must fail.
 
-A guard that nobody would miss is either dead code or a promise without a test. Each entry of the
-list names one, says what it is for, and names who must notice that it is gone: the simulated
+A guard whose removal no test notices is either dead code or an untested guarantee. Each entry of
+the list names one guard, its purpose, and the commands that must notice its removal: simulated
 worlds, a test, or the power cuts.
 """

@@ -1,4 +1,4 @@
-"""`python -m mutations`: take out each guard in turn and see who notices."""
+"""`python -m mutations`: remove each guard in turn and check that a test notices."""
 
 import argparse
 import asyncio
@@ -57,12 +57,14 @@ def main() -> int:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m mutations",
-        description="Take out each guard in turn, in a copy, and see who notices.",
-        epilog="Ends with 1 if a guard was not missed, with 2 if one could not be tried.",
+        description="Remove each guard in turn, in a copy, and check that a test notices.",
+        epilog="Exit code 1: a removal went unnoticed; 2: a mutation could not be tried.",
     )
-    parser.add_argument("--only", action="append", metavar="NAME", help="this one; may be repeated")
-    parser.add_argument("--list", action="store_true", help="show the list and try nothing")
-    parser.add_argument("--json", action="store_true", help="tell the findings as JSON")
+    parser.add_argument(
+        "--only", action="append", metavar="NAME", help="only this mutation; repeatable"
+    )
+    parser.add_argument("--list", action="store_true", help="show the list and run no mutation")
+    parser.add_argument("--json", action="store_true", help="print the findings as JSON")
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     given = parser.parse_args()
     known = {mutation.name for mutation in MUTATIONS}
@@ -81,7 +83,8 @@ def _list(mutations: Sequence[Mutation]) -> None:
 
 
 async def _try_all(mutations: Sequence[Mutation], processes: int) -> list[Finding]:
-    """Try each in a copy of its own, a few at a time, once the unchanged copy has passed."""
+    """Try each mutation in a separate copy, several in parallel, once the unchanged copy has
+    passed."""
     turn = asyncio.Semaphore(processes)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with (
@@ -91,7 +94,7 @@ async def _try_all(mutations: Sequence[Mutation], processes: int) -> list[Findin
         folder = Path(name)
         commands = together(command for one in mutations for command in one.noticed_by)
         bar = progress.add_task("without any mutation", total=len(commands))
-        original = Copy(folder / "0")  # somebody may go on writing code meanwhile
+        original = Copy(folder / "0")  # the working tree may change meanwhile
         await _pass_first(original, commands, turn, progress, bar)
         bar = progress.add_task("mutations", total=len(mutations))
 
@@ -111,7 +114,8 @@ async def _pass_first(
     progress: Progress,
     bar: TaskID,
 ) -> None:
-    """Raise unless every command passes on the code as it is: else its word is worth nothing."""
+    """Raise unless every command passes on the unchanged code; otherwise its failure proves
+    nothing."""
     await copy.check()
 
     async def one(command: Command) -> None:
@@ -125,12 +129,12 @@ async def _pass_first(
 
 
 def _show(findings: Sequence[Finding]) -> None:
-    table = Table("mutation", "noticed by", "seconds", title="Guards taken out, one at a time")
+    table = Table("mutation", "noticed by", "seconds", title="Guards removed, one at a time")
     table.columns[2].justify = "right"
     for finding in findings:
         what = escape(_short(finding.what))
         if finding.verdict != "noticed":
-            what = f"[red]{'nobody' if finding.verdict == 'survived' else what}[/]"
+            what = f"[red]{'unnoticed' if finding.verdict == 'survived' else what}[/]"
         table.add_row(finding.mutation, what, f"{finding.seconds:.1f}")
     out = Console()
     out.print(table)
@@ -140,7 +144,7 @@ def _show(findings: Sequence[Finding]) -> None:
 
 
 def _short(what: str) -> str:
-    """Tell a test by its sentence, and of anything else as much as a reader needs to find it."""
+    """Return a test as its sentence, and shorten other findings."""
     file, _, test = what.partition("::")
     if test:
         return f"{Path(file).parent.name}: {test.removeprefix('test_').replace('_', ' ')}"

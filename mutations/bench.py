@@ -1,4 +1,4 @@
-"""A copy of the repository in which one guard is missing, and commands that are run in it."""
+"""A copy of the repository without one guard, and the commands that run in it."""
 
 import asyncio
 import os
@@ -24,11 +24,11 @@ Verdict = Literal["noticed", "survived", "broken"]
 
 
 class Spoiled(Exception):
-    """The copy does not run as it should, so that nothing can be learnt from it."""
+    """The copy does not run, so that its results prove nothing."""
 
 
 class Run(Struct):
-    """How a command ended; without a code it was still running when its time was over."""
+    """The end of a command; without a code it was still running at its time limit."""
 
     code: int | None
     output: str
@@ -36,7 +36,7 @@ class Run(Struct):
 
 
 class Finding(Struct):
-    """What became of one mutation. One that could not be tried at all is broken."""
+    """The result of one mutation. A mutation that could not be tried is broken."""
 
     mutation: str
     verdict: Verdict
@@ -46,7 +46,7 @@ class Finding(Struct):
 
 
 class Copy:
-    """Fresh for each mutation, so that no compiled file of another one is believed."""
+    """A fresh copy for each mutation, so that no compiled file of another one is used."""
 
     def __init__(self, folder: Path, original: Path = ROOT) -> None:
         self.folder = folder = folder.resolve()
@@ -63,7 +63,7 @@ class Copy:
         (self.folder / mutation.file).write_text(mutation.applied_to(self.folder))
 
     async def check(self) -> None:
-        """Raise unless Python takes this copy, rather than the one that is installed."""
+        """Raise unless Python imports this copy instead of the installed package."""
         run = await self.run(Command(("-c", _WHERE), _LEAST_SECONDS))
         found = run.output.strip().splitlines()
         if run.code != 0 or not found:
@@ -72,7 +72,7 @@ class Copy:
             raise Spoiled(f"Python takes {found[-1]}, which is not in the copy {self.folder}")
 
     async def run(self, command: Command) -> Run:
-        """Run Python in the copy; whatever it started ends with it."""
+        """Run Python in the copy; end its child processes with it."""
         began = monotonic()
         with tempfile.TemporaryFile() as output:
             process = await asyncio.create_subprocess_exec(
@@ -87,7 +87,7 @@ class Copy:
             finally:
                 code = process.returncode
                 if code is None:
-                    os.killpg(process.pid, signal.SIGKILL)  # a session of its own
+                    os.killpg(process.pid, signal.SIGKILL)  # the process leads its own session
                     await process.wait()
             output.seek(0)
             heard = output.read().decode(errors="replace")
@@ -103,7 +103,7 @@ class Copy:
 
 
 async def try_one(mutation: Mutation, folder: Path, original: Path = ROOT) -> Finding:
-    """Take the guard out and ask in turn those who must notice, until one does."""
+    """Remove the guard and run the commands in turn until one notices."""
     began = monotonic()
     copy = await asyncio.to_thread(Copy, folder, original)
     try:

@@ -1,4 +1,4 @@
-"""One guard, the change that takes it out, and who must notice."""
+"""One guard, the change that removes it, and the commands that must notice."""
 
 import re
 from collections.abc import Iterable
@@ -17,22 +17,22 @@ _PROBLEM: Final = r"^  (\S.+)$"
 
 
 class Command(Struct, frozen=True):
-    """What Python is run with. It says by the exit code 1 that it has noticed something."""
+    """Arguments for Python. The exit code 1 means that the command noticed the mutation."""
 
     words: tuple[str, ...]
     limit_seconds: float
-    pattern: str = _WORLD  # finds in its output what it has noticed
+    pattern: str = _WORLD  # finds the noticed problem in its output
 
     def __str__(self) -> str:
         return " ".join(("python", *self.words))
 
     def finding(self, output: str) -> str:
-        """Return what the output says was noticed, or else its last line."""
+        """Return the noticed problem from the output, or else its last line."""
         found = re.search(self.pattern, output, re.MULTILINE)
         if found is not None:
             return found.group(1)
         lines = [line.strip() for line in output.splitlines() if line.strip()]
-        return lines[-1] if lines else "it ended without a word"
+        return lines[-1] if lines else "it ended without output"
 
 
 def suite(*selection: str) -> Command:
@@ -41,7 +41,7 @@ def suite(*selection: str) -> Command:
 
 
 def worlds(seeds: int = 40, *, first: int = 1, store: str | None = None) -> Command:
-    """Live through simulated worlds until one breaks a promise."""
+    """Run simulated worlds until one violates a rule."""
     chosen = () if store is None else ("--store", store)
     counts = ("--first", str(first), "--seeds", str(seeds))
     return Command(("-m", "mutations.worlds", *counts, *chosen), WORLDS_SECONDS)
@@ -61,7 +61,7 @@ def together(commands: Iterable[Command]) -> list[Command]:
 
 
 def power_cuts(times: int) -> Command:
-    """Cut the power so often, and look at what the disk has kept."""
+    """Run `times` power cuts, and check the surviving data."""
     words = ("-m", "chaos", "power-cuts", "--times", str(times), "--seed", "1")
     return Command(words, TESTS_SECONDS, _PROBLEM)
 
@@ -77,7 +77,7 @@ class Mutation(Struct, frozen=True, kw_only=True):
     noticed_by: tuple[Command, ...]
 
     def applied_to(self, root: Path) -> str:
-        """Return the text of the file without the guard, or say that the list is out of date."""
+        """Return the text of the file without the guard, or raise that the list is out of date."""
         path = root / self.file
         if not path.is_file():
             raise OutOfDate(f"{self.name}: {self.file} does not exist")
@@ -91,4 +91,4 @@ class Mutation(Struct, frozen=True, kw_only=True):
 
 
 class OutOfDate(Exception):
-    """The code has changed under an entry of the list; the entry has to follow."""
+    """The code of a guard has changed; its entry must be updated."""

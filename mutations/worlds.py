@@ -1,7 +1,6 @@
-"""`python -m mutations.worlds`: live through worlds one by one until a promise is broken.
+"""`python -m mutations.worlds`: run worlds one by one until a rule is violated.
 
-`python -m simulation` goes through all of them, whatever it finds; here the first finding is
-enough.
+`python -m simulation` runs all of its worlds; here the first violation is enough.
 """
 
 import argparse
@@ -14,7 +13,7 @@ from typing import Final, get_args
 from simulation.databases import StoreKind
 from simulation.world import simulate
 
-_LONGEST_SECONDS: Final = 60  # of real time; a usual world takes one
+_LONGEST_SECONDS: Final = 60  # of real time; a typical world takes one
 
 
 def main() -> int:
@@ -33,7 +32,7 @@ def main() -> int:
 
 
 def _end_after(seconds: int, seed: int) -> None:
-    """End the process if this world does not: one that spins would fill the memory meanwhile."""
+    """End the process if this world does not end: an endless loop would fill the memory."""
 
     def end(signum: int, frame: FrameType | None) -> None:  # noqa: ARG001
         sys.stdout.write(f"seed {seed} on its way: no end within {seconds} s, it spins\n")

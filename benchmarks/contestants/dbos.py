@@ -49,7 +49,7 @@ class Bench:
         DBOS.launch()
 
     def serve(self, *, poll_seconds: float = POLL_SECONDS, **limits: int) -> None:
-        """Begin to take workflows from the queue; until then they only wait in it."""
+        """Start to take workflows from the queue; until then they wait in it."""
         limits = limits or {"worker_concurrency": WORKERS}
         DBOS.register_queue("bench", polling_interval_sec=poll_seconds, **limits)
 
@@ -59,7 +59,7 @@ class Bench:
             DBOS.enqueue_workflow("bench", self.noop, number)
 
     def end(self, jobs: int) -> None:
-        """Return when the end of so many is durable."""
+        """Return when the end of `jobs` workflows is durable."""
         question = "SELECT count(*) FROM workflow_status WHERE status = 'SUCCESS'"
         with closing(sqlite3.connect(self.path)) as connection:
             while connection.execute(question).fetchone()[0] < jobs:
@@ -90,7 +90,7 @@ def drain(lane: Lane | None = None, **limits: int) -> Scenario:
             bench.submit(number)
         bench.wanted = request.jobs
         bench.serve(**limits)
-        while not bench.began:  # up to a second until it notices the queue: not counted
+        while not bench.began:  # DBOS notices a new queue within a second, which is not counted
             time.sleep(0.001)
         bench.enough.wait()
         bench.end(request.jobs)
@@ -113,7 +113,7 @@ def submit_together(request: Request) -> Figures:
 
 
 def submit_in_bulk(request: Request) -> Figures:
-    """Its client can take part in a transaction of the caller's, which is its way to send many."""
+    """Submit through a transaction of the caller, which is the bulk API of DBOS."""
     bench = Bench(request.folder)
     client = DBOSClient(system_database_url=bench.address)
     options = {"workflow_name": "noop", "queue_name": "bench"}
@@ -129,7 +129,7 @@ def pick_up(poll_seconds: float) -> Scenario:
     def measure(request: Request) -> Figures:
         bench = Bench(request.folder)
         bench.serve(poll_seconds=poll_seconds)
-        time.sleep(1.5)  # it looks for new queues every second
+        time.sleep(1.5)  # DBOS polls for new queues every second
         seconds = []
         for number, pause in enumerate(latency.pauses(request.jobs)):
             time.sleep(pause)
@@ -157,4 +157,4 @@ if __name__ == "__main__":
         "pick-up": pick_up(POLL_SECONDS),
         "pick-up, default polling": pick_up(DEFAULT_POLL_SECONDS),
     })  # fmt: skip
-    os._exit(0)  # its threads would be waited for
+    os._exit(0)  # exit without joining the threads of DBOS

@@ -1,4 +1,4 @@
-"""Fairlane as anyone would use it: its defaults, full history and events."""
+"""Fairlane with its defaults: full history and events."""
 
 import asyncio
 import time
@@ -19,7 +19,7 @@ from fairlane.store.sqlite.connection import connect
 
 SLOTS = 256
 BACKLOG_LANES = 1_000
-PIECE = 50_000  # what a caller would hand over at once
+PIECE = 50_000  # jobs per call of submit_many
 
 Lane = Callable[[int], str]
 
@@ -29,7 +29,7 @@ def one_of(lanes: int) -> Lane:
 
 
 class Bench:
-    """An app with one task that does nothing but note when it began."""
+    """An app with one task that only records when it began."""
 
     def __init__(self, folder: Path, lane: Lane | None = None, **queue: Any) -> None:
         self.app = Fairlane(f"sqlite:///{folder}/fairlane.db", slots=SLOTS)
@@ -47,7 +47,8 @@ class Bench:
         self.noop = noop
 
     async def submit(self, jobs: int) -> float:
-        """Submit so many in bulk, and return the seconds it took, with making the calls."""
+        """Submit jobs in bulk, and return the seconds that took, including the creation of the
+        calls."""
         began = time.perf_counter()
         for start in range(0, jobs, PIECE):
             numbers = range(start, min(start + PIECE, jobs))
@@ -55,14 +56,14 @@ class Bench:
         return time.perf_counter() - began
 
     async def begin(self, jobs: int) -> None:
-        """Return when so many have begun."""
+        """Return when `jobs` jobs have begun."""
         self.wanted = jobs
         if len(self.began) < jobs:
             self.enough.clear()
             await self.enough.wait()
 
     async def end(self) -> None:
-        """Return when the end of each job is durable; `drain` would look only every 50 ms."""
+        """Return when the end of each job is durable; `drain` would poll only every 50 ms."""
         while not await is_drained(self.app._commands, "bench"):  # noqa: ASYNC110
             await asyncio.sleep(0.002)
 
@@ -92,7 +93,7 @@ def settings(request: Request) -> Settings:
 
 
 def drain(lane: Lane | None = None, **queue: Any) -> Scenario:
-    """Submit everything to a paused queue, then let it run until the last end is durable."""
+    """Submit all jobs to a paused queue, then resume it until the last end is durable."""
 
     async def measure(request: Request) -> Figures:
         bench = Bench(request.folder, lane, **queue)
@@ -121,7 +122,8 @@ async def submit_together(request: Request) -> Figures:
 
 
 async def submit_from(callers: int, request: Request) -> Figures:
-    """Have so many tasks submit one job after the other, each waiting until it is on disk."""
+    """Submit one job after another from each of `callers` tasks, waiting until each job is on
+    disk."""
     bench = Bench(request.folder)
 
     async def caller(jobs: int) -> None:
@@ -162,7 +164,7 @@ async def pick_up(request: Request) -> Figures:
 
 @scenario
 async def fill(request: Request) -> Figures:
-    """Make the database that the scenarios with a backlog share."""
+    """Create the database that the scenarios with a backlog share."""
     bench = Bench(request.folder, one_of(BACKLOG_LANES))
     async with bench.app as app:
         await app.queues.pause("bench")
@@ -172,9 +174,10 @@ async def fill(request: Request) -> Figures:
 
 @scenario
 async def backlog(request: Request) -> Figures:
-    """Start on a backlog, add as many jobs as are then drained with all of it behind them.
+    """Start on a backlog, submit more jobs, and drain as many with the whole backlog behind them.
 
-    What the last round drained too many, until its pause took hold, is added as well.
+    The jobs that the last round drained too many, before its pause took effect, are replaced as
+    well.
     """
     bench = Bench(request.folder, one_of(BACKLOG_LANES))
     warm_up = SLOTS * 4

@@ -1,6 +1,7 @@
-"""Huey on SQLite: its consumer with worker threads in this process, set up as fast as it goes.
+"""Huey on SQLite: its consumer with worker threads in this process, in its fastest setup.
 
-Huey keeps no history and deletes a task when a worker takes it: a killed process loses what ran.
+Huey stores no history and deletes a task when a worker takes it: a killed process loses its running
+tasks.
 """
 
 import sqlite3
@@ -18,8 +19,8 @@ from benchmarks import latency
 from benchmarks.contestant_main import Figures, Request, Settings, answer
 from benchmarks.threaded_callers import from_threads
 
-WORKERS = 4  # the fastest of 1 to 16 threads and of 1 to 4 processes, also to pick up
-POLL_SECONDS = 0.001  # its default is 0.1, growing up to 10 while nothing comes
+WORKERS = 4  # the fastest of 1 to 16 threads and of 1 to 4 processes, also for pick-up
+POLL_SECONDS = 0.001  # its default is 0.1, growing up to 10 while idle
 
 
 class Bench:
@@ -60,7 +61,8 @@ def settings(request: Request) -> Settings:
 
 
 def drain(request: Request) -> Figures:
-    """A task has left the database before it runs, so the last beginning is the end."""
+    """Drain the queue; a task has left the database before it runs, so the last begin is the
+    end."""
     bench = Bench(request.folder)
     for number in range(request.jobs):
         bench.noop(number)

@@ -1,6 +1,6 @@
-"""The limits of the moment: what SQLite on this disk and asyncio do with nothing around them."""
+"""The raw limits: SQLite on this disk and asyncio without a queue."""
 
-# ruff: noqa: S608  every name that is put into SQL here is one of our own; values are bound.
+# ruff: noqa: S608  all names in SQL here are constants; values are bound.
 
 import asyncio
 import os
@@ -24,7 +24,7 @@ def opened(folder: Path) -> apsw.Connection:
 
 
 def fsyncs(request: Request) -> Figures:
-    """Append a page and have it on disk, again and again."""
+    """Append a page and sync it, repeatedly."""
     page = bytes(4096)
     with (request.folder / "pages").open("wb", buffering=0) as file:
         began = time.perf_counter()
@@ -55,7 +55,8 @@ def tiny_rows(request: Request) -> Figures:
 
 
 def same_rows(request: Request) -> Figures:
-    """Insert what Fairlane writes for each submitted job into bare tables: no index, no check."""
+    """Insert the rows that Fairlane writes for each submitted job into bare tables without indexes
+    or checks."""
     tables = asyncio.run(submitted(request.folder, request.jobs))
     connection = opened(request.folder)
     for name, rows in tables.items():
@@ -77,7 +78,7 @@ def same_rows(request: Request) -> Figures:
 
 
 async def submitted(folder: Path, jobs: int) -> dict[str, list[tuple[Any, ...]]]:
-    """Submit jobs and return the rows they have become, by table."""
+    """Submit jobs and return their stored rows, by table."""
     app = Fairlane(f"sqlite:///{folder}/fairlane.db")
 
     @app.task

@@ -9,7 +9,7 @@ from benchmarks.targets import Target
 PEERS = ("procrastinate", "pgqueuer", "dbos")
 FEW, MANY = 10_000, 200_000
 MINUTE = "transaction open for a minute"
-KEPT = 0.9  # of a rate, whatever else goes on
+KEPT = 0.9  # the share of a rate that must remain under load
 
 _JOBS = {
     "drain": {"fairlane": 20_000, "pgqueuer": 20_000, "procrastinate": 1_000, "dbos": 1_000},
@@ -42,7 +42,7 @@ _JOBS = {
     "pick-up": {"fairlane": 200, "pgqueuer": 200, "procrastinate": 200, "dbos": 200},
 }
 
-# The rows that must not fall, with the figure that shows it and how many jobs are enough for that.
+# The scenarios whose figure must not fall with the backlog, with the number of jobs to measure.
 _ROWS = {
     "drain": ("per_second", 10_000),
     "drain, two processes": ("per_second", 10_000),

@@ -1,4 +1,4 @@
-"""The list of guards, by what they protect."""
+"""The list of guards, by subject."""
 
 from typing import Final
 

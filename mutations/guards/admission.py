@@ -1,4 +1,4 @@
-"""What is let in once is let in once, and what was promised to it is kept."""
+"""Guards of admission: ids, dedupe keys, lanes, dependencies and firings."""
 
 from typing import Final
 
@@ -26,7 +26,7 @@ ADMISSION: Final = (
     ),
     Mutation(
         name="dedupe keys checked",
-        guards="Of one dedupe key there is one live job, and a second is told whose it is.",
+        guards="A dedupe key has one live job; a refusal names the id of that job.",
         file=_ADMISSION,
         find="if dedupe is not None and holder is not None:",
         replace="if False:",
@@ -42,7 +42,7 @@ ADMISSION: Final = (
     ),
     Mutation(
         name="lanes that take one job",
-        guards="A lane that rejects conflicts takes nobody while it has a live job.",
+        guards="A lane that rejects conflicts admits no job while it has a live one.",
         file=_ADMISSION,
         find='if policy in ("merge", "reject") or (',
         replace="if (",
@@ -50,7 +50,7 @@ ADMISSION: Final = (
     ),
     Mutation(
         name="dependencies that failed",
-        guards="A job does not run when something that it depends on did not complete.",
+        guards="A job does not run when one of its dependencies did not complete.",
         file=_TRANSITIONS,
         find="if ended.state is not State.COMPLETED and not job.terms.run_anyway:",
         replace="if False:",
@@ -58,7 +58,7 @@ ADMISSION: Final = (
     ),
     Mutation(
         name="dependencies all waited for",
-        guards="A job waits for everything that it depends on, not only for the first.",
+        guards="A job waits for all of its dependencies, not only for the first.",
         file=_TRANSITIONS,
         find="            elif not waits:\n",
         replace="            elif True:\n",
@@ -66,14 +66,14 @@ ADMISSION: Final = (
     ),
     Mutation(
         name="dependencies across restarts",
-        guards="What a job waits for is stored with it, so a restart does not let it go early.",
+        guards="Dependencies are stored with a job, so a restart does not start it early.",
         file=_ADMISSION,
         find="board.changes.dependencies.append((job.id, id))",
         replace="pass",
         noticed_by=(worlds(),),
     ),
     Mutation(
-        name="circles of dependencies",
+        name="cycles of dependencies",
         guards="Jobs that wait for each other are refused, because none could ever run.",
         file=_ADMISSION,
         find="    if waits:\n        shown",
@@ -82,7 +82,7 @@ ADMISSION: Final = (
     ),
     Mutation(
         name="firings known across restarts",
-        guards="Which time a schedule fired last is stored in the commit of the firing.",
+        guards="The last fired time of a schedule is stored in the commit of the firing.",
         file=_ADMISSION,
         find='board.changes.records["fired", name] = repr(fire_at)',
         replace="pass",

@@ -1,4 +1,4 @@
-"""One attempt at a time, and nothing that it said is lost."""
+"""Guards of attempts: one at a time per job, and no lost outcome."""
 
 from typing import Final
 
@@ -10,7 +10,7 @@ _PICKING: Final = "src/fairlane/core/picking.py"
 
 ATTEMPTS: Final = (
     Mutation(
-        name="lane held by what runs",
+        name="lane held by a running job",
         guards="While a job of a lane runs, no other of that lane may start.",
         file=_PICKING,
         find="lane.holder = job",
@@ -19,7 +19,7 @@ ATTEMPTS: Final = (
     ),
     Mutation(
         name="lane held between attempts",
-        guards="A job that waits out a backoff keeps its lane: nobody reads half a checkpoint.",
+        guards="A job in backoff holds its lane: no other job reads a partial checkpoint.",
         file=_OUTCOMES,
         find="""    job.holds_lane = job.terms.hold_lane and job.lane is not None
     transition(
@@ -34,7 +34,7 @@ ATTEMPTS: Final = (
         noticed_by=(suite("tests/core/test_lanes.py"),),
     ),
     Mutation(
-        name="outcomes kept until they are durable",
+        name="outcomes stored until they are durable",
         guards="A worker repeats an outcome until the commit that holds it has returned.",
         file=_WORKER,
         find="self.send_until_acknowledged(attempt.token, outcome)",
@@ -42,15 +42,15 @@ ATTEMPTS: Final = (
         noticed_by=(suite("tests/simulation/test_guards_leading.py"),),
     ),
     Mutation(
-        name="stage results kept before they are used",
-        guards="What a stage gave is durable before the task sees it, so it never runs again.",
+        name="stage results stored before they are used",
+        guards="A stage result is durable before the task receives it, so it never runs again.",
         file=_WORKER,
         find="            await answer\n",
         replace="            await asyncio.sleep(0)\n",
         noticed_by=(worlds(),),
     ),
     Mutation(
-        name="stage results taken from what was kept",
+        name="stage results read from the store",
         guards="A stage that has completed is not run again by the next attempt.",
         file="src/fairlane/task/stages.py",
         find="if key in self._stored_values:",
@@ -90,8 +90,8 @@ ATTEMPTS: Final = (
         noticed_by=(suite("tests/core/test_cancel.py"),),
     ),
     Mutation(
-        name="results of whoever was asked to stop",
-        guards="Who was asked to stop counts as stopped, whatever it returned.",
+        name="results of stopped attempts",
+        guards="An attempt that was asked to stop counts as stopped, even if it returned a result.",
         file="src/fairlane/worker/attempt.py",
         find="if self.stop_reason is None or self._is_whole_anyway():",
         replace="if True:",

@@ -1,4 +1,4 @@
-"""What is stale changes nothing."""
+"""Guards against stale messages of earlier assignments."""
 
 from typing import Final
 
@@ -8,16 +8,16 @@ _OUTCOMES: Final = "src/fairlane/core/worker_reports.py"
 
 FENCES: Final = (
     Mutation(
-        name="fence of what workers say",
-        guards="What an earlier assignment of a job still says must not end the present one.",
+        name="fence of worker reports",
+        guards="A report of an earlier assignment of a job must not end the current one.",
         file=_OUTCOMES,
         find="found.worker == worker and found.fence == fence else None",
         replace="found.worker == worker else None",
         noticed_by=(suite("tests/simulation/test_guards_fences.py"),),
     ),
     Mutation(
-        name="state of what workers speak of",
-        guards="An outcome that comes twice must not end a job that waits for its next attempt.",
+        name="state of reported jobs",
+        guards="An outcome received twice must not end a job that waits for its next attempt.",
         file=_OUTCOMES,
         find="if found is None or found.state is not State.RUNNING:",
         replace="if found is None:",
@@ -25,7 +25,7 @@ FENCES: Final = (
     ),
     Mutation(
         name="fence of a precondition",
-        guards="A word about a precondition that was watched for an earlier assignment is stale.",
+        guards="A precondition report of an earlier assignment is stale.",
         file=_OUTCOMES,
         find="job.state is State.BLOCKED and job.fence == unblocked.fence",
         replace="job.state is State.BLOCKED",
@@ -47,7 +47,7 @@ FENCES: Final = (
     ),
     Mutation(
         name="fence of a stage's result",
-        guards="An attempt that is over must not keep results for the one that followed it.",
+        guards="An ended attempt must not store stage results for the following attempt.",
         file=_OUTCOMES,
         find="""    if find_assigned(board, value.job, value.worker, value.fence) is not None:
         board.changes.stored_values""",
@@ -57,7 +57,7 @@ FENCES: Final = (
     ),
     Mutation(
         name="fence of a stage's grant",
-        guards="An attempt that is over must not be granted what it asked for.",
+        guards="An ended attempt must not be granted the limits of its stage.",
         file=_OUTCOMES,
         find="""    if find_assigned(board, stage.job, stage.worker, stage.fence) is not None:
         grant_stage(board, stage)""",
@@ -67,7 +67,7 @@ FENCES: Final = (
     ),
     Mutation(
         name="fence that grows",
-        guards="Each assignment has a number of its own, or stale words could not be told apart.",
+        guards="Each assignment has a separate number, by which stale reports are recognised.",
         file="src/fairlane/core/picking.py",
         find="job.fence += 1",
         replace="job.fence = 1",

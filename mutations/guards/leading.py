@@ -1,4 +1,4 @@
-"""Take what happened, decide, make it durable, then act; and what follows when that fails."""
+"""Guards of the leader: decide, commit, then act; and recovery when a commit fails."""
 
 from typing import Final
 
@@ -11,7 +11,7 @@ _RECOVERY: Final = "src/fairlane/leader/recovery.py"
 LEADING: Final = (
     Mutation(
         name="answers after the commit",
-        guards="Nobody is told that a job was accepted before it is durable.",
+        guards="No client is answered that a job was accepted before it is durable.",
         file=_LEADER,
         find="            await commit.writing\n",
         replace="            told = Decisions(answers=decisions.answers)\n"
@@ -37,8 +37,8 @@ LEADING: Final = (
         noticed_by=(suite("tests/leader/test_commit_pipeline.py"),),
     ),
     Mutation(
-        name="what was decided on top of a failed commit",
-        guards="With a commit that failed, what was decided on top of it is void.",
+        name="decisions on top of a failed commit",
+        guards="When a commit fails, decisions that were made on top of it are discarded.",
         file=_PIPELINE,
         find="for batch in batches for input in batch.inputs",
         replace="for batch in batches[:1] for input in batch.inputs",
@@ -46,7 +46,7 @@ LEADING: Final = (
     ),
     Mutation(
         name="rows that are being decided",
-        guards="A row stays in the table until its commit has landed, and is decided once.",
+        guards="A row stays in the inbox until its commit has succeeded, and is decided once.",
         file="src/fairlane/leader/inbox_poller.py",
         find="if row.id not in self._undurable]",
         replace="if row.id]",
@@ -54,7 +54,7 @@ LEADING: Final = (
     ),
     Mutation(
         name="questions between commits",
-        guards="The database is asked about a job when the commit that may end it has landed.",
+        guards="The database is queried for a job only after the commit that may end it.",
         file=_LEADER,
         find="            await self._pipeline.wait()  # it may hold their ends\n",
         replace="",
@@ -62,7 +62,7 @@ LEADING: Final = (
     ),
     Mutation(
         name="loading again after a commit that failed",
-        guards="Nobody knows what a failed commit stored, so memory is built anew.",
+        guards="The result of a failed commit is unknown, so memory is loaded again.",
         file=_RECOVERY,
         find="        await self._load()\n        self._resend_unacknowledged()",
         replace="        self._resend_unacknowledged()",
@@ -70,23 +70,23 @@ LEADING: Final = (
     ),
     Mutation(
         name="loading again before a batch is replayed",
-        guards="A batch that broke half-way has changed memory; it is replayed on what is stored.",
+        guards="A batch that failed half-way changed memory; it is replayed on the stored state.",
         file=_RECOVERY,
         find="        await self._load()\n        while single:",
         replace="        while single:",
         noticed_by=(worlds(),),
     ),
     Mutation(
-        name="what workers said, asked for again",
-        guards="What a worker has not heard to be durable is said again to whoever loads next.",
+        name="worker reports requested again",
+        guards="A worker repeats its unacknowledged reports to the next leader that loads.",
         file=_LEADER,
         find="*self._host.declare(self._records), *unacknowledged]",
         replace="*self._host.declare(self._records)]",
         noticed_by=(suite("tests/simulation/test_guards_leading.py"),),
     ),
     Mutation(
-        name="stages that wait, asked for again",
-        guards="A stage that waits for its limit is in memory only: it asks again after a load.",
+        name="waiting stages requested again",
+        guards="A waiting stage is in memory only: it requests its limit again after a load.",
         file=_RECOVERY,
         find="""        await self._load()
         self._resend_unacknowledged()""",
@@ -94,8 +94,8 @@ LEADING: Final = (
         noticed_by=(suite("tests/processes/test_commit_troubles.py"),),
     ),
     Mutation(
-        name="what workers said, kept when it could not be stored",
-        guards="A word of a worker is taken up again when the database could not take it.",
+        name="worker reports retried when they could not be stored",
+        guards="A worker report is processed again when the database could not store it.",
         file=_RECOVERY,
         find="""        self.requeue(batch.inputs)
         await asyncio.sleep""",
@@ -103,7 +103,7 @@ LEADING: Final = (
         noticed_by=(suite("tests/simulation/test_guards_leading.py"),),
     ),
     Mutation(
-        name="stops told again",
+        name="stops repeated",
         guards="A stop whose commit seemed to fail is repeated, or the job would run on.",
         file=_LEADER,
         find="self._notifications.report_reload(stops)",
@@ -111,7 +111,7 @@ LEADING: Final = (
         noticed_by=(suite("tests/simulation/test_guards_leading.py"),),
     ),
     Mutation(
-        name="answers to others kept",
+        name="answers to other processes stored",
         guards="The answer to another process is stored with the decision, so it can be read.",
         file=_LEADER,
         find="changes.answers.update(",
@@ -119,24 +119,24 @@ LEADING: Final = (
         noticed_by=(suite("tests/processes/test_standby.py"),),
     ),
     Mutation(
-        name="standing by without looking at the inbox",
-        guards="A standby must not spin because something lies in its inbox for a leader.",
+        name="standby without polling its inbox",
+        guards="A standby must not spin because its inbox holds inputs for a leader.",
         file=_LEADER,
         find="await self._inbox.stand_by(",
         replace="await self._inbox.wait(",
         noticed_by=(worlds(),),
     ),
     Mutation(
-        name="claim kept while something still runs",
-        guards="Who cannot stop a job does not let another process run it beside this one.",
+        name="leadership kept while a job still runs",
+        guards="A leader that cannot stop a job does not let another process run it too.",
         file=_LEADER,
         find="if not (self._fleet.is_alone and self._host.is_running()):",
         replace="if True:",
         noticed_by=(suite("tests/engine/test_guards.py"),),
     ),
     Mutation(
-        name="claim kept in trouble",
-        guards="A leader that cannot store does not let another take what it still runs.",
+        name="leadership kept while the store fails",
+        guards="A leader that cannot commit does not let another process start its running jobs.",
         file=_LEADER,
         find="""log.warning("leadership interrupted: %s", error)
 """,

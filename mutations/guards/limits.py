@@ -1,4 +1,4 @@
-"""Nothing starts that may not: pauses, limits, amounts, turns."""
+"""Guards of starts: pauses, limits, resources and order."""
 
 from typing import Final
 
@@ -10,7 +10,7 @@ _SCHEDULER: Final = "src/fairlane/core/scheduler.py"
 LIMITS: Final = (
     Mutation(
         name="pauses",
-        guards="Nothing of a paused queue starts.",
+        guards="No job of a paused queue starts.",
         file=_PICKING,
         find="if queue.paused is not None or queue.is_full:",
         replace="if queue.is_full:",
@@ -33,15 +33,15 @@ LIMITS: Final = (
         noticed_by=(worlds(),),
     ),
     Mutation(
-        name="rates looked at before a start",
-        guards="Nothing starts while the window of its limit is full.",
+        name="rates checked before a start",
+        guards="No job starts while the window of its limit is full.",
         file="src/fairlane/core/limits.py",
         find="return len(self.recent_starts) < self.starts",
         replace="return self.starts > 0",
         noticed_by=(worlds(),),
     ),
     Mutation(
-        name="rates taken at the start",
+        name="rates counted at the start",
         guards="Every start counts in the windows of its limits.",
         file=_PICKING,
         find="reserve_rate_starts(board, job, terms.limits)",
@@ -58,7 +58,7 @@ LIMITS: Final = (
     ),
     Mutation(
         name="rates given back by refusals",
-        guards="A start that came to nothing gives its place in the window back.",
+        guards="A refused start gives its place in the window back.",
         file="src/fairlane/core/worker_reports.py",
         find="return_rate_starts(board, job, job.terms.limits)",
         replace="pass",
@@ -66,7 +66,7 @@ LIMITS: Final = (
     ),
     Mutation(
         name="windows in the order of time",
-        guards="A start noted before the clock went back must not keep a window from ending.",
+        guards="A start recorded before the clock was set back must not keep a window from ending.",
         file="src/fairlane/core/limits.py",
         find="insort(self.recent_starts, at)",
         replace="self.recent_starts.append(at)",
@@ -90,15 +90,15 @@ LIMITS: Final = (
     ),
     Mutation(
         name="jumps from before a load",
-        guards="A jump that the loaded picture has in it already must not be applied again.",
+        guards="A clock jump that the loaded state already contains must not be applied again.",
         file="src/fairlane/leader/database_clock.py",
         find="        self._clock.jumped()  # loading",
         replace="        # loading",
         noticed_by=(suite("tests/simulation/test_guards_worlds.py"),),
     ),
     Mutation(
-        name="amounts looked at before a start",
-        guards="Nothing starts that needs more of a resource than is free.",
+        name="amounts checked before a start",
+        guards="No job starts that needs more of a resource than is free.",
         file="src/fairlane/core/limits.py",
         find="return self.resource.used + self.amount <= self.resource.total",
         replace="return True",
@@ -106,7 +106,7 @@ LIMITS: Final = (
     ),
     Mutation(
         name="amounts held at the start",
-        guards="What a running job uses of a resource is in use.",
+        guards="The share of a resource that a running job uses is reserved.",
         file=_PICKING,
         find='board.resource(name).hold(job.id, "", amount)',
         replace="pass",
@@ -114,7 +114,7 @@ LIMITS: Final = (
     ),
     Mutation(
         name="amounts held across restarts",
-        guards="What runs goes on holding its part of a resource when the leader loads again.",
+        guards="A running job keeps its share of a resource when the leader loads again.",
         file=_SCHEDULER,
         find='board.resource(name).hold(job.id, "", amount)',
         replace="pass",
@@ -122,7 +122,7 @@ LIMITS: Final = (
     ),
     Mutation(
         name="amounts held by stages across restarts",
-        guards="What a running stage was granted is in use also when the leader loads again.",
+        guards="A running stage keeps its granted share when the leader loads again.",
         file=_SCHEDULER,
         find="board.resource(name).hold(id, token, amount)",
         replace="pass",
@@ -138,7 +138,7 @@ LIMITS: Final = (
     ),
     Mutation(
         name="starvation counts across restarts",
-        guards="How often a priority was passed by is stored, so a restart does not begin anew.",
+        guards="The count of passed picks of a priority is stored, so a restart does not reset it.",
         file=_PICKING,
         find='board.changes.records["fairness", queue.name] = fairness.encode()',
         replace="pass",
@@ -146,7 +146,7 @@ LIMITS: Final = (
     ),
     Mutation(
         name="due times waited for",
-        guards="Nothing starts before its time.",
+        guards="No job starts before it is due.",
         file=_SCHEDULER,
         find="while board.due_jobs and board.due_jobs[0][0] <= board.now:",
         replace="while board.due_jobs and board.due_jobs[0][0] <= board.now + 2:",

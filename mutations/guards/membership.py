@@ -1,4 +1,4 @@
-"""Several processes on one database: leases, messages, and whom to believe alive."""
+"""Guards of several processes on one database: leases, messages and live workers."""
 
 from typing import Final
 
@@ -13,7 +13,7 @@ _SHARED: Final = worlds(seeds=60, store="shared")
 MEMBERSHIP: Final = (
     Mutation(
         name="handing back before the lease ends",
-        guards="A worker that cannot renew stops what it runs while nobody else may run it.",
+        guards="A worker that cannot renew stops its jobs before another process may run them.",
         file=_RENEWAL,
         find="            self._callbacks.return_jobs()\n",
         replace="",
@@ -21,7 +21,7 @@ MEMBERSHIP: Final = (
     ),
     Mutation(
         name="the end of a process that cannot stop",
-        guards="What does not stop before the lease ends takes its process with it.",
+        guards="A job that does not stop before the lease ends makes its process exit.",
         file=_RENEWAL,
         find="if self._is_over(terms.end_seconds) and self._callbacks.is_running(self._worker):",
         replace="if False:",
@@ -37,8 +37,8 @@ MEMBERSHIP: Final = (
         noticed_by=(_BEATS,),
     ),
     Mutation(
-        name="stopping of whoever counts as dead",
-        guards="What a worker still runs that counts as dead is stopped at once.",
+        name="jobs of workers that count as dead",
+        guards="The running jobs of a worker that counts as dead are stopped at once.",
         file=_RENEWAL,
         find="        self._callbacks.restart()\n",
         replace="",
@@ -61,8 +61,8 @@ MEMBERSHIP: Final = (
         noticed_by=(_SHARED,),
     ),
     Mutation(
-        name="starts of who was frozen",
-        guards="Who was frozen past its lease begins nothing while the leader may count it dead.",
+        name="starts of frozen workers",
+        guards="A worker frozen past its lease begins no job while the leader may count it dead.",
         file="src/fairlane/cluster/lease_renewal.py",
         find="self._is_over(self._terms.yield_seconds) or self._is_doubtful()",
         replace="False",
@@ -70,7 +70,7 @@ MEMBERSHIP: Final = (
     ),
     Mutation(
         name="starts without a lease",
-        guards="A worker that does not hold its lease gives back what it is told to begin.",
+        guards="A worker that does not hold its lease refuses assignments.",
         file="src/fairlane/worker/worker.py",
         find="is_well and self.has_valid_lease()",
         replace="is_well",
@@ -78,7 +78,7 @@ MEMBERSHIP: Final = (
     ),
     Mutation(
         name="declarations that come late",
-        guards="What a standby declares does not undo what somebody has changed meanwhile.",
+        guards="A late declaration of a standby does not undo an operator's change.",
         file="src/fairlane/core/commands.py",
         find="if command.if_absent and board.documents.get(key) is not None:",
         replace="if False:",
@@ -86,47 +86,47 @@ MEMBERSHIP: Final = (
     ),
     Mutation(
         name="workers without a lease",
-        guards="Who is known and has no lease is dead, and gets no work.",
+        guards="A known worker without a lease is dead, and gets no work.",
         file=_LEASE_WATCH,
         find="WorkerGone(worker) for worker in known if carrier_of(worker) not in beats",
         replace="WorkerGone(worker) for worker in ()",
         noticed_by=(suite("tests/cluster/test_lease_watch.py"),),
     ),
     Mutation(
-        name="silence of whom a former leader knew",
-        guards="Nobody gets work from a new leader before it shows that it lives.",
+        name="silent workers of a former leader",
+        guards="A worker gets work from a new leader only after it has shown that it is alive.",
         file=_LEASE_WATCH,
         find="                if before is not None:\n",
         replace="                if True:\n",
         noticed_by=(suite("tests/cluster/test_lease_watch.py"),),
     ),
     Mutation(
-        name="messages before those at hand",
-        guards="Orders are obeyed in order: what was never handed over is read first.",
+        name="stored messages before delivered ones",
+        guards="Messages are executed in order: undelivered ones are read first.",
         file=_MAILBOX,
         find="        if at.after > self._number:\n",
         replace="        if False:\n",
         noticed_by=(suite("tests/cluster/test_mailbox.py"),),
     ),
     Mutation(
-        name="messages obeyed once",
-        guards="What was read from the table is not obeyed again when it is handed over.",
+        name="messages executed once",
+        guards="A message read from the table is not executed again when it is delivered.",
         file=_MAILBOX,
         find="        elif at.number > self._number:\n",
         replace="        else:\n",
         noticed_by=(suite("tests/cluster/test_mailbox.py"),),
     ),
     Mutation(
-        name="words that nobody acknowledged, said again",
-        guards="What the database may have lost is said again.",
+        name="unacknowledged reports sent again",
+        guards="A report that the database may have lost is sent again.",
         file=_MAILBOX,
         find="                self._outgoing.append(said)\n",
         replace="                pass\n",
         noticed_by=(suite("tests/cluster/test_mailbox.py"),),
     ),
     Mutation(
-        name="words that could not be sent, kept",
-        guards="What could not be written into the inbox is kept for the next try.",
+        name="unsent reports stored",
+        guards="A report that could not be written into the inbox is stored for the next try.",
         file=_MAILBOX,
         find="                self._outgoing.extendleft(reversed(batch))\n",
         replace="                pass\n",
@@ -134,7 +134,7 @@ MEMBERSHIP: Final = (
     ),
     Mutation(
         name="living workers at a takeover",
-        guards="A new leader does not take the workers of others for dead.",
+        guards="A new leader does not count the live workers of other processes as dead.",
         file="src/fairlane/cluster/fleet.py",
         find="        return sorted(dead)\n",
         replace="        return sorted(others)\n",

@@ -1,4 +1,4 @@
-"""What a dead worker ran goes on, at its place and not for ever."""
+"""Guards of recovery: the jobs of a dead worker run again, in order and not forever."""
 
 from typing import Final
 
@@ -17,14 +17,14 @@ RECOVERY: Final = (
     ),
     Mutation(
         name="bound of crashes",
-        guards="After as many crashes as its terms allow, a job waits for a person.",
+        guards="After as many crashes as its options allow, a job fails.",
         file=_OUTCOMES,
         find="job.crashes <= job.terms.recover",
         replace="job.crashes <= job.terms.recover + 1",
         noticed_by=(suite("tests/core/test_recovery.py"),),
     ),
     Mutation(
-        name="lane held by what was interrupted",
+        name="lane held by an interrupted job",
         guards="A job whose worker died keeps its lane until it has run again.",
         file=_OUTCOMES,
         find="""    job.holds_lane = job.terms.hold_lane and job.lane is not None
@@ -34,15 +34,15 @@ RECOVERY: Final = (
         noticed_by=(suite("tests/core/test_recovery.py"),),
     ),
     Mutation(
-        name="place of what was interrupted",
-        guards="What ran when its worker died goes first again.",
+        name="position of interrupted jobs",
+        guards="A job that ran when its worker died goes first again.",
         file=_OUTCOMES,
         find="head = board.queues[job.queue].new_head()",
         replace="head = board.queues[job.queue].new_tail()",
         noticed_by=(suite("tests/core/test_recovery.py"),),
     ),
     Mutation(
-        name="order among what was interrupted",
+        name="order among interrupted jobs",
         guards="Jobs that were interrupted together keep their order at the front.",
         file=_OUTCOMES,
         find="key=lambda job: job.position, reverse=True)",
@@ -60,23 +60,23 @@ RECOVERY: Final = (
     ),
     Mutation(
         name="workers that are dead",
-        guards="A leader that loads again must not take its own worker for dead.",
+        guards="A leader that loads again must not count its own worker as dead.",
         file="src/fairlane/leader/leader.py",
         find="if not self._host.is_own(worker)}",
         replace="if worker}",
         noticed_by=(worlds(),),
     ),
     Mutation(
-        name="assignments nobody heard of",
-        guards="What was assigned by a commit that seemed to fail is taken back, or it never ends.",
+        name="assignments of a failed commit",
+        guards="An assignment whose commit seemed to fail is withdrawn, or its job never ends.",
         file="src/fairlane/leader/local_assignments.py",
         find="if self._fences.get(job.id) != job.fence",
         replace="if False",
         noticed_by=(suite("tests/processes/test_commit_troubles.py"),),
     ),
     Mutation(
-        name="assignments that are being carried out",
-        guards="What our worker really runs is not taken back when the leader loads again.",
+        name="assignments that are running",
+        guards="An assignment that runs is not withdrawn when the leader loads again.",
         file="src/fairlane/leader/local_assignments.py",
         find="            self._fences[start.job] = start.fence\n",
         replace="            pass\n",

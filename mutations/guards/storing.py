@@ -1,4 +1,4 @@
-"""The database enforces the invariants as well, and what it took stays."""
+"""Guards of the stores: the database enforces the invariants, and commits are durable."""
 
 from typing import Final
 
@@ -12,7 +12,7 @@ _COMMITS: Final = "tests/conformance/test_commits.py"
 STORING: Final = (
     Mutation(
         name="index of running lanes",
-        guards="Two running jobs of one lane cannot be stored, whatever the leader believes.",
+        guards="Two running jobs of one lane cannot be stored, even if the leader is wrong.",
         file=_TABLES,
         find="CREATE UNIQUE INDEX job_running",
         replace="CREATE INDEX job_running",
@@ -52,7 +52,7 @@ STORING: Final = (
     ),
     Mutation(
         name="numbers of the inbox",
-        guards="A number of the inbox is never used again: a late commit could take a later row.",
+        guards="A number of the inbox is never reused: a late commit could delete a later row.",
         file=_TABLES,
         find="id INTEGER PRIMARY KEY AUTOINCREMENT",
         replace="id INTEGER PRIMARY KEY",
@@ -60,7 +60,7 @@ STORING: Final = (
     ),
     Mutation(
         name="epoch in a commit to SQLite",
-        guards="A leader that was replaced while it did not look can write nothing more.",
+        guards="A leader that was replaced without noticing can write no more.",
         file=_COMMITTING,
         find="WHERE NEW.epoch <> (SELECT",
         replace="WHERE 0 AND NEW.epoch <> (SELECT",
@@ -68,7 +68,7 @@ STORING: Final = (
     ),
     Mutation(
         name="epoch raised by a takeover",
-        guards="Each takeover has a number of its own, which those before it do not know.",
+        guards="Each takeover has a new number, which earlier leaders do not know.",
         file="src/fairlane/store/sqlite/statements.py",
         find="SET value = value + 1",
         replace="SET value = value",
@@ -84,7 +84,7 @@ STORING: Final = (
     ),
     Mutation(
         name="indexes of the store in memory",
-        guards="The store in memory enforces what the indexes of the one on disk enforce.",
+        guards="The store in memory enforces the same rules as the indexes of the one on disk.",
         file=_MEMORY,
         find="        if key in table:\n            raise Clash",
         replace="        if False:\n            raise Clash",
@@ -92,7 +92,7 @@ STORING: Final = (
     ),
     Mutation(
         name="commits to memory undone",
-        guards="A commit that fails half-way leaves nothing behind.",
+        guards="A commit that fails half-way changes no row.",
         file=_MEMORY,
         find="self._undo.pop()()",
         replace="self._undo.pop()",
@@ -100,7 +100,7 @@ STORING: Final = (
     ),
     Mutation(
         name="numbers of events in memory",
-        guards="The store in memory gives no number of an event twice either.",
+        guards="The store in memory uses no event number twice either.",
         file=_MEMORY,
         find="if self.events and event.seq <= self.events[-1].seq:",
         replace="if False:",
@@ -180,7 +180,7 @@ STORING: Final = (
     ),
     Mutation(
         name="a large commit in one transaction",
-        guards="A commit too large for one statement is still taken whole or not at all.",
+        guards="A commit too large for one statement is still atomic.",
         file=_COMMITTING,
         find='self._connection.execute("BEGIN IMMEDIATE")',
         replace="pass",
@@ -188,7 +188,7 @@ STORING: Final = (
     ),
     Mutation(
         name="commands that were answered",
-        guards="A command that comes again after its answer was stored is not carried out again.",
+        guards="A command received again after its answer was stored is not executed again.",
         file="src/fairlane/store/sqlite/statements.py",
         find="SELECT *, EXISTS (SELECT 1 FROM answer WHERE answer.key = inbox.key) AS answered",
         replace="SELECT *, 0 AS answered",
@@ -196,7 +196,7 @@ STORING: Final = (
     ),
     Mutation(
         name="commits synced to the disk",
-        guards="What was acknowledged is on the disk, and survives the power going.",
+        guards="Acknowledged changes are on the disk, and survive a power cut.",
         file="src/fairlane/store/sqlite/connection.py",
         find="PRAGMA synchronous = FULL;",
         replace="PRAGMA synchronous = NORMAL;",

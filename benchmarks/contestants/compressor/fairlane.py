@@ -1,10 +1,10 @@
-"""The compressor beside plain loops that call the same encoder on the same pictures.
+"""The compressor, compared with plain loops that call the same encoder on the same pictures.
 
-All of them take turns, a few pictures at a time, in one process and one run, and are compared turn
-by turn, so that a noisy moment of the machine hits all of them. The loops have a turn before
-Fairlane's and one after it, because a machine that grows slower or faster does so for seconds. They
-write their files and sync nothing; Fairlane syncs each file before it gets its name, and each
-change of each job.
+The contestants alternate, a few pictures at a time, in one process and one run, and are compared
+turn by turn, so that a noisy moment of the machine affects all of them. The loops run before and
+after Fairlane's turn, because a machine that becomes slower or faster does so for seconds. They
+write their files without a sync; Fairlane syncs each file before it gets its name, and each change
+of each job.
 """
 
 import asyncio
@@ -28,13 +28,13 @@ from tests.support.eventually import eventually
 
 SIZE = (1600, 1200)
 AT_ONCE = 50
-LOOPED = 12  # of each fifty, before them and after them, which is enough to know what a loop takes
+LOOPED = 12  # of each fifty, before and after them: enough to time a loop
 MOTIFS = 20
 QUALITY = 80
 
 
 def pictures(folder: Path, count: int) -> list[Path]:
-    """Make photographs with the detail that a camera sees."""
+    """Generate photographs with realistic detail."""
     folder.mkdir()
     noise = Image.effect_noise((SIZE[0] // 8, SIZE[1] // 8), 80)
     ground = noise.resize(SIZE, Image.Resampling.BICUBIC)
@@ -51,7 +51,7 @@ def pictures(folder: Path, count: int) -> list[Path]:
 
 
 async def plain(format: str, sources: Sequence[Path], folder: Path) -> None:
-    """Loop in this process."""
+    """Encode in a loop in this process."""
     for source in sources:
         wanted = {
             "source": str(source), "format": format, "quality": QUALITY, "side": None,
@@ -64,14 +64,14 @@ async def plain(format: str, sources: Sequence[Path], folder: Path) -> None:
 async def beside(
     painter: PictureEncoder, format: str, sources: Sequence[Path], folder: Path
 ) -> None:
-    """Loop over a process of its own, where a bad picture can do no harm."""
+    """Encode in a loop over a child process, where a bad picture can do no harm."""
     for source in sources:
         async with painter.painting(Order(source=str(source)), FORMATS[format]) as painting:
             await painting.written(folder / source.name, below=None)
 
 
 async def queued(app: Fairlane, format: str, sources: Sequence[Path], folder: Path) -> None:
-    """Have Fairlane do it, from the submission to the end of the last job."""
+    """Encode with Fairlane, from the submission to the end of the last job."""
     compress = app.tasks["compress"]
     wishes = {"format": format, "folder": str(folder)}
     jobs = await app.submit_many([compress.call(source=str(one), **wishes) for one in sources])
@@ -111,7 +111,7 @@ async def race(request: Request, format: str) -> Figures:
             spent["beside"].append((before[1] + after[1]) / 2)
     if len(list(folders["queued"].iterdir())) != len(sources):
         raise RuntimeError(f"{folders['queued']} has not all of the pictures")
-    # The median of many short turns: what other programs do meanwhile hits some of them.
+    # The median of many short turns: other programs disturb only some of them.
     each = {name: median(turns) for name, turns in spent.items()}
     over = {
         name: median(a / b - 1 for a, b in zip(spent["queued"], spent[name], strict=True))
@@ -135,7 +135,7 @@ def video(path: Path) -> Path:
 
 
 async def cancel(request: Request) -> Figures:
-    """Cancel encodes in their middle; an end is told when every process and file is gone."""
+    """Cancel running encodes; a job ends when all its processes and files are gone."""
     source, out = video(request.folder / "video.mp4"), request.folder / "out"
     app = build(f"sqlite:///{request.folder}/jobs.db")
     compress, took = app.tasks["compress"], []
@@ -148,7 +148,7 @@ async def cancel(request: Request) -> Figures:
             view = await app.jobs.wait(job.id)
             took.append(1000 * (time.perf_counter() - began))
             if view.state != "cancelled" or list(out.iterdir()):
-                raise RuntimeError(f"the job is {view.state}, and something is left in {out}")
+                raise RuntimeError(f"the job is {view.state}, and files are left in {out}")
     return {"per_second": 1000 / median(took), "p50_ms": median(took), "worst_ms": max(took)}
 
 

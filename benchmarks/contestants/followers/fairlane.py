@@ -1,4 +1,4 @@
-"""Fairlane served by uvicorn, with a crowd that follows its events from another process."""
+"""Fairlane served by uvicorn, with event clients in another process."""
 
 import asyncio
 import socket
@@ -25,7 +25,7 @@ _BEAT_SECONDS = 0.05
 async def served(
     bench: Bench, *, clients: int, silent: int = 0
 ) -> AsyncIterator[event_clients.ClientProcess]:
-    """Serve an app on a free port, and have a crowd follow it."""
+    """Serve an app on a free port, with clients that follow its events."""
     listening = socket.create_server(("127.0.0.1", 0), backlog=4096)
     config = uvicorn.Config(asgi(bench.app), log_level="critical", access_log=False)
     server = uvicorn.Server(config)
@@ -37,9 +37,7 @@ async def served(
             event_clients.running_clients(port=port, clients=clients, silent=silent)
         )
         if not await asyncio.to_thread(beside.is_ready):
-            raise RuntimeError(
-                "the crowd did not get together; run benchmarks.event_clients by hand"
-            )
+            raise RuntimeError("the clients did not connect; run benchmarks.event_clients by hand")
         try:
             yield beside
         finally:
@@ -53,7 +51,7 @@ def run(measure: Coroutine[Any, Any, Figures]) -> Figures:
 
 
 async def drain(request: Request, *, clients: int, silent: int = 0) -> Figures:
-    """Submit everything to a paused queue, then let it run while the crowd looks on."""
+    """Submit all jobs to a paused queue, then resume it while clients follow."""
     bench = Bench(request.folder)
     async with served(bench, clients=clients, silent=silent) as beside:
         await bench.app.queues.pause("bench")
@@ -75,7 +73,7 @@ async def drain(request: Request, *, clients: int, silent: int = 0) -> Figures:
 
 
 async def steady(request: Request, *, clients: int) -> Figures:
-    """Submit so many jobs a second, as evenly as a clock allows, and ask how old the news was."""
+    """Submit jobs at a steady rate, and measure the age of received events."""
     bench = Bench(request.folder)
     async with served(bench, clients=clients) as beside:
         began, processor = time.perf_counter(), time.process_time()
@@ -87,7 +85,7 @@ async def steady(request: Request, *, clients: int) -> Figures:
         await bench.end()
         seconds = time.perf_counter() - began
         busy = (time.process_time() - processor) / seconds
-        await asyncio.sleep(2)  # what is older than that by then is late anyway
+        await asyncio.sleep(2)  # events that arrive later count as late anyway
         heard = await asyncio.to_thread(beside.ask)
     return {
         "per_second": request.jobs / seconds,

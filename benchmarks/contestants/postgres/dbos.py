@@ -42,12 +42,12 @@ class Bench:
         self.noop = DBOS.workflow(name="noop")(noop)
 
     def serve(self, *, poll_seconds: float = POLL_SECONDS, **limits: int) -> None:
-        """Begin to take workflows from the queue; until then they only wait in it."""
+        """Start to take workflows from the queue; until then they wait in it."""
         limits = limits or {"worker_concurrency": WORKERS}
         DBOS.register_queue("bench", polling_interval_sec=poll_seconds, **limits)
 
     def submit(self, jobs: int, lane: Lane | None = None) -> float:
-        """Send in one transaction of the caller's, in which its client can take part."""
+        """Submit in one transaction of the caller, which is the bulk API of DBOS."""
         client = DBOSClient(system_database_url=self.address)
         engine = sqlalchemy.create_engine(self.address)
         began = time.perf_counter()
@@ -60,7 +60,7 @@ class Bench:
         return time.perf_counter() - began
 
     def end(self) -> None:
-        """Return when the end of each is durable."""
+        """Return when the end of each workflow is durable."""
         engine = sqlalchemy.create_engine(self.address)
         with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
             while not connection.execute(sqlalchemy.text(IS_EMPTY)).scalar():
@@ -128,7 +128,7 @@ def pick_up(request: Request) -> Figures:
     bench = Bench(request)
     DBOS.launch()
     bench.serve()
-    time.sleep(1.5)  # it looks for new queues every second
+    time.sleep(1.5)  # DBOS polls for new queues every second
     samples = []
     for number, pause in enumerate(latency.pauses(request.jobs)):
         time.sleep(pause)
@@ -155,4 +155,4 @@ if __name__ == "__main__":
         "pick-up": pick_up,
         "work": work,
     })  # fmt: skip
-    os._exit(0)  # its threads would be waited for
+    os._exit(0)  # exit without joining the threads of DBOS

@@ -1,6 +1,6 @@
-"""Fairlane on PostgreSQL as anyone would use it: its defaults, full history and events.
+"""Fairlane on PostgreSQL with its defaults: full history and events.
 
-One process leads and works; the second one is what `fairlane work` starts.
+One process leads and works; the second process is the one that `fairlane work` starts.
 """
 
 import asyncio
@@ -23,11 +23,11 @@ from fairlane.client.drain import is_drained
 Lane = Callable[[int], str | None]
 
 SLOTS = 256
-PIECE = 50_000  # what a caller would hand over at once
+PIECE = 50_000  # jobs per call of submit_many
 
 
 class Bench:
-    """An app with one task that does nothing but note when it began."""
+    """An app with one task that only records when it began."""
 
     def __init__(self, request: Request, lane: Lane | None = None) -> None:
         self.request = request
@@ -50,7 +50,7 @@ class Bench:
 
     @asynccontextmanager
     async def running(self, *, processes: int = 1) -> AsyncIterator[Fairlane]:
-        """Run the app, with nothing begun yet in `bench` and another process beside it or not."""
+        """Run the app with zeroed counters, with or without a second process."""
         async with AsyncExitStack() as stack:
             began = time.perf_counter()
             app = await stack.enter_async_context(self.app)
@@ -63,7 +63,8 @@ class Bench:
             yield app
 
     async def submit(self, jobs: int) -> float:
-        """Submit so many in bulk, and return the seconds it took, with making the calls."""
+        """Submit jobs in bulk, and return the seconds that took, including the creation of the
+        calls."""
         pieces = (range(first, min(first + PIECE, jobs)) for first in range(0, jobs, PIECE))
         return sum([await self.hand_over(piece) for piece in pieces])
 
@@ -79,7 +80,7 @@ class Bench:
         await self.app.queues.resume("bench")
 
     async def sample(self, number: int) -> float:
-        """Submit one to a queue that is idle; return the seconds until it has begun."""
+        """Submit one job to an idle queue; return the seconds until it has begun."""
         before, began = self.tally.here, time.perf_counter()
         await self.other.submit(number)
         while self.tally.here == before:  # noqa: ASYNC110
@@ -87,12 +88,12 @@ class Bench:
         return self.tally.began[before] - began
 
     async def begin(self, jobs: int) -> None:
-        """Return when so many have begun."""
+        """Return when `jobs` jobs have begun."""
         for seconds in self.tally.waits(jobs):
             await asyncio.sleep(seconds)
 
     async def end(self) -> None:
-        """Return when the end of each job is durable; `drain` would look only every 50 ms."""
+        """Return when the end of each job is durable; `drain` would poll only every 50 ms."""
         while not await is_drained(self.app._commands, "bench"):  # noqa: ASYNC110
             await asyncio.sleep(0.002)
 
@@ -118,9 +119,9 @@ def settings(request: Request) -> Settings:  # noqa: ARG001
 
 
 def drain(lane: Lane | None = None, *, processes: int = 1, is_held: bool = False) -> Scenario:
-    """Submit everything to a paused queue, then let it run until the last end is durable.
+    """Submit all jobs to a paused queue, then resume it until the last end is durable.
 
-    With a backlog these are the first of it, and the clock stops when the last of them has begun.
+    With a backlog, its first jobs are drained, and the clock stops when the last of them has begun.
     """
 
     async def measure(request: Request) -> Figures:
@@ -152,7 +153,7 @@ def drain(lane: Lane | None = None, *, processes: int = 1, is_held: bool = False
 
 @scenario
 async def work(request: Request) -> Figures:
-    """Be the second process until the first one has had enough."""
+    """Run as the second process until the first process ends it."""
     bench = Bench(request)
     async with bench.app:
         await asyncio.to_thread(second_process.ready, lambda: bench.tally.here)
@@ -161,7 +162,7 @@ async def work(request: Request) -> Figures:
 
 
 def fill(lane: Lane | None = None) -> Scenario:
-    """Make the database that scenarios with a backlog begin with, with everything paused."""
+    """Create the paused database with which scenarios with a backlog start."""
 
     async def measure(request: Request) -> Figures:
         bench = Bench(request, lane)
@@ -192,10 +193,10 @@ async def pick_up(request: Request) -> Figures:
 
 
 def beside_transaction(*, processes: int = 1) -> Scenario:
-    """Go through the rows before and while another session has a transaction open.
+    """Repeat the scenarios before and while another session has a transaction open.
 
-    The last seconds before are compared with the last of the minute in which it is open. Old events
-    are swept all the time by then, in both.
+    The last seconds before are compared with the last seconds of the minute in which it is open. In
+    both, old events are deleted continuously.
     """
 
     async def measure(request: Request) -> Figures:

@@ -1,6 +1,6 @@
 """pgqueuer: a queue manager in each process, over a pool of asyncpg.
 
-It has no lanes; an entrypoint per key that runs one job at a time is its way to have them.
+It has no lanes; the equivalent is an entrypoint per key that runs one job at a time.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from benchmarks.start_counter import StartCounter
 
 BATCH = 500  # the fastest of 10 to 2,000
 LANES_BATCH = 100  # of 10 to 500
-HOT_BATCH = 1  # of 1 to 50: what has ended is written when so many have, or after 100 ms
+HOT_BATCH = 1  # of 1 to 50: ends are written in groups of this size, or after 100 ms
 DEFAULT_BATCH = 10
 PIECE = 5_000
 ONLY = "noop"

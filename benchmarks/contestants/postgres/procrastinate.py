@@ -46,7 +46,8 @@ class Bench:
             yield
 
     async def submit(self, jobs: int, lane: Lane | None = None) -> float:
-        """Send in bulk; jobs of one call share their lock, so with lanes it is a call per lane."""
+        """Submit in bulk; jobs of one call share their lock, so with lanes there is a call per
+        lane."""
         began = time.perf_counter()
         if lane is None:
             for start in range(0, jobs, PIECE):

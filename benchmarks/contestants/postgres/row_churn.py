@@ -1,4 +1,4 @@
-"""Fairlane going through the rows of the race again and again, in one database."""
+"""Repeat the scenarios of the race with Fairlane in one database."""
 
 import asyncio
 import time
@@ -13,21 +13,21 @@ Rates = dict[str, list[float]]
 
 BEFORE_SECONDS = 30.0
 OPEN_SECONDS = 60.0
-LOOK_SECONDS = 15.0  # the last of both, which are compared
+LOOK_SECONDS = 15.0  # the compared seconds at the end of each phase
 SAMPLES = 40
-_SPAN = 1_000_000  # numbers of one kind of job
+_SPAN = 1_000_000  # the range of numbers of one kind of job
 _KINDS = ("drain", "lanes", "hot")
 _JOBS = {"drain": 5_000, "lanes": 2_000, "hot": 300}
 
 
 def lane(number: int) -> str | None:
-    """Give each kind of job the lanes that it is about."""
+    """Return the lane of a job by its kind."""
     kind, rest = divmod(number, _SPAN)
     return (None, lanes.spread(rest), lanes.hot(rest))[kind]
 
 
 class Rows(Protocol):
-    """The app that is gone through, as far as this needs it."""
+    """The app under measurement."""
 
     tally: StartCounter
 
@@ -41,7 +41,7 @@ class Rows(Protocol):
 
 
 async def churn(rows: Rows, seconds: float, *, processes: int) -> Rates:
-    """Go on for so long; return the rates of each row, and seconds for the pick-ups."""
+    """Run for `seconds`; return the rates of each scenario, and the seconds of the pick-ups."""
     found: Rates = {}
     until = time.perf_counter() + seconds
     while time.perf_counter() < until:
@@ -76,7 +76,7 @@ async def _pick_up(rows: Rows) -> float:
 
 
 def figures(before: Rates, during: Rates) -> Mapping[str, float]:
-    """Give the median of each row, before and during."""
+    """Return the median of each scenario, before and during."""
     return {
         f"{name}_{when}": median(values)
         for when, found in (("before", before), ("during", during))
