@@ -2,7 +2,7 @@
 // and are shown as received.
 
 export const en = {
-  "state.created": "Recorded",
+  "state.created": "Created",
   "state.scheduled": "Scheduled",
   "state.queued": "Queued",
   "state.blocked": "Blocked",
@@ -42,7 +42,7 @@ export const en = {
 };
 
 export const zh: Record<keyof typeof en, string> = {
-  "state.created": "已记录",
+  "state.created": "已创建",
   "state.scheduled": "已计划",
   "state.queued": "排队中",
   "state.blocked": "受阻",
