@@ -41,12 +41,12 @@ class ForgetfulInbox(Inbox):
         self.twice = twice
         self.counts = {"lost wake-up": 0, "repeated wake-up": 0}
 
-    def poke(self) -> None:
+    def wake(self) -> None:
         dice = self._random.random()
         if dice < self.lost:
             self.counts["lost wake-up"] += 1
             return
-        super().poke()
+        super().wake()
         if dice > 1 - self.twice:
             self.counts["repeated wake-up"] += 1
-            asyncio.get_running_loop().call_soon(super().poke)
+            asyncio.get_running_loop().call_soon(super().wake)

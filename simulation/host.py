@@ -203,6 +203,6 @@ class OutcomeRecordingInbox(ForgetfulInbox):
         super().__init__(random, lost=lost, twice=twice)
         self._heard = heard
 
-    def put_together(self, *inputs: Any) -> None:
+    def put_coalesced(self, *inputs: Any) -> None:
         self._heard.extend(said for said in inputs if isinstance(said, Outcome))
-        super().put_together(*inputs)
+        super().put_coalesced(*inputs)

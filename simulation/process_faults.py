@@ -99,4 +99,4 @@ class ProcessFaults:
                 self._random.choice(said), result="completed", value='["stale"]', failure=None
             )
             self._journal.record_fault("stale outcome", host.process.name)
-            host.engine.say(stale)
+            host.engine.send_to_leader(stale)

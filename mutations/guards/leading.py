@@ -122,7 +122,7 @@ LEADING: Final = (
         name="standby without polling its inbox",
         guards="A standby must not spin because its inbox holds inputs for a leader.",
         file=_LEADER,
-        find="await self._inbox.stand_by(",
+        find="await self._inbox.wait_for_wake(",
         replace="await self._inbox.wait(",
         noticed_by=(worlds(),),
     ),

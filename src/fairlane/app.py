@@ -40,8 +40,8 @@ from fairlane.engine.engine import Engine
 from fairlane.engine.lifetime import Lifetime
 from fairlane.errors import BadSetting, UnknownName, UsageError
 from fairlane.leader.end_hooks import Hook
-from fairlane.leader.history_retention import Kept, check_kept
-from fairlane.leader.schedule import Rules, Schedule, ruled, schedule_from
+from fairlane.leader.history_retention import HistoryLimit, check_history_limit
+from fairlane.leader.schedule import Rules, Schedule, decode_schedule, make_schedule
 from fairlane.runtime.clock import Clock, SystemClock
 from fairlane.snapshot import Snapshot, snapshot_from
 from fairlane.store.open_store import store_at
@@ -95,11 +95,11 @@ class Fairlane:
         work: bool = True,
         queues: Sequence[str] | None = None,
         labels: Sequence[str] = (),
-        keep_history: Kept = None,
+        keep_history: HistoryLimit = None,
         uploads: str | os.PathLike[str] | None = None,
         largest_upload: int = LARGEST_UPLOAD,
     ) -> None:
-        check_kept(keep_history)
+        check_history_limit(keep_history)
         if slots < 1:
             raise BadSetting(f"slots is {slots}; a process needs at least 1 to run anything")
         self.database = database or os.environ.get("FAIRLANE_DATABASE") or DEFAULT_DATABASE
@@ -265,7 +265,7 @@ class Fairlane:
         check_path_name("schedule", name)
         submission = require_call(call).submission()
         self._declare("schedule", name)
-        self._schedules[name] = ruled(name, submission, rules)
+        self._schedules[name] = make_schedule(name, submission, rules)
 
     def on_end(self, hook: Hook) -> Hook:
         """Call this with the job whenever one ends, at least once each."""
@@ -381,7 +381,7 @@ class Fairlane:
         inputs: list[Input] = list(self._settings.values())
         for name, schedule in self._schedules.items():
             text = stored.get(("schedule", name))
-            before = None if text is None else schedule_from(text)
+            before = None if text is None else decode_schedule(text)
             after = schedule.declared_after(before)
             inputs.append(SaveRecord("", "schedule", name, after.text()))
         for task in self.tasks.values():

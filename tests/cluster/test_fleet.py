@@ -34,7 +34,7 @@ def told(*workers: WorkerId) -> Decisions:
 
 
 def test_alone_every_other_worker_is_dead() -> None:
-    assert SoloFleet().dead({B, A}, {("worker", A): "{}"}) == [A, B]
+    assert SoloFleet().find_dead({B, A}, {("worker", A): "{}"}) == [A, B]
 
 
 def test_among_many_only_those_are_dead_of_whom_nothing_is_known(many: SharedFleet) -> None:
@@ -42,18 +42,18 @@ def test_among_many_only_those_are_dead_of_whom_nothing_is_known(many: SharedFle
         ("worker", A): msgspec.json.encode(joined(A)).decode(),
         ("worker", B): "nonsense",
     }
-    assert many.dead({A, B, WorkerId("c")}, records) == [B, WorkerId("c")]
+    assert many.find_dead({A, B, WorkerId("c")}, records) == [B, WorkerId("c")]
 
 
 def test_who_is_gone_does_not_come_back_by_what_it_said_before(many: SharedFleet) -> None:
     outcome = Outcome(JobId("j"), A, 1, "completed")
     gone = WorkerGone(A)
-    assert many.hear([joined(A), joined(B), outcome, gone]) == [joined(B), outcome, gone]
+    assert many.filter_inputs([joined(A), joined(B), outcome, gone]) == [joined(B), outcome, gone]
 
 
 def test_messages_are_numbered_above_those_of_every_former_leader(many: SharedFleet) -> None:
     decisions = told(A)
-    many.write(decisions, [A])
+    many.add_messages(decisions, [A])
     [(worker, number, _)] = decisions.changes.messages
     former = SharedFleet(
         SharedMemoryStore(), LeaseWatch(12.0, lambda: 0.0), lambda worker: worker == OWN
@@ -61,19 +61,19 @@ def test_messages_are_numbered_above_those_of_every_former_leader(many: SharedFl
     former.start_epoch(2)
     last = 0
     for _ in range(1000):
-        last = former.write(told(OWN), [OWN]).number
+        last = former.add_messages(told(OWN), [OWN]).number
     assert worker == A
     assert number > last
 
 
 def test_what_our_worker_is_told_names_the_message_before_it(many: SharedFleet) -> None:
-    first = many.write(told(OWN), [OWN, A])
-    many.write(told(A), [OWN, A])
-    third = many.write(told(OWN, A), [OWN, A])
+    first = many.add_messages(told(OWN), [OWN, A])
+    many.add_messages(told(A), [OWN, A])
+    third = many.add_messages(told(OWN, A), [OWN, A])
     assert third == MessageRef(first.number + 2, first.number)
 
 
 def test_nothing_is_written_to_whom_nobody_knows(many: SharedFleet) -> None:
     decisions = told(A, B)
-    many.write(decisions, [B])
+    many.add_messages(decisions, [B])
     assert [worker for worker, _, _ in decisions.changes.messages] == [B]

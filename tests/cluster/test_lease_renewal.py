@@ -152,10 +152,10 @@ def test_without_a_renewal_everything_is_handed_back_before_the_lease_ends(
     assert bench.told == ["introduce", "return jobs"]
     since = bench.server.renewals[-1]
     assert (
-        DEFAULT_TIMES.yield_seconds <= bench.worker.told[-1][1] - since < DEFAULT_TIMES.end_seconds
+        DEFAULT_TIMES.return_seconds <= bench.worker.told[-1][1] - since < DEFAULT_TIMES.end_seconds
     )
     bench.server.reachable, bench.server.hangs = True, False
-    bench.live(2 + DEFAULT_TIMES.yield_seconds + DEFAULT_TIMES.beat_seconds)
+    bench.live(2 + DEFAULT_TIMES.return_seconds + DEFAULT_TIMES.renew_seconds)
     assert bench.told == ["introduce", "return jobs", "resume"]
     bench.close()
 
@@ -211,9 +211,9 @@ def test_who_slept_past_its_lease_begins_nothing_until_the_leader_must_have_seen
     renewed_at = bench.server.renewals[-1]
     assert bench.lease_renewal.renewed_at == renewed_at
     assert not bench.lease_renewal.is_held()  # the leader may be counting it dead right now
-    bench.live(DEFAULT_TIMES.yield_seconds - 1.5)
+    bench.live(DEFAULT_TIMES.return_seconds - 1.5)
     assert bench.told == ["introduce"]
-    bench.live(DEFAULT_TIMES.beat_seconds + 1)
+    bench.live(DEFAULT_TIMES.renew_seconds + 1)
     assert bench.lease_renewal.is_held()
     assert bench.told == ["introduce", "resume"]  # who refused work says that it takes some again
     bench.close()
@@ -221,7 +221,7 @@ def test_who_slept_past_its_lease_begins_nothing_until_the_leader_must_have_seen
 
 def test_who_could_not_renew_for_a_moment_begins_again_at_once(bench: Bench) -> None:
     bench.live(1)
-    bench.loop._passed += DEFAULT_TIMES.yield_seconds
+    bench.loop._passed += DEFAULT_TIMES.return_seconds
     assert not bench.lease_renewal.is_held()
     bench.live(1)
     assert bench.lease_renewal.is_held()

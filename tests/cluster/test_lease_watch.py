@@ -18,7 +18,7 @@ class Watch:
     def look(self, seconds: float, **beats: int) -> list[object]:
         self.now += seconds
         counts = {WorkerId(worker): count for worker, count in beats.items()}
-        return list(self.lease_watch.look(counts, self.known))
+        return list(self.lease_watch.check(counts, self.known))
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def test_whom_a_former_leader_knew_gets_work_once_it_shows_that_it_lives(watch: 
 def test_who_spoke_for_itself_is_not_spoken_for(watch: Watch) -> None:
     watch.lease_watch.load([joined()])
     watch.look(0, a=7)
-    watch.lease_watch.heard(A)
+    watch.lease_watch.mark_introduced(A)
     assert watch.look(1, a=8) == []
 
 
@@ -93,6 +93,6 @@ def test_a_device_that_spoke_for_itself_is_not_told_of_again(watch: Watch) -> No
     phone = joined()
     phone.id, phone.device = device_id(A, "phone"), True
     watch.lease_watch.load([phone, joined()])
-    watch.lease_watch.heard(phone.id)
+    watch.lease_watch.mark_introduced(phone.id)
     watch.look(0, a=1)
     assert watch.look(1, a=2) == [joined()]

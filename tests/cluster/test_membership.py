@@ -15,7 +15,7 @@ from fairlane.core.decisions import Start
 from fairlane.core.inputs import Outcome, WorkerGone
 from fairlane.core.live_job import JobId, WorkerId
 from fairlane.errors import JobCancelled
-from fairlane.leader.schedule import schedule_from
+from fairlane.leader.schedule import decode_schedule
 from fairlane.store.memory.shared import SharedDatabase, SharedMemoryStore
 from fairlane.task.output_publisher import remove_published_outputs
 from fairlane.testing import FakeClock
@@ -137,7 +137,7 @@ async def test_what_a_silent_worker_ran_is_run_again_and_its_word_counts_no_more
     other._engine.membership._lease_renewal.stop()  # type: ignore[union-attr]
     await eventually(lambda: dead not in leader.shared_database.beats)
     stale = Outcome(JobId(lost.id), WorkerId(dead), 1, "completed", value='"stale"')
-    other._engine.say(stale)
+    other._engine.send_to_leader(stale)
     leader.gate.set()
     assert await lost.wait() == "leader"
     assert (await leader.jobs.show(lost.id)).crashes == 1
@@ -245,7 +245,7 @@ async def test_a_schedule_counts_by_the_time_of_whoever_leads(open_app: Open) ->
 
 
 async def _since(app: Fairlane, schedule: str) -> float | None:
-    stored = schedule_from((await app._store.records("schedule"))[schedule])
+    stored = decode_schedule((await app._store.records("schedule"))[schedule])
     assert stored is not None
     return stored.since
 

@@ -33,17 +33,17 @@ async def test_an_end_that_was_read_before_somebody_began_to_wait_is_no_news() -
     job = a_job("a")
     await store.commit(admitted(job), NOW)
     waits = JobWaiters(store)
-    early = asyncio.create_task(waits.ended(A))
+    early = asyncio.create_task(waits.wait_for_end(A))
     await asyncio.sleep(0)
     await store.commit(ended(job), NOW)
     store.gate.clear()
-    look = asyncio.create_task(waits.look([A]))
+    look = asyncio.create_task(waits.notify([A]))
     await asyncio.sleep(0)  # it has read how the job ended
     again = a_job("a")
     changes = admitted(again)
     changes.submitted, changes.revived = [], [A]
     await store.commit(changes, NOW)
-    late = asyncio.create_task(waits.ended(A))
+    late = asyncio.create_task(waits.wait_for_end(A))
     await asyncio.sleep(0)
     store.gate.set()
     await look

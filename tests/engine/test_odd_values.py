@@ -170,7 +170,7 @@ def test_who_waits_for_a_job_hears_that_the_engine_stopped(tmp_path: Path) -> No
 
     waiting = threading.Thread(target=wait)
     waiting.start()
-    eventually_sync(lambda: app._engine.waits.anybody)
+    eventually_sync(lambda: app._engine.waits.has_waiters)
     app.stop()
     waiting.join(20)
     assert [type(error) for error in heard] == [NotStarted]

@@ -9,7 +9,7 @@ import pytest
 from fairlane import BadSetting, Context, Fairlane, JobFailed, TooLarge
 from fairlane.core.inputs import SaveRecord
 from fairlane.ids import new_id
-from fairlane.leader.schedule import ruled
+from fairlane.leader.schedule import make_schedule
 from fairlane.testing import running
 from tests.support.eventually import eventually
 
@@ -128,7 +128,7 @@ async def test_a_firing_that_cannot_be_stored_is_skipped_and_the_next_time_comes
     app.task(name="work")(takes_name)
     submission = app.tasks["work"].call(name="fine").submission()
     submission.lane = NUL
-    schedule = ruled("often", submission, {"every_seconds": 1})
+    schedule = make_schedule("often", submission, {"every_seconds": 1})
     async with app:
         text = msgspec.structs.replace(schedule, since=app._commands.clock.now()).text()
         await app._commands.call(SaveRecord(new_id(), "schedule", "often", text))

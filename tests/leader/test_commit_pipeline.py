@@ -92,7 +92,7 @@ class Leadership:
                 report_missing_tasks=lambda _: None,
             ),
             notifications,
-            intervals=PollIntervals(others_seconds=60, retry_seconds=0.001),
+            intervals=PollIntervals(poll_seconds=60, retry_seconds=0.001),
         )
 
     def _deliver(

@@ -14,30 +14,30 @@ async def test_a_leader_does_not_wait_while_something_lies_here() -> None:
     inbox.put(SAID)
     async with asyncio.timeout(10):
         await inbox.wait(3600)
-    assert inbox.take(10) == [SAID]
+    assert inbox.pop_batch(10) == [SAID]
 
 
 async def test_a_large_submission_is_taken_without_more_beside_it() -> None:
     large = Submit("k", [Submission(id=JobId(str(number)), task="t") for number in range(9)])
     inbox = Inbox()
     inbox.put(SAID, large, large, SAID)
-    assert inbox.take(5) == [SAID, large]
-    assert inbox.take_all() == [large, SAID]
+    assert inbox.pop_batch(5) == [SAID, large]
+    assert inbox.pop_all() == [large, SAID]
 
 
 async def test_a_standby_waits_though_something_lies_here() -> None:
     inbox = Inbox()
     inbox.attach(asyncio.get_running_loop())
     inbox.put(SAID)
-    standing_by = asyncio.ensure_future(inbox.stand_by(3600))
+    standing_by = asyncio.ensure_future(inbox.wait_for_wake(3600))
     for _ in range(5):
         await asyncio.sleep(0)
     assert not standing_by.done()
-    inbox.poke()
+    inbox.wake()
     async with asyncio.timeout(10):
         await standing_by
 
 
 async def test_a_standby_looks_again_after_its_time() -> None:
     async with asyncio.timeout(10):
-        await Inbox().stand_by(0.001)
+        await Inbox().wait_for_wake(0.001)

@@ -13,7 +13,7 @@ import pytest
 import fairlane.app
 from fairlane import Context, Fairlane, InternalError, JobFailed, StoreUnavailable
 from fairlane.core.decisions import Changes
-from fairlane.leader.inbox_codec import from_text
+from fairlane.leader.inbox_codec import decode_answer
 from fairlane.store.sqlite import SQLiteStore
 from tests.support.eventually import eventually
 from tests.support.process_faults import Fault, FaultyStore, When, broken, unavailable
@@ -250,7 +250,7 @@ async def test_an_outcome_that_can_never_be_stored_makes_its_job_failed(
 async def test_who_waits_hears_of_the_end_though_the_first_look_at_it_failed(bench: Bench) -> None:
     job = await bench.gated.submit(name="done")
     waiting = asyncio.create_task(job.wait())
-    await eventually(lambda: bench.app._engine.waits.anybody and bench.ran["done"])
+    await eventually(lambda: bench.app._engine.waits.has_waiters and bench.ran["done"])
     await bench.app.jobs.show(job.id)  # the waiter's own first look is over by now
     bench.store.spoiled_reads = 1
     bench.gate.set()
@@ -279,7 +279,7 @@ async def test_what_another_process_sent_and_nobody_can_read_is_set_aside(
     await bench.store.append("unreadable", '{"type":"from the future"}', 0.0)
     await finishes(bench)
     answers = await eventually(lambda: bench.store.answers(["unreadable"]))
-    assert isinstance(from_text(answers["unreadable"]), InternalError)
+    assert isinstance(decode_answer(answers["unreadable"]), InternalError)
     assert [kind for kind, _ in set_aside(tmp_path / "work.db")] == ["from the future"]
 
 

@@ -12,9 +12,9 @@ from fairlane.store.memory.shared import SharedDatabase, SharedMemoryStore
 from fairlane.store.protocol import Store
 
 QUICK: Final = LeaseTimes(
-    lease_seconds=1.0, beat_seconds=0.1, yield_seconds=0.6, end_seconds=0.8, margin_seconds=0.2
+    lease_seconds=1.0, renew_seconds=0.1, return_seconds=0.6, end_seconds=0.8, margin_seconds=0.2
 )
-RHYTHM: Final = PollIntervals(others_seconds=0.02, standby_seconds=0.05, answer_seconds=0.02)
+RHYTHM: Final = PollIntervals(poll_seconds=0.02, standby_seconds=0.05, answer_seconds=0.02)
 
 
 class SharedApp(Fairlane):
@@ -26,7 +26,7 @@ class SharedApp(Fairlane):
         self.name = name
         self.gate = asyncio.Event()
         self.held: list[str] = []
-        self.terms = QUICK
+        self.times = QUICK
         self.limit("api", starts=1000, per_seconds=60)
 
         @self.task(name="quick")
@@ -50,7 +50,7 @@ class SharedApp(Fairlane):
         return SharedMemoryStore(self.shared_database)
 
     def _new_engine(self, store: Store, **more: Any) -> Engine:
-        return super()._new_engine(store, intervals=RHYTHM, terms=self.terms, **more)
+        return super()._new_engine(store, intervals=RHYTHM, times=self.times, **more)
 
     @property
     def is_leading(self) -> bool:

@@ -138,7 +138,7 @@ async def read_view(commands: Commands, id: str) -> JobView:
 async def wait_for_end(commands: Commands, id: str) -> JobView:
     """Return a job once it has ended, also if it failed or was cancelled."""
     check_text("id of a job", id)
-    return await commands.on_loop(commands.engine.waits.ended(JobId(id)))
+    return await commands.on_loop(commands.engine.waits.wait_for_end(JobId(id)))
 
 
 async def read_log(commands: Commands, id: str, limit: int) -> list[LogLine]:

@@ -13,7 +13,7 @@ from fairlane.core.live_job import JobId
 from fairlane.core.validation import check_path_name, check_text
 from fairlane.errors import UnknownName
 from fairlane.ids import new_id
-from fairlane.leader.schedule import Rules, Schedule, fire, ruled
+from fairlane.leader.schedule import Rules, Schedule, firing_of, make_schedule
 from fairlane.snapshot import ScheduleView, schedule_view
 from fairlane.store.views import FiringView
 from fairlane.tasks import Call, require_call
@@ -44,7 +44,7 @@ class Schedules:
     async def save(self, name: str, call: Call[Any], **rules: Unpack[Rules]) -> None:
         """Create a schedule while running, or replace one; see `app.schedule` for the rules."""
         check_path_name("schedule", name)
-        schedule = ruled(name, require_call(call).submission(), rules)
+        schedule = make_schedule(name, require_call(call).submission(), rules)
         before = (await self._commands.records("schedule")).get(name)
         declared = before is not None and _decode(before).declared
         changes = {"since": None, "declared": declared, "changed": True}
@@ -98,7 +98,7 @@ class Schedules:
 
     async def fire(self, name: str) -> Job[Any] | None:
         """Fire a schedule by hand; None if its policy skipped the firing, which is recorded."""
-        submission = fire(await self._stored_schedule(name), None)
+        submission = firing_of(await self._stored_schedule(name), None)
         answers = await self._commands.admit([submission])
         id = answers[0]["id"] if answers else None
         return Job(self._commands, JobId(id)) if id else None

@@ -45,25 +45,25 @@ class Fleet(Protocol):
     def start_epoch(self, epoch: int) -> None:
         """A reign begins."""
 
-    def dead(
+    def find_dead(
         self, others: Collection[WorkerId], records: Mapping[tuple[str, str], str]
     ) -> list[WorkerId]:
         """Name those of the others who cannot be alive now that we lead."""
         ...
 
-    async def skew(self) -> float:
+    async def clock_skew(self) -> float:
         """Return by how many seconds the clock we go by is ahead of this machine's."""
         ...
 
-    async def look(self, known: Collection[WorkerId]) -> list[Input]:
+    async def check_leases(self, known: Collection[WorkerId]) -> list[Input]:
         """Say who of the others has come back to life and who is dead."""
         ...
 
-    def hear(self, inputs: list[Input]) -> list[Input]:
+    def filter_inputs(self, inputs: list[Input]) -> list[Input]:
         """Return what counts of what happened."""
         ...
 
-    def write(self, decisions: Decisions, known: Collection[WorkerId]) -> MessageRef:
+    def add_messages(self, decisions: Decisions, known: Collection[WorkerId]) -> MessageRef:
         """Make what workers are told part of the commit, where that must outlive the leader."""
         ...
 
@@ -73,23 +73,23 @@ class SoloFleet:
 
     def start_epoch(self, epoch: int) -> None: ...
 
-    def dead(
+    def find_dead(
         self,
         others: Collection[WorkerId],
         records: Mapping[tuple[str, str], str],  # noqa: ARG002
     ) -> list[WorkerId]:
         return sorted(others)
 
-    async def skew(self) -> float:
+    async def clock_skew(self) -> float:
         return 0.0
 
-    async def look(self, known: Collection[WorkerId]) -> list[Input]:  # noqa: ARG002
+    async def check_leases(self, known: Collection[WorkerId]) -> list[Input]:  # noqa: ARG002
         return []
 
-    def hear(self, inputs: list[Input]) -> list[Input]:
+    def filter_inputs(self, inputs: list[Input]) -> list[Input]:
         return inputs
 
-    def write(self, decisions: Decisions, known: Collection[WorkerId]) -> MessageRef:  # noqa: ARG002
+    def add_messages(self, decisions: Decisions, known: Collection[WorkerId]) -> MessageRef:  # noqa: ARG002
         return NO_MESSAGE
 
 
@@ -110,7 +110,7 @@ class SharedFleet:
         self._number = epoch * _EPOCH_STEP
         self._written = MessageRef(self._number, self._number)
 
-    def dead(
+    def find_dead(
         self, others: Collection[WorkerId], records: Mapping[tuple[str, str], str]
     ) -> list[WorkerId]:
         known: dict[WorkerId, WorkerJoined] = {}
@@ -122,30 +122,30 @@ class SharedFleet:
         self._lease_watch.load(joined for worker, joined in known.items() if worker not in dead)
         return sorted(dead)
 
-    async def skew(self) -> float:
-        skew = await self._store.clock_skew()
-        return skew if abs(skew) > _ERROR_SECONDS else 0.0
+    async def clock_skew(self) -> float:
+        clock_skew = await self._store.clock_skew()
+        return clock_skew if abs(clock_skew) > _ERROR_SECONDS else 0.0
 
-    async def look(self, known: Collection[WorkerId]) -> list[Input]:
+    async def check_leases(self, known: Collection[WorkerId]) -> list[Input]:
         now = asyncio.get_running_loop().time()
         if now - self._looked_at < _LOOK_SECONDS:
             return []
         self._looked_at = now
         beats = await self._store.lease_counts()
         others = {worker: count for worker, count in beats.items() if not self._is_own(worker)}
-        return self._lease_watch.look(others, [w for w in known if not self._is_own(w)])
+        return self._lease_watch.check(others, [w for w in known if not self._is_own(w)])
 
-    def hear(self, inputs: list[Input]) -> list[Input]:
+    def filter_inputs(self, inputs: list[Input]) -> list[Input]:
         """Note who spoke for itself; whoever is gone does not come back by what it said before."""
         gone = {said.id for said in inputs if type(said) is WorkerGone}
         for said in inputs:
             if type(said) is WorkerJoined:
-                self._lease_watch.heard(said.id)
+                self._lease_watch.mark_introduced(said.id)
         if not gone:
             return inputs
         return [said for said in inputs if type(said) is not WorkerJoined or said.id not in gone]
 
-    def write(self, decisions: Decisions, known: Collection[WorkerId]) -> MessageRef:
+    def add_messages(self, decisions: Decisions, known: Collection[WorkerId]) -> MessageRef:
         orders = {worker: told for worker, told in decisions.orders.items() if worker in known}
         if orders:
             self._number += 1

@@ -30,8 +30,8 @@ class LeaseTimes(Struct, frozen=True, kw_only=True):
     """How long a lease lasts, and when what happens in it."""
 
     lease_seconds: float = LEASE_SECONDS
-    beat_seconds: float = 2.0  # between two renewals
-    yield_seconds: float = 6.0  # without a renewal: what runs is handed back
+    renew_seconds: float = 2.0  # between two renewals
+    return_seconds: float = 6.0  # without a renewal: what runs is handed back
     end_seconds: float = 8.0  # without a renewal: whoever still runs something ends
     margin_seconds: float = 2.0  # after the lease, until the leader believes it
 
@@ -71,18 +71,18 @@ class LeaseRenewal:
         lease: Lease,
         callbacks: LeaseCallbacks,
         *,
-        terms: LeaseTimes = DEFAULT_TIMES,
+        times: LeaseTimes = DEFAULT_TIMES,
         now: Callable[[], float] = boot_seconds,
     ) -> None:
         self._worker = worker
         self._lease = lease
         self._callbacks = callbacks
-        self._terms = terms
+        self._times = times
         self._now = now
         self.renewed_at: float | None = None
-        self._gave_back = False
+        self._jobs_returned = False
         self._refused = False  # work that it was given while its lease was in doubt
-        self._doubtful_until: float | None = None
+        self._in_doubt_until: float | None = None
         self._stopping = False
         self._loop: asyncio.AbstractEventLoop | None = None
         self._pause: asyncio.Event | None = None
@@ -94,7 +94,7 @@ class LeaseRenewal:
         dead, and go on with what it was given before. So it begins nothing until the leader must
         have seen that it lives.
         """
-        if self._is_over(self._terms.yield_seconds) or self._is_doubtful():
+        if self._is_older_than(self._times.return_seconds) or self._is_in_doubt():
             self._refused = True
             return False
         return True
@@ -114,70 +114,70 @@ class LeaseRenewal:
         try:
             while not self._stopping:
                 began = self._now()
-                standing = await (self._begin() if self.renewed_at is None else self._renew())
+                standing = await (self._acquire() if self.renewed_at is None else self._renew())
                 if standing == "dead":
-                    await self._die()
+                    await self._restart()
                     return
-                if not self._is_in_time(renewed=standing is not None):
+                if not self._meet_deadlines(renewed=standing is not None):
                     return
-                pause = self._terms.beat_seconds / (1 if standing == "known" else 4)
+                pause = self._times.renew_seconds / (1 if standing == "known" else 4)
                 await self._wait(max(0.0, began + pause - self._now()))
         finally:
             await self._lease.close()
 
-    async def _begin(self) -> Standing | None:
+    async def _acquire(self) -> Standing | None:
         sent_at = self._now()
-        if await self._sent(self._lease.begin()) is not _UNKNOWN:
-            self._hold(sent_at)
+        if await self._try_in_time(self._lease.begin()) is not _UNKNOWN:
+            self._mark_renewed(sent_at)
             self._callbacks.introduce()
         return None
 
     async def _renew(self) -> Standing | None:
         """Renew the lease; None if nobody knows whether that was done."""
         sent_at = self._now()
-        standing = await self._sent(self._lease.renew())
+        standing = await self._try_in_time(self._lease.renew())
         if standing is _UNKNOWN:
             return None
         if standing != "dead":
-            if self._is_over(self._terms.lease_seconds):
-                self._doubtful_until = sent_at + self._terms.yield_seconds
-            self._hold(sent_at)
+            if self._is_older_than(self._times.lease_seconds):
+                self._in_doubt_until = sent_at + self._times.return_seconds
+            self._mark_renewed(sent_at)
         if standing == "unknown":
             self._callbacks.introduce()
         return standing  # type: ignore[no-any-return]
 
-    async def _sent(self, doing: Awaitable[Any]) -> Any:
+    async def _try_in_time(self, doing: Awaitable[Any]) -> Any:
         try:
-            async with asyncio.timeout(self._terms.beat_seconds / 2):
+            async with asyncio.timeout(self._times.renew_seconds / 2):
                 return await doing
         except Exception as error:  # noqa: BLE001 - whatever it was, the lease runs out
             log.warning("the lease could not be renewed: %r", error)
             return _UNKNOWN
 
-    def _hold(self, sent_at: float) -> None:
+    def _mark_renewed(self, sent_at: float) -> None:
         self.renewed_at = sent_at
         # What a child process runs must end before the leader may count us dead.
-        self._callbacks.renew_deadline(sent_at + self._terms.end_seconds)
+        self._callbacks.renew_deadline(sent_at + self._times.end_seconds)
 
-    def _is_in_time(self, *, renewed: bool) -> bool:
+    def _meet_deadlines(self, *, renewed: bool) -> bool:
         """Give back what runs while the lease certainly holds; past that, end."""
-        terms = self._terms
-        if self._is_over(terms.end_seconds) and self._callbacks.is_running(self._worker):
-            self._end("it could not renew its lease, and what it runs does not stop")
+        times = self._times
+        if self._is_older_than(times.end_seconds) and self._callbacks.is_running(self._worker):
+            self._end_process("it could not renew its lease, and what it runs does not stop")
             return False
-        if self._is_over(terms.yield_seconds) and not self._gave_back:
-            self._gave_back = True
+        if self._is_older_than(times.return_seconds) and not self._jobs_returned:
+            self._jobs_returned = True
             log.warning("the lease cannot be renewed: what runs is handed back")
             self._callbacks.return_jobs()
-        elif renewed and (self._gave_back or self._refused) and not self._is_doubtful():
-            self._gave_back = self._refused = False
+        elif renewed and (self._jobs_returned or self._refused) and not self._is_in_doubt():
+            self._jobs_returned = self._refused = False
             self._callbacks.resume()
         return True
 
-    def _is_doubtful(self) -> bool:
-        return self._doubtful_until is not None and self._now() < self._doubtful_until
+    def _is_in_doubt(self) -> bool:
+        return self._in_doubt_until is not None and self._now() < self._in_doubt_until
 
-    def _is_over(self, seconds: float) -> bool:
+    def _is_older_than(self, seconds: float) -> bool:
         return self.renewed_at is not None and self._now() - self.renewed_at >= seconds
 
     async def _wait(self, seconds: float) -> None:
@@ -188,20 +188,20 @@ class LeaseRenewal:
         except TimeoutError:
             pass
 
-    async def _die(self) -> None:
+    async def _restart(self) -> None:
         """Others may run by now what still runs here: it stops at once, or the process ends."""
         if self._stopping:
             return  # it said itself that it is gone
         log.warning("the leader counts this worker dead; what still runs here is stopped")
         self._callbacks.restart()
-        grace = self._terms.end_seconds - self._terms.yield_seconds
+        grace = self._times.end_seconds - self._times.return_seconds
         until = self._now() + grace
         # The holder lives on another thread, and this wait is short.
         while self._callbacks.is_running(self._worker) and self._now() < until:  # noqa: ASYNC110
             await asyncio.sleep(grace / 40)
         if self._callbacks.is_running(self._worker):
-            self._end("it counts as dead, and what it runs does not stop")
+            self._end_process("it counts as dead, and what it runs does not stop")
 
-    def _end(self, why: str) -> None:
+    def _end_process(self, why: str) -> None:
         log.critical("this process ends itself: %s", why)
         self._callbacks.end_process()

@@ -24,11 +24,11 @@ class LeaseWatch:
         self._silent = {joined.id: joined for joined in known}
         self._seen.clear()
 
-    def heard(self, worker: WorkerId) -> None:
+    def mark_introduced(self, worker: WorkerId) -> None:
         """It spoke for itself: what it said counts, not what was stored of it."""
         self._silent.pop(worker, None)
 
-    def look(self, beats: Mapping[WorkerId, int], known: Iterable[WorkerId]) -> list[Input]:
+    def check(self, beats: Mapping[WorkerId, int], known: Iterable[WorkerId]) -> list[Input]:
         """Return who has come back to life and who is dead."""
         now = self._now()
         inputs: list[Input] = [

@@ -51,10 +51,10 @@ class WorkerMailbox:
         self._poll_seconds = poll_seconds
         self._loop = asyncio.get_running_loop()
         self._outgoing: deque[FromWorker] = deque()
-        self._said_at: dict[str, float] = {}
+        self._sent_at: dict[str, float] = {}
         self._number = 0  # of the last message that was obeyed
-        self._forgotten = 0
-        self._forgot_at = 0.0
+        self._deleted_up_to = 0
+        self._deleted_at = 0.0
         self.leading = False
         self.sending = Service("sending", self._send)
         self.receiving = Service("receiving", self.receive)
@@ -72,7 +72,7 @@ class WorkerMailbox:
     def elected(self, *, leading: bool) -> None:
         """Begin or cease to be beside the leader."""
         self.leading = leading
-        self._said_at.clear()
+        self._sent_at.clear()
         if not leading:
             self.put(*self._unacknowledged().values())  # nobody knows what came of it
         self.receiving.wake()
@@ -83,7 +83,7 @@ class WorkerMailbox:
         while self._outgoing:
             batch = [self._outgoing.popleft() for _ in range(min(_MOST, len(self._outgoing)))]
             try:
-                await self._store.send_report(new_id(), _written(batch), self._clock.now())
+                await self._store.send_report(new_id(), _encode_batch(batch), self._clock.now())
             except BaseException:
                 self._outgoing.extendleft(reversed(batch))
                 raise
@@ -93,10 +93,10 @@ class WorkerMailbox:
         """Say again what nobody has acknowledged for a while: the database may have lost it."""
         now = self._loop.time()
         waiting = self._unacknowledged()
-        self._said_at = {token: self._said_at.get(token, now) for token in waiting}
+        self._sent_at = {token: self._sent_at.get(token, now) for token in waiting}
         for token, said in waiting.items():
-            if now - self._said_at[token] >= _REPEAT_SECONDS:
-                self._said_at[token] = now
+            if now - self._sent_at[token] >= _REPEAT_SECONDS:
+                self._sent_at[token] = now
                 self._outgoing.append(said)
 
     # what it is told
@@ -122,30 +122,30 @@ class WorkerMailbox:
             if number > self._number:
                 self._number = number
                 self._execute_orders(orders, payloads)
-        await self._forget(worker)
+        await self._delete_executed(worker)
         return self._poll_seconds
 
-    async def _forget(self, worker: WorkerId) -> None:
+    async def _delete_executed(self, worker: WorkerId) -> None:
         """Have messages that were obeyed removed, many at a time."""
         now = self._loop.time()
-        if self._number > self._forgotten and now - self._forgot_at >= _FORGET_SECONDS:
+        if self._number > self._deleted_up_to and now - self._deleted_at >= _FORGET_SECONDS:
             await self._store.delete_messages(worker, self._number)
-            self._forgotten, self._forgot_at = self._number, now
+            self._deleted_up_to, self._deleted_at = self._number, now
 
     def restart_with_new_id(self) -> None:
         """The worker has a new id: nothing said or told before concerns it."""
         self._outgoing.clear()
-        self._said_at.clear()
+        self._sent_at.clear()
 
 
-def _written(batch: list[FromWorker]) -> str:
+def _encode_batch(batch: list[FromWorker]) -> str:
     try:
         return _encode(batch).decode()
     except (TypeError, ValueError, RecursionError):
-        return _encode([said for said in map(_sayable, batch) if said is not None]).decode()
+        return _encode([said for said in map(_encodable, batch) if said is not None]).decode()
 
 
-def _sayable(said: FromWorker) -> FromWorker | None:
+def _encodable(said: FromWorker) -> FromWorker | None:
     """Return what can be written of it; an attempt is over, whatever cannot be said about it."""
     try:
         _encode(said)

@@ -41,14 +41,14 @@ class Membership:
         store: SharedStore,
         clock: Clock,
         intervals: PollIntervals,
-        terms: LeaseTimes,
+        times: LeaseTimes,
         *,
         notify_channel: Callable[[str], None],
     ) -> None:
         self._engine = engine
         self._worker = worker
         self._store = store
-        self._terms = terms
+        self._times = times
         self._notify_channel = notify_channel
         self._loop = asyncio.get_running_loop()
         self._mailbox = WorkerMailbox(
@@ -57,7 +57,7 @@ class Membership:
             worker_id=lambda: worker.id,
             unacknowledged=worker.unacknowledged,
             execute_orders=worker.execute_orders,
-            poll_seconds=intervals.others_seconds,
+            poll_seconds=intervals.poll_seconds,
         )
         self._lease_renewal: LeaseRenewal | None = None
         worker.has_valid_lease = lambda: (
@@ -116,7 +116,7 @@ class Membership:
     def change_leadership(self, leading: bool) -> None:
         self._mailbox.elected(leading=leading)
         if not leading:
-            self.send(self._engine.inbox.take_all())  # the leader is in another process now
+            self.send(self._engine.inbox.pop_all())  # the leader is in another process now
 
     # the lease
 
@@ -133,7 +133,7 @@ class Membership:
         )
         self._lease_renewal = LeaseRenewal(
             worker.id, self._store.lease(worker.id), callbacks,
-            terms=self._terms, now=self._engine.now,
+            times=self._times, now=self._engine.now,
         )  # fmt: skip
         self._engine.start_lease_renewal(self._lease_renewal)
 
@@ -147,7 +147,7 @@ class Membership:
     def lease_ends_at(self) -> float | None:
         """Return until when no other process runs the jobs of this one."""
         renewed_at = None if self._lease_renewal is None else self._lease_renewal.renewed_at
-        return None if renewed_at is None else renewed_at + self._terms.lease_seconds
+        return None if renewed_at is None else renewed_at + self._times.lease_seconds
 
     def _introduce(self) -> None:
         self._has_lease.set()

@@ -49,15 +49,15 @@ class CommitWatch:
         any_ended, self._any_may_have_ended = self._any_may_have_ended, False
         if self._is_leading():
             try:
-                await self._waits.look(None if any_ended else ended)
+                await self._waits.notify(None if any_ended else ended)
             except BaseException:
                 self._any_may_have_ended = True  # the next run must find what this one missed
                 raise
             return None
-        if self._waits.anybody or self._feed.has_followers:
+        if self._waits.has_waiters or self._feed.has_followers:
             version = await self._store.version()
             if version != self._version:
                 self._version = version
-                await self._waits.look(None)
-                await self._feed.pump()
+                await self._waits.notify(None)
+                await self._feed.wake_followers()
         return self._poll_seconds

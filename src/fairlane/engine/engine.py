@@ -37,8 +37,8 @@ from fairlane.engine.job_waiters import JobWaiters
 from fairlane.errors import FairlaneError
 from fairlane.ids import new_id
 from fairlane.leader.command_calls import CommandCalls
-from fairlane.leader.end_hooks import Hook, Hooks
-from fairlane.leader.history_retention import Kept, Retention
+from fairlane.leader.end_hooks import EndHooks, Hook
+from fairlane.leader.history_retention import HistoryLimit, HistoryRetention
 from fairlane.leader.host import LeaderHost
 from fairlane.leader.inbox import Inbox
 from fairlane.leader.leader import Leader
@@ -46,7 +46,7 @@ from fairlane.leader.notifications import Notifications
 from fairlane.logs import attempt_fields
 from fairlane.runtime.clock import Clock, boot_seconds
 from fairlane.runtime.counters import Counters
-from fairlane.runtime.loop_lag import watch
+from fairlane.runtime.loop_lag import measure_lag
 from fairlane.runtime.poll_intervals import NOTIFIED, POLLING, PollIntervals
 from fairlane.runtime.service import Service
 from fairlane.runtime.threads import await_uncancelled, in_thread
@@ -79,11 +79,11 @@ class Engine:
         queues: tuple[str, ...] | None = None,
         labels: tuple[str, ...] = (),
         drivers: Mapping[str, type[Device]] | None = None,
-        keep_history: Kept = None,
+        keep_history: HistoryLimit = None,
         leads: bool = True,
         inbox: Inbox | None = None,
         intervals: PollIntervals | None = None,
-        terms: LeaseTimes = LEASE,
+        times: LeaseTimes = LEASE,
     ) -> None:
         shared = not store.single_process
         if intervals is None:
@@ -95,7 +95,7 @@ class Engine:
         self.waits = JobWaiters(store)
         self.counters = Counters()
         self.worker = Worker(
-            self.say,
+            self.send_to_leader,
             definitions,
             clock,
             slots=slots,
@@ -109,10 +109,10 @@ class Engine:
         if shared:
             many = cast("SharedStore", store)
             self.membership = Membership(
-                self, self.worker, many, clock, intervals, terms,
+                self, self.worker, many, clock, intervals, times,
                 notify_channel=self._notifications.notify_channel,
             )  # fmt: skip
-            lease_watch = LeaseWatch(terms.lease_seconds + terms.margin_seconds, lambda: self.now())
+            lease_watch = LeaseWatch(times.lease_seconds + times.margin_seconds, lambda: self.now())
             fleet = SharedFleet(many, lease_watch, self.is_own)
         host = LeaderHost(
             declare=declare,
@@ -138,14 +138,14 @@ class Engine:
         self._labels = labels
         self._intervals = intervals
         self._elected = asyncio.Event()
-        self._thread: threading.Thread | None = None
+        self._leader_thread: threading.Thread | None = None
         self._renewal_thread: threading.Thread | None = None
         self._tasks: list[asyncio.Task[None]] = []
-        self._hooks = Hooks(store, hooks, self.calls.call, is_leading=self.is_leading)
-        self._retention = Retention(store, clock, keep_history, is_leading=self.is_leading)
+        self._hooks = EndHooks(store, hooks, self.calls.call, is_leading=self.is_leading)
+        self._retention = HistoryRetention(store, clock, keep_history, is_leading=self.is_leading)
         self._watch = CommitWatch(
             store, self.waits, self.feed,
-            poll_seconds=intervals.others_seconds, is_leading=self.is_leading,
+            poll_seconds=intervals.poll_seconds, is_leading=self.is_leading,
         )  # fmt: skip
         self._register_receivers()
 
@@ -178,7 +178,7 @@ class Engine:
         ]
         notify.on_channel = {
             INBOX: [self.leader.poll_inbox_soon],
-            NEWS: [self.calls.asking.wake, watch.service.wake],
+            NEWS: [self.calls.answer_polling.wake, watch.service.wake],
         }
 
     async def start(self) -> None:
@@ -191,11 +191,11 @@ class Engine:
             self._hooks.service,
             self.feed.service,
             self._watch.service,
-            self.calls.asking,
+            self.calls.answer_polling,
             *(self.membership.services if self.membership is not None else ()),
         ]
         self._tasks = [asyncio.create_task(service.run()) for service in services]
-        watching = watch(self.counters.program_lag, self._intervals.lag_seconds)
+        watching = measure_lag(self.counters.program_lag, self._intervals.lag_seconds)
         self._tasks.append(asyncio.create_task(watching))
         try:
             if self.membership is not None:
@@ -204,12 +204,12 @@ class Engine:
                 self.start_leader_thread()
                 await self._elected.wait()
             if not self.calls.leading:
-                self._tasks.append(asyncio.create_task(self._declare_beside()))
+                self._tasks.append(asyncio.create_task(self._declare_to_leader()))
         except BaseException:
             await await_uncancelled(self._end())
             raise
 
-    async def _declare_beside(self) -> None:
+    async def _declare_to_leader(self) -> None:
         """Have the leader take in what our program declares and nobody has declared before."""
         kinds = ("queue", "rate", "resource", "schedule", "task")
         try:
@@ -231,13 +231,15 @@ class Engine:
 
     def start_leader_thread(self) -> None:
         """Give the leader a thread of its own, so that user code which blocks cannot stop it."""
-        self._thread = threading.Thread(target=self._lead, name="fairlane-leader", daemon=True)
-        self._thread.start()
+        self._leader_thread = threading.Thread(
+            target=self._run_leader_thread, name="fairlane-leader", daemon=True
+        )
+        self._leader_thread.start()
 
     async def join_leader_thread(self) -> None:
         """Return when the leader has ended."""
-        if self._thread is not None:
-            await in_thread(self._thread.join)
+        if self._leader_thread is not None:
+            await in_thread(self._leader_thread.join)
 
     def start_lease_renewal(self, lease_renewal: LeaseRenewal) -> None:
         """Give the heartbeat a thread of its own, for the same reason."""
@@ -258,16 +260,16 @@ class Engine:
         if self._renewal_thread is not None:
             await in_thread(self._renewal_thread.join)
 
-    def _lead(self) -> None:
+    def _run_leader_thread(self) -> None:
         try:
-            asyncio.run(self._lead_here())
+            asyncio.run(self._run_leader())
         except asyncio.CancelledError:
             log.warning("the leader ended in the middle of a call: the database does not answer")
         except Exception:
             log.exception("the leader ended with an error that it should have handled")
 
-    async def _lead_here(self) -> None:
-        looking = watch(self.counters.leader_lag, self._intervals.lag_seconds)
+    async def _run_leader(self) -> None:
+        looking = measure_lag(self.counters.leader_lag, self._intervals.lag_seconds)
         watching = asyncio.ensure_future(looking)
         try:
             await self.leader.run()
@@ -276,17 +278,17 @@ class Engine:
 
     async def stop(self, grace_seconds: float) -> None:
         """Hand back what runs, have it recorded, and end."""
-        self.say(*self.joined(accepting=False))
+        self.send_to_leader(*self.joined(accepting=False))
         try:
             await self.worker.close(grace_seconds)
             await self.devices.close()
             deadline = self._loop.time() + _FAREWELL_SECONDS
             if self.membership is not None:
-                await self._said_everything(deadline)  # what is acknowledged goes with the worker
+                await self._wait_until_sent(deadline)  # what is acknowledged goes with the worker
                 await self.membership.end()
             if self.calls.leading or self.membership is not None:
-                self.say(WorkerGone(self.worker.id, resigned=True))
-                await self._said_everything(deadline)
+                self.send_to_leader(WorkerGone(self.worker.id, resigned=True))
+                await self._wait_until_sent(deadline)
         finally:
             await await_uncancelled(self._end())
 
@@ -304,7 +306,7 @@ class Engine:
         self.waits.close()
         await self.feed.close()
 
-    async def _said_everything(self, deadline: float) -> None:
+    async def _wait_until_sent(self, deadline: float) -> None:
         while (  # noqa: ASYNC110 - bounded, and only while stopping
             self.worker.unacknowledged_inputs()
             or len(self.inbox)
@@ -332,16 +334,16 @@ class Engine:
         """End at once, because what runs here must not run beside what others run."""
         os._exit(_LEASE_LOST)
 
-    def say(self, *inputs: Input) -> None:
+    def send_to_leader(self, *inputs: Input) -> None:
         """Have the leader hear it, here or elsewhere."""
         if self.membership is None or self.calls.leading:
-            self.inbox.put_together(*inputs)
+            self.inbox.put_coalesced(*inputs)
         else:
             self.membership.send(inputs)
 
     def introduce_worker(self) -> None:
         """Send `WorkerJoined` of this process's worker and devices to the leader."""
-        self.say(*self.joined())
+        self.send_to_leader(*self.joined())
 
     def joined(self, *, accepting: bool | None = None) -> list[Input]:
         if not self.works:

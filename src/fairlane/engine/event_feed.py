@@ -44,15 +44,15 @@ class EventFeed:
             self.service.wake()
 
     async def run_once(self) -> float | None:
-        await self.pump()
+        await self.wake_followers()
         return None
 
     async def close(self) -> None:
         """The engine stops: every stream ends."""
         self._closed = True
-        await self.pump()
+        await self.wake_followers()
 
-    async def pump(self) -> None:
+    async def wake_followers(self) -> None:
         """Have those who wait look again: something may have been committed."""
         self._hints += 1
         async with self._news:

@@ -16,14 +16,14 @@ class JobWaiters:
         self._waiting: dict[JobId, list[asyncio.Future[JobView]]] = {}
 
     @property
-    def anybody(self) -> bool:
+    def has_waiters(self) -> bool:
         return bool(self._waiting)
 
     def awaited(self, ended: Iterable[JobId]) -> list[JobId]:
         """Return those of the jobs that somebody waits for."""
         return [job for job in ended if job in self._waiting] if self._waiting else []
 
-    async def ended(self, job: JobId) -> JobView:
+    async def wait_for_end(self, job: JobId) -> JobView:
         """Return the job once it has ended."""
         waiting: asyncio.Future[JobView] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(job, []).append(waiting)
@@ -48,7 +48,7 @@ class JobWaiters:
                     problem = "the engine stopped before the job had ended; wait again when it runs"
                     waiting.set_exception(NotStarted(problem))
 
-    async def look(self, ended: Iterable[JobId] | None) -> None:
+    async def notify(self, ended: Iterable[JobId] | None) -> None:
         """Tell those who wait; None means that anything may have ended."""
         names = self._waiting if ended is None else self._waiting.keys() & set(ended)
         # Who begins to wait meanwhile may have had the job started again: this is no news for it.

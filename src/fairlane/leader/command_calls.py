@@ -25,7 +25,7 @@ from fairlane.core.inputs import (
 )
 from fairlane.errors import FairlaneError, StoreError, StoreUnavailable, Undecided
 from fairlane.leader.inbox import Inbox
-from fairlane.leader.inbox_codec import from_text
+from fairlane.leader.inbox_codec import decode_answer
 from fairlane.runtime.clock import Clock
 from fairlane.runtime.poll_intervals import POLLING, PollIntervals
 from fairlane.runtime.service import Service
@@ -47,28 +47,28 @@ class CommandCalls:
         self._inbox = inbox
         self._clock = clock
         self._intervals = intervals
-        self._here: dict[str, asyncio.Future[Any]] = {}
-        self._elsewhere: dict[str, asyncio.Future[Any]] = {}
+        self._local: dict[str, asyncio.Future[Any]] = {}
+        self._remote: dict[str, asyncio.Future[Any]] = {}
         self.leading = False
-        self.asking = Service("answers", self._ask)
+        self.answer_polling = Service("answers", self._poll_answers)
 
     async def call(self, command: Command) -> Any:
         """Have the leader carry out a command; return its answer or raise its error."""
-        answer = await self._decide_here(command) if self.leading else _LOST
+        answer = await self._decide_locally(command) if self.leading else _LOST
         if answer is _LOST:
             answer = await self._send(command)
         if isinstance(answer, FairlaneError):
             raise answer
         return answer
 
-    async def _decide_here(self, command: Command) -> Any:
+    async def _decide_locally(self, command: Command) -> Any:
         waiting = asyncio.get_running_loop().create_future()
-        self._here[command.key] = waiting
+        self._local[command.key] = waiting
         self._inbox.put(command)
         try:
             answer = await waiting
         finally:
-            self._here.pop(command.key, None)
+            self._local.pop(command.key, None)
         if answer is not _LOST:
             return answer
         if not isinstance(command, _REPEATABLE):
@@ -83,8 +83,8 @@ class CommandCalls:
             command.key, msgspec.json.encode(command).decode(), self._clock.now()
         )
         waiting = asyncio.get_running_loop().create_future()
-        self._elsewhere[command.key] = waiting
-        self.asking.wake()
+        self._remote[command.key] = waiting
+        self.answer_polling.wake()
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
                 return await waiting
@@ -92,27 +92,27 @@ class CommandCalls:
             first = command.jobs[0].id if isinstance(command, Submit) and command.jobs else None
             raise Undecided(first) from None
         finally:
-            self._elsewhere.pop(command.key, None)
+            self._remote.pop(command.key, None)
 
-    async def _ask(self) -> float | None:
+    async def _poll_answers(self) -> float | None:
         """Look for the answers to all that was sent; a hint that there are some comes sooner."""
-        if not self._elsewhere:
+        if not self._remote:
             return None
         try:
-            answers = await self._store.answers(list(self._elsewhere))
+            answers = await self._store.answers(list(self._remote))
         except StoreError as error:
             log.warning("answers cannot be read: %s", error)
             return self._intervals.retry_seconds
         for key, text in answers.items():
-            waiting = self._elsewhere.get(key)
+            waiting = self._remote.get(key)
             if waiting is not None and not waiting.done():
-                waiting.set_result(from_text(text))
+                waiting.set_result(decode_answer(text))
         return self._intervals.answer_seconds
 
     def deliver_answers(self, decisions: Decisions) -> None:
         """Return the leader's answers to the callers in this process."""
         for key, answer in decisions.answers:
-            waiting = self._here.get(key)
+            waiting = self._local.get(key)
             if waiting is not None and not waiting.done():
                 waiting.set_result(answer)
 
@@ -120,16 +120,16 @@ class CommandCalls:
         """Send commands to the new leader; those that this process has not decided, once more."""
         self.leading = leading
         if not leading:
-            for waiting in self._here.values():
+            for waiting in self._local.values():
                 if not waiting.done():
                     waiting.set_result(_LOST)
 
     def close(self) -> None:
         """The engine stops: nobody will look for answers any more."""
-        for waiting in self._here.values():
+        for waiting in self._local.values():
             if not waiting.done():
                 problem = "the engine stopped before this was decided; send it again, same id"
                 waiting.set_result(StoreUnavailable(problem))
-        for waiting in self._elsewhere.values():
+        for waiting in self._remote.values():
             if not waiting.done():
                 waiting.set_result(Undecided(None))

@@ -27,7 +27,7 @@ class DatabaseClock:
     async def reset(self) -> None:
         """Measure the skew before a load, which needs no correction for earlier jumps."""
         self._clock.jumped()  # loading uses the clock as it is now, so an earlier jump is void
-        self._skew = await self._fleet.skew()
+        self._skew = await self._fleet.clock_skew()
 
     async def measure_setback(self) -> float:
         """Return by how many seconds this clock was set back since the last call."""
@@ -35,7 +35,7 @@ class DatabaseClock:
         loop_time = asyncio.get_running_loop().time()
         if back or loop_time - self._measured_at > _MEASURE_SECONDS:
             self._measured_at = loop_time
-            previous, self._skew = self._skew, await self._fleet.skew()
+            previous, self._skew = self._skew, await self._fleet.clock_skew()
             if abs(previous - self._skew) > _SMALL_SECONDS:
                 back += previous - self._skew
         return max(0.0, back)

@@ -33,7 +33,7 @@ _CHUNK: Final = 500
 _TRIES: Final = 3
 
 
-class Hooks:
+class EndHooks:
     def __init__(
         self,
         store: Store,

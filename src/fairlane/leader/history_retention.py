@@ -13,10 +13,10 @@ from fairlane.store.prune import BEGINNING, Pruning
 EVERY_SECONDS: Final = 60.0
 PAUSE_SECONDS: Final = 0.1  # between two pieces: others want to write as well
 
-Kept = timedelta | int | None
+HistoryLimit = timedelta | int | None
 
 
-def check_kept(kept: Kept) -> None:
+def check_history_limit(kept: HistoryLimit) -> None:
     is_count = isinstance(kept, int) and not isinstance(kept, bool) and kept >= 0
     is_time = isinstance(kept, timedelta) and kept >= timedelta(0)
     if kept is not None and not is_count and not is_time:
@@ -26,9 +26,9 @@ def check_kept(kept: Kept) -> None:
         )
 
 
-class Retention:
+class HistoryRetention:
     def __init__(
-        self, store: Store, clock: Clock, kept: Kept, *, is_leading: Callable[[], bool]
+        self, store: Store, clock: Clock, kept: HistoryLimit, *, is_leading: Callable[[], bool]
     ) -> None:
         self._store = store
         self._clock = clock

@@ -24,9 +24,9 @@ class Inbox:
 
     def put(self, *inputs: Input) -> None:
         self._items.extend(inputs)
-        self.poke()
+        self.wake()
 
-    def put_together(self, *inputs: Input) -> None:
+    def put_coalesced(self, *inputs: Input) -> None:
         """Put, and wake the leader only when the loop that puts has gone round once.
 
         A hundred jobs that end together are one commit then; otherwise the first would be one
@@ -38,20 +38,20 @@ class Inbox:
             try:
                 loop = asyncio.get_running_loop()
             except RuntimeError:
-                self.poke()  # a thread without a loop comes round to nothing
+                self.wake()  # a thread without a loop comes round to nothing
             else:
                 self._promised = woken
-                loop.call_soon(self.poke)
+                loop.call_soon(self.wake)
 
-    def put_first(self, inputs: Iterable[Input]) -> None:
+    def put_front(self, inputs: Iterable[Input]) -> None:
         self._items.extendleft(reversed(list(inputs)))
 
-    def missing(self, inputs: Iterable[Input]) -> list[Input]:
+    def not_queued(self, inputs: Iterable[Input]) -> list[Input]:
         """Return those that do not lie here: what does has its place among what else was said."""
         here = {id(said) for said in list(self._items)}
         return [said for said in inputs if id(said) not in here]
 
-    def poke(self) -> None:
+    def wake(self) -> None:
         """Have the leader look round, also when nothing new lies here."""
         woken, self._woken = self._woken, None
         if woken is not None and self._loop is not None:
@@ -60,13 +60,13 @@ class Inbox:
             except RuntimeError:
                 pass  # the leader's loop has closed; the next one will look
 
-    def poke_here(self) -> None:
+    def wake_same_loop(self) -> None:
         """Do the same on the leader's own loop, which need not be woken for it."""
         woken, self._woken = self._woken, None
         if woken is not None:
             resolve_future(woken)
 
-    def take(self, most: int) -> list[Input]:
+    def pop_batch(self, most: int) -> list[Input]:
         """Take what came first, as much as is decided together; a job that is submitted counts."""
         items, taken, weight = self._items, [], 0
         while items and weight < most:
@@ -75,7 +75,7 @@ class Inbox:
             taken.append(said)
         return taken
 
-    def take_all(self) -> list[Input]:
+    def pop_all(self) -> list[Input]:
         items = self._items
         return [items.popleft() for _ in range(len(items))]
 
@@ -92,7 +92,7 @@ class Inbox:
             return
         await self._until(woken, seconds)
 
-    async def stand_by(self, seconds: float) -> None:
+    async def wait_for_wake(self, seconds: float) -> None:
         """Return on a poke or after so many seconds, whatever lies here for a leader."""
         self._woken = woken = asyncio.get_running_loop().create_future()
         await self._until(woken, seconds)

@@ -33,7 +33,7 @@ from fairlane.leader.commit_pipeline import Batch, CommitPipeline
 from fairlane.leader.database_clock import DatabaseClock
 from fairlane.leader.host import LeaderHost
 from fairlane.leader.inbox import Inbox
-from fairlane.leader.inbox_codec import as_text, read
+from fairlane.leader.inbox_codec import decode_row, encode_answer
 from fairlane.leader.inbox_poller import InboxPoller
 from fairlane.leader.loading import load_scheduler
 from fairlane.leader.local_assignments import LocalAssignments
@@ -41,7 +41,7 @@ from fairlane.leader.notifications import Notifications
 from fairlane.leader.output_cleanup import OutputCleanup
 from fairlane.leader.payload_cache import PayloadCache
 from fairlane.leader.recovery import Recovery
-from fairlane.leader.schedule import DueSchedules, stamp
+from fairlane.leader.schedule import DueSchedules, stamp_since
 from fairlane.runtime.clock import Clock
 from fairlane.runtime.counters import Counters
 from fairlane.runtime.poll_intervals import POLLING, PollIntervals
@@ -90,11 +90,11 @@ class Leader:
         self._records: Mapping[tuple[str, str], str] = {}  # as they were loaded
         self._schedules = DueSchedules()
         self._wake_at: float | None = None  # when the scheduler has to decide without an input
-        self._poller = InboxPoller(store, intervals.others_seconds)
+        self._poller = InboxPoller(store, intervals.poll_seconds)
         self._payloads = PayloadCache(store, intervals.retry_seconds)
         self._cleanup = OutputCleanup(one_host=fleet.is_alone)
         self._assignments = LocalAssignments(host.is_own)
-        self._pipeline = CommitPipeline(on_end=inbox.poke_here)
+        self._pipeline = CommitPipeline(on_end=inbox.wake_same_loop)
         self._recovery = Recovery(
             store, inbox, fleet, self._clock, host, notifications,
             retry_seconds=intervals.retry_seconds, board=lambda: self.board,
@@ -115,7 +115,7 @@ class Leader:
     def stop(self) -> None:
         """End soon, also if the database does not answer; from any thread."""
         self._stopping = True
-        self._inbox.poke()
+        self._inbox.wake()
         if self._running is not None:
             loop, task = self._running
             with suppress(RuntimeError):  # the leader has ended, and its loop is closed
@@ -124,7 +124,7 @@ class Leader:
     def poll_inbox_soon(self) -> None:
         """Poll the inbox table without waiting for the interval; from any thread."""
         self._poller.poll_soon()
-        self._inbox.poke()
+        self._inbox.wake()
 
     # election: standby, leading, resigned
 
@@ -156,7 +156,9 @@ class Leader:
         epoch = await self._store.lead()
         if epoch is None:
             self._notifications.report_election(leading=False)
-            await self._inbox.stand_by(self._intervals.standby_seconds * random.uniform(0.8, 1.2))
+            await self._inbox.wait_for_wake(
+                self._intervals.standby_seconds * random.uniform(0.8, 1.2)
+            )
             return
         self._fleet.start_epoch(epoch)
         self._counters.elected(epoch)
@@ -169,7 +171,7 @@ class Leader:
             with suppress(Exception):  # the error that ended leadership is being raised already
                 await self._pipeline.wait()
             self._recovery.requeue(self._pipeline.discard().inputs)
-            self._recovery.requeue(self._inbox.take_all())  # callers learn it by the notification
+            self._recovery.requeue(self._inbox.pop_all())  # callers learn it by the notification
             self._notifications.report_election(leading=False)
 
     async def _pause(self) -> None:
@@ -199,7 +201,7 @@ class Leader:
         leases = await self._check_leases()
         # The inbox comes last: its inputs would be lost if one of the reads above failed.
         inputs: list[Input] = [ClockSetBack(setback)] if setback else []
-        inputs += [*self._inbox.take(BATCH_INPUTS), *leases]
+        inputs += [*self._inbox.pop_batch(BATCH_INPUTS), *leases]
         inputs += self._schedules.due(self._clock.now())
         return Batch(inputs, rows, resent=bool(rows))
 
@@ -223,22 +225,22 @@ class Leader:
 
     async def _decide(self, batch: Batch) -> Commit:
         """Apply a batch to the scheduler; the commit that is returned is not written yet."""
-        received = (input for row in batch.rows for input in read(row))
-        inputs = self._fleet.hear([*batch.inputs, *received])
+        received = (input for row in batch.rows for input in decode_row(row))
+        inputs = self._fleet.filter_inputs([*batch.inputs, *received])
         ids = unknown_job_ids(inputs, self.board.jobs, resent=batch.resent)
         ended: Mapping[JobId, LiveJob] = {}
         if ids:
             await self._pipeline.wait()  # it may hold their ends
             ended = await self._store.ended_jobs(sorted(ids))
         now = self._clock.now()
-        stamp(inputs, now)
+        stamp_since(inputs, now)
         decisions = self.scheduler.apply(inputs, now, ended)
         if batch.rows:
             _answer_rows(decisions, batch.rows)
         discarded = await self._read_discarded(decisions) if decisions.discards else {}
         workers = self.board.workers.all
         self._cleanup.order_removals(decisions, workers.values())
-        message = self._fleet.write(decisions, workers)
+        message = self._fleet.add_messages(decisions, workers)
         changes = decisions.changes
         writing = self._store.commit(changes, now) if changes else None
         self._wake_at = decisions.wake_at
@@ -309,7 +311,7 @@ class Leader:
     def _pause_seconds(self) -> float:
         times = [at for at in (self._wake_at, self._schedules.next_at) if at is not None]
         waits = [self._clock.seconds_until(at) for at in times]
-        return min([self._intervals.others_seconds, *(wait for wait in waits if wait is not None)])
+        return min([self._intervals.poll_seconds, *(wait for wait in waits if wait is not None)])
 
     # loading and reloading
 
@@ -322,7 +324,7 @@ class Leader:
         image = await load_scheduler(self.scheduler, self._store, now)
         self._records = image.records
         self._schedules.load(image.records, self.board.fired_at, now)
-        dead = self._fleet.dead(self._other_workers(), image.records)
+        dead = self._fleet.find_dead(self._other_workers(), image.records)
         if dead:
             await self._clean_up(set(dead))
         gone = [WorkerGone(worker) for worker in dead]
@@ -335,7 +337,7 @@ class Leader:
 
     async def _declare(self) -> None:
         """Commit the program's declarations, and reports that a former leader may have missed."""
-        unacknowledged = self._inbox.missing(self._host.unacknowledged())
+        unacknowledged = self._inbox.not_queued(self._host.unacknowledged())
         inputs = [*self._host.declare(self._records), *unacknowledged]
         try:
             await self._commit(inputs)
@@ -354,7 +356,7 @@ class Leader:
 
     async def _check_leases(self) -> list[Input]:
         """Return the workers whose lease has run out, or is renewed again after a takeover."""
-        inputs = await self._fleet.look(self.board.workers.all)
+        inputs = await self._fleet.check_leases(self.board.workers.all)
         dead = {input.id for input in inputs if isinstance(input, WorkerGone)}
         if dead:
             log.warning("workers that no longer renew their lease: %s", ", ".join(sorted(dead)))
@@ -378,5 +380,5 @@ def _answer_rows(decisions: Decisions, rows: Sequence[InboxRow]) -> None:
     keys = {row.key for row in rows}
     decisions.changes.consumed.extend(row.id for row in rows)
     decisions.changes.answers.update(
-        (key, as_text(answer)) for key, answer in decisions.answers if key in keys
+        (key, encode_answer(answer)) for key, answer in decisions.answers if key in keys
     )

@@ -34,7 +34,7 @@ from fairlane.leader.commit_pipeline import Batch
 from fairlane.leader.database_clock import DatabaseClock
 from fairlane.leader.host import LeaderHost
 from fairlane.leader.inbox import Inbox
-from fairlane.leader.inbox_codec import as_text, pieces, read, readable
+from fairlane.leader.inbox_codec import decode_row, describe_input, encode_answer, split_row
 from fairlane.leader.notifications import Notifications
 from fairlane.runtime.storable_text import storable
 from fairlane.store.protocol import InboxRow, Store
@@ -71,7 +71,7 @@ class Recovery:
     def requeue(self, inputs: Sequence[Input]) -> None:
         """Put the inputs of workers back; a load accounts for a clock that was set back."""
         lasting = (i for i in inputs if isinstance(i, FromWorker) and type(i) is not ClockSetBack)
-        self._inbox.put_first(lasting)
+        self._inbox.put_front(lasting)
 
     async def wait_out(self, batch: Batch, error: StoreUnavailable) -> None:
         """Answer callers that the database is unavailable, wait a moment and load again."""
@@ -91,7 +91,7 @@ class Recovery:
         ]
         single: list[tuple[list[Input], list[InboxRow]]] = [
             *(([input], []) for input in lasting),
-            *(piece for row in batch.rows for piece in pieces(row)),
+            *(piece for row in batch.rows for piece in split_row(row)),
         ]
         await self._load()
         while single:
@@ -108,7 +108,7 @@ class Recovery:
         self._resend_unacknowledged()
 
     def _resend_unacknowledged(self) -> None:
-        self._inbox.put_first(self._inbox.missing(self._host.unacknowledged()))
+        self._inbox.put_front(self._inbox.not_queued(self._host.unacknowledged()))
 
     async def _reject(
         self, inputs: Sequence[Input], rows: Sequence[InboxRow], error: Exception
@@ -122,11 +122,11 @@ class Recovery:
         answer: Any = await self._stored_answer(inputs, rows)
         if answer is None:
             answer = problem
-            text = rows[0].body if rows else readable(inputs[0])
+            text = rows[0].body if rows else describe_input(inputs[0])
             decisions.changes.dead_letters.append((text, storable(repr(error)), now))
         for row in rows:
             decisions.changes.consumed.append(row.id)
-            decisions.changes.answers[row.key] = as_text(answer)
+            decisions.changes.answers[row.key] = encode_answer(answer)
         for input in inputs:
             if isinstance(input, StoreValue | EnterStage):
                 decisions.orders_for(input.worker).denied.append(
@@ -134,7 +134,7 @@ class Recovery:
                 )
             elif not isinstance(input, FromWorker) and input.key:
                 decisions.answers.append((input.key, answer))
-        message = self._fleet.write(decisions, self._board().workers.all)
+        message = self._fleet.add_messages(decisions, self._board().workers.all)
         await self._store.commit(decisions.changes, now)
         self._notifications.report_commit(decisions, {}, message)
         for input in inputs:
@@ -151,7 +151,7 @@ class Recovery:
     ) -> list[dict[str, Any]] | None:
         """Return the answer to a submission that is stored, though its commit seemed to fail."""
         try:
-            command = inputs[0] if inputs else read(rows[0])[0]
+            command = inputs[0] if inputs else decode_row(rows[0])[0]
         except ValueError:
             return None  # the row cannot be decoded
         if not isinstance(command, Submit):

@@ -47,7 +47,7 @@ class Rules(TypedDict, total=False):
 class Schedule(Struct, kw_only=True, omit_defaults=True):
     """A stored schedule. `since` is when it began to count: nothing before that is due.
 
-    It is None on the way to the leader, whose time is the one that counts (`stamp`).
+    It is None on the way to the leader, whose time is the one that counts (`stamp_since`).
 
     What somebody changed while it ran outlives what the code declares, and so does that it was
     deleted.
@@ -90,7 +90,7 @@ class Schedule(Struct, kw_only=True, omit_defaults=True):
         if not {"cron", "every_seconds", "at"} & rules.keys():
             whole["cron"], whole["every_seconds"] = was.cron, was.every_seconds
             whole["at"] = None if was.at is None else datetime.fromtimestamp(was.at, UTC)
-        fresh = ruled(self.name, submission or self.submission, {**whole, **rules})
+        fresh = make_schedule(self.name, submission or self.submission, {**whole, **rules})
         same = fresh.trigger == was
         return msgspec.structs.replace(
             fresh, since=self.since if same else None, paused=self.paused, declared=self.declared,
@@ -98,7 +98,7 @@ class Schedule(Struct, kw_only=True, omit_defaults=True):
         )  # fmt: skip
 
 
-def ruled(name: str, submission: Submission, rules: Rules) -> Schedule:
+def make_schedule(name: str, submission: Submission, rules: Rules) -> Schedule:
     """Return a schedule with these rules, or raise a BadSetting that says which one is wrong."""
     check_known("schedule", rules, list(Rules.__annotations__))
     at, grace = rules.get("at"), rules.get("grace_seconds", GRACE_SECONDS)
@@ -124,7 +124,7 @@ def ruled(name: str, submission: Submission, rules: Rules) -> Schedule:
     )  # fmt: skip
 
 
-def schedule_from(text: str) -> Schedule | None:
+def decode_schedule(text: str) -> Schedule | None:
     """Read a stored schedule; one that cannot be read does not fire, and all others do."""
     try:
         return msgspec.json.decode(text, type=Schedule)
@@ -133,17 +133,17 @@ def schedule_from(text: str) -> Schedule | None:
         return None
 
 
-def stamp(inputs: Iterable[Input], now: float) -> None:
+def stamp_since(inputs: Iterable[Input], now: float) -> None:
     """Let schedules that are new, changed or resumed count from now on."""
     for said in inputs:
         if type(said) is SaveRecord and said.kind == "schedule" and said.body is not None:
-            schedule = schedule_from(said.body)
+            schedule = decode_schedule(said.body)
             if schedule is not None and schedule.since is None:
                 schedule.since = now
                 said.body = schedule.text()
 
 
-def fire(schedule: Schedule, fire_at: float | None) -> Submission:
+def firing_of(schedule: Schedule, fire_at: float | None) -> Submission:
     """Return the one job of a firing, by hand if it has no time of the schedule's.
 
     Its dedupe key or lane is the lock of the schedule.
@@ -190,7 +190,7 @@ class DueSchedules:
             self._schedules.pop(name, None)
             self._next.pop(name, None)
             if body is not None:
-                schedule = schedule_from(body)
+                schedule = decode_schedule(body)
                 if schedule is not None and not schedule.deleted:
                     self._schedules[name] = schedule
                     self._plan(schedule, min(now, self._last(schedule)))
@@ -226,7 +226,7 @@ class DueSchedules:
             previous = self._fired.get(schedule.name)
             if schedule.overlap == "cancel" and previous is not None:
                 inputs.append(Cancel("", firing_id(schedule.name, previous)))
-            inputs.append(Submit("", [fire(schedule, at)]))
+            inputs.append(Submit("", [firing_of(schedule, at)]))
             self._fired[schedule.name] = at
         self._fired[schedule.name] = due.times[-1] if due.times else now
         self._plan(schedule, self._fired[schedule.name])

@@ -5,7 +5,7 @@ import asyncio
 from fairlane.runtime.counters import Histogram
 
 
-async def watch(lag: Histogram, seconds: float) -> None:
+async def measure_lag(lag: Histogram, seconds: float) -> None:
     """Look again and again by how much a short sleep on this loop was too long."""
     loop = asyncio.get_running_loop()
     while True:

@@ -8,7 +8,7 @@ from msgspec import Struct
 class PollIntervals(Struct, frozen=True, kw_only=True):
     """Seconds between two looks. A wake-up that comes sooner is always taken."""
 
-    others_seconds: float = 0.025  # at what other processes did
+    poll_seconds: float = 0.025  # at what other processes did
     standby_seconds: float = 0.25  # at whether somebody must take over
     answer_seconds: float = 0.005  # at the answer to a command that another process decides
     retry_seconds: float = 0.5  # at a database that was in trouble
@@ -17,4 +17,4 @@ class PollIntervals(Struct, frozen=True, kw_only=True):
 
 POLLING: Final = PollIntervals()
 # Where the database gives hints, looking round only makes up for those that were lost.
-NOTIFIED: Final = PollIntervals(others_seconds=0.5, standby_seconds=1.0, answer_seconds=0.25)
+NOTIFIED: Final = PollIntervals(poll_seconds=0.5, standby_seconds=1.0, answer_seconds=0.25)

@@ -64,7 +64,9 @@ class DeviceClaims:
         )  # fmt: skip
 
     def _report(self, actor: DeviceActor) -> None:
-        self._engine.say(self._introduction(actor, accepting=self._engine.worker.accepting))
+        self._engine.send_to_leader(
+            self._introduction(actor, accepting=self._engine.worker.accepting)
+        )
 
     async def run_once(self) -> float | None:
         """Claim free devices, drive the claimed ones, and retire deleted or moved ones."""
@@ -127,7 +129,7 @@ class DeviceClaims:
             self._tasks.pop(actor.name, None)
             if not self._closed:
                 self._leaving.add(actor.id)
-                self._engine.say(WorkerGone(actor.id, resigned=True))
+                self._engine.send_to_leader(WorkerGone(actor.id, resigned=True))
                 self.service.wake()
 
     async def close(self) -> None:
