@@ -31,7 +31,7 @@ from fairlane.store.postgres.commit import (
 )
 from fairlane.store.postgres.leader_session import SETTINGS
 from fairlane.store.postgres.migrate import migrations
-from fairlane.store.postgres.reads import history_numbers
+from fairlane.store.reads import history_numbers
 from fairlane.store.views import Query
 from tests.support.stores import NOW, PostgresPlace, a_job, admitted, ended, events
 
@@ -162,7 +162,7 @@ async def test_no_hot_question_reads_a_large_table_from_end_to_end(postgres_dsn:
     for name, values in READERS.items():
         slow[name] = _scans(await plan(getattr(statements, name), *values))
     for index, query in PAGES.items():
-        numbers, found = history_numbers(query)
+        numbers, found = history_numbers(statements, query)
         steps = await plan(statements.HISTORY.format(numbers=numbers), *found)
         slow[index] = _scans(steps)
         assert any(index in step for step in steps)

@@ -13,10 +13,10 @@ from fairlane.core.live_job import LiveJob
 from fairlane.store.columns import DETAIL, ENDED, JOB, TYPES, Names
 from fairlane.store.commit_rows import pieces
 from fairlane.store.expiry import Expiry
+from fairlane.store.reads import history_numbers, live_ids
 from fairlane.store.sqlite import statements
 from fairlane.store.sqlite.commit import COLUMNS, STATEMENTS, Commits, sqlite_rows
 from fairlane.store.sqlite.migrate import APPLICATION_ID, migrate, migrations
-from fairlane.store.sqlite.reads import history_numbers, live_ids
 from fairlane.store.views import Query
 from tests.support.stores import NOW, a_job, admitted, ended, events
 
@@ -137,14 +137,14 @@ def test_running_jobs_are_found_by_their_index(connection: apsw.Connection) -> N
 
 
 def test_failures_are_found_by_their_index(connection: apsw.Connection) -> None:
-    numbers, _ = history_numbers(Query(states=("failed", "cancelled"), cursor="5"))
+    numbers, _ = history_numbers(statements, Query(states=("failed", "cancelled"), cursor="5"))
     plan = plan_of(connection, statements.HISTORY.format(numbers=numbers))
     assert scans(plan) == []
     assert sum("ended_otherwise (state=?" in step for step in plan) == 2
 
 
 def test_a_page_of_history_walks_down_the_order_of_ending(connection: apsw.Connection) -> None:
-    numbers, _ = history_numbers(Query(cursor="5", task="noop"))
+    numbers, _ = history_numbers(statements, Query(cursor="5", task="noop"))
     plan = plan_of(connection, statements.HISTORY.format(numbers=numbers))
     assert scans(plan) == []
 
@@ -160,7 +160,7 @@ def test_a_page_of_history_walks_down_the_order_of_ending(connection: apsw.Conne
 def test_a_page_of_live_jobs_walks_down_an_index(
     connection: apsw.Connection, query: Query, index: str
 ) -> None:
-    ids, _ = live_ids(query)
+    ids, _ = live_ids(statements, query)
     plan = plan_of(connection, statements.LISTED.format(ids=ids))
     assert any(index in step for step in plan), plan
 

@@ -123,6 +123,12 @@ class StoredJob(Struct, array_like=True, kw_only=True):
     options: str
 
 
+class HistoryRow(StoredJob, array_like=True, kw_only=True):
+    """An ended job with its number in the order of ending."""
+
+    number: int
+
+
 def _names(keep: Callable[[Column], bool]) -> Names:
     return tuple(column.name for column in COLUMNS if keep(column))
 

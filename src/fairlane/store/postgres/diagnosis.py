@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -14,7 +15,7 @@ from fairlane.store.postgres.address import Address
 from fairlane.store.postgres.connection import Connection, close, connect, is_behind_pooler
 from fairlane.store.postgres.errors import translated
 from fairlane.store.postgres.migrate import migrations, version_of
-from fairlane.store.postgres.reads import Reading
+from fairlane.store.postgres.rows import PostgresReads, run_read
 
 MIB: Final = 1024 * 1024
 BEAT_SECONDS: Final = 4.0  # within it a worker that lives has renewed its lease
@@ -114,20 +115,21 @@ class ServerExamination:
         return Finding("transactions", "ok", "none is open for long")
 
     async def _condition(self, connection: Connection) -> Condition:
-        sql, reading = self._address.sql, Reading(connection, self._address)
+        sql, reads = self._address.sql, PostgresReads()
+        run = partial(run_read, connection, self._address)
         set_aside = await connection.fetchrow(sql(_SET_ASIDE))
         inbox = await connection.fetchrow(sql("SELECT count(*), min(at) FROM fairlane.inbox"))
         assert set_aside is not None
         assert inbox is not None
-        workers = await reading.records("worker")
-        seq = await reading.last_seq()
-        newest = await reading.events(max(0, seq - 1), 1) if seq else None
+        workers = await run(reads.records("worker"))
+        seq = await run(reads.last_seq())
+        newest = await run(reads.events(max(0, seq - 1), 1)) if seq else None
         return Condition(
             leader=await connection.fetchval(
                 sql(statements.LEADER), self._address.lock_key("leader")
             ),
-            counts=await reading.counts(),
-            paused=paused_queues(await reading.records("queue")),
+            counts=await run(reads.counts()),
+            paused=paused_queues(await run(reads.records("queue"))),
             workers={name: msgspec.json.decode(body) for name, body in workers.items()},
             running=[RunningJob(*row) for row in await connection.fetch(sql(_RUNNING))],
             waiting_tasks={row[0]: row[1] for row in await connection.fetch(sql(_WAITING))},

@@ -13,6 +13,11 @@ from fairlane.store.columns import DETAIL, ENDED, JOB, StoredJob, selected
 
 CHUNK: Final = 10_000  # jobs read in one piece
 
+PLACEHOLDER: Final = "$"
+LIVE_TABLE: Final = "fairlane.live"
+ENDED_TABLE: Final = "fairlane.ended"
+ORDER_OF_RUNNING: Final = "id"
+
 _IN_LIVE: Final = {"live": JOB, "detail": DETAIL}
 _IN_ENDED: Final = {"ended": ENDED, "detail": DETAIL}
 _WITH_DETAIL: Final = """
@@ -97,7 +102,7 @@ ACTIVE: Final = _ACTIVE_JOBS.format(active=_ACTIVE.format(narrowed=""))
 ACTIVE_OF_QUEUE: Final = _ACTIVE_JOBS.format(active=_ACTIVE.format(narrowed="AND queue = $1"))
 ACTIVE_NAMED: Final = _ACTIVE_JOBS.format(active=_ACTIVE.format(narrowed=f"AND {_NAMED}"))
 HISTORY: Final = f"""
-SELECT ended.number, {_ENDED}
+SELECT {_ENDED}, ended.number
 FROM ({{numbers}}) found JOIN fairlane.ended ON ended.number = found.number
 JOIN fairlane.detail ON detail.id = ended.id
 ORDER BY ended.number DESC

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, TypeVar
 
@@ -38,10 +38,11 @@ from fairlane.store.postgres.migrate import migrate
 from fairlane.store.postgres.notify import Notifier
 from fairlane.store.postgres.pool import Pool
 from fairlane.store.postgres.prune import prune
-from fairlane.store.postgres.reads import Reading
+from fairlane.store.postgres.rows import PostgresReads, run_read
 from fairlane.store.postgres.taking import InboxCursor
 from fairlane.store.protocol import Image, InboxRow, Writing
 from fairlane.store.prune import Pruned, Pruning
+from fairlane.store.reads import Steps
 from fairlane.store.shared_protocol import INBOX, NEWS, Message
 from fairlane.store.views import (
     EventView,
@@ -85,6 +86,7 @@ class PostgresStore:
         self.address = str(self._address)
         self.schema = self._address.schema
         self._broom = ExpirySchedule(keep_events=keep_events, keep_seconds=keep_seconds)
+        self._reads = PostgresReads()
         self._begin()
 
     def _begin(self) -> None:
@@ -163,7 +165,7 @@ class PostgresStore:
         )
 
     async def answers(self, keys: Sequence[str]) -> dict[str, str]:
-        return await self._ask(lambda reading: reading.answers(keys))
+        return await self._ask(lambda: self._reads.answers(keys))
 
     async def messages(self, worker: WorkerId, after: int) -> list[Message]:
         sql = self._address.sql(statements.MESSAGES)
@@ -171,7 +173,7 @@ class PostgresStore:
         return [Message(number, body) for number, body in rows]
 
     async def assigned_payloads(self, starts: Sequence[Start]) -> Mapping[JobId, Payload]:
-        return await self._ask(lambda reading: reading.payloads(starts))
+        return await self._ask(lambda: self._reads.payloads(starts))
 
     async def delete_messages(self, worker: WorkerId, up_to: int) -> None:
         # From where the last ones ended: those are perhaps not cleaned away yet.
@@ -192,56 +194,56 @@ class PostgresStore:
             self._listeners.append(listener)
 
     async def version(self) -> int:
-        return await self._ask(Reading.version)
+        return await self._ask(self._reads.version)
 
     async def jobs(self, ids: Sequence[JobId]) -> dict[JobId, JobView]:
-        return await self._view(lambda reading: reading.jobs(ids))
+        return await self._view(lambda: self._reads.jobs(ids))
 
     async def submission(self, job: JobId) -> Submission | None:
-        return await self._ask(lambda reading: reading.submission(job))
+        return await self._ask(lambda: self._reads.submission(job))
 
     async def history(self, query: Query) -> Page:
-        return await self._view(lambda reading: reading.history(query))
+        return await self._view(lambda: self._reads.history(query))
 
     async def live_jobs(self, query: Query) -> Page:
-        return await self._view(lambda reading: reading.live(query))
+        return await self._view(lambda: self._reads.live_jobs(query))
 
     async def last_seq(self) -> int:
-        return await self._ask(Reading.last_seq)
+        return await self._ask(self._reads.last_seq)
 
     async def counts(self) -> dict[str, dict[str, int]]:
-        return await self._ask(Reading.counts)
+        return await self._ask(self._reads.counts)
 
     async def read_snapshot(
         self, *, waiting: int = 200, ended: int = 50, lanes: int = 200
     ) -> Picture:
         return await self._view(
-            lambda reading: reading.picture(waiting=waiting, ended=ended, lanes=lanes)
+            lambda: self._reads.snapshot(waiting=waiting, ended=ended, lanes=lanes)
         )
 
     async def jobs_behind(self, queue: str, *, after: Place, limit: int) -> list[JobView]:
-        return await self._view(lambda reading: reading.line(queue, after=after, limit=limit))
+        return await self._view(lambda: self._reads.jobs_behind(queue, after=after, limit=limit))
 
     async def lanes(self, queue: str | None = None) -> list[LaneView]:
-        return await self._view(lambda reading: reading.lanes(queue))
+        return await self._view(lambda: self._reads.lanes(queue))
 
     async def events(self, after: int, limit: int) -> list[EventView] | None:
-        return await self._ask(lambda reading: reading.events(after, limit))
+        return await self._ask(lambda: self._reads.events(after, limit))
 
     async def log(self, job: JobId, *, limit: int = 1000) -> list[LogLine]:
-        return await self._ask(lambda reading: reading.log(job, limit))
+        return await self._ask(lambda: self._reads.log(job, limit))
 
     async def records(self, kind: str) -> dict[str, str]:
-        return await self._ask(lambda reading: reading.records(kind))
+        return await self._ask(lambda: self._reads.records(kind))
 
     async def firings(self, schedule: str, *, limit: int = 50) -> list[FiringView]:
-        return await self._ask(lambda reading: reading.firings(schedule, limit))
+        return await self._ask(lambda: self._reads.firings(schedule, limit))
 
     async def durations(self) -> dict[str, float]:
-        return await self._ask(Reading.durations)
+        return await self._ask(self._reads.durations)
 
     async def read_image(self, *, queue: str | None = None, limit: int | None = None) -> Image:
-        return await self._view(lambda reading: reading.image(queue=queue, limit=limit))
+        return await self._view(lambda: self._reads.image(queue=queue, limit=limit))
 
     async def prune(self, pruning: Pruning, since: Pruned) -> Pruned:
         address = self._address
@@ -253,16 +255,16 @@ class PostgresStore:
         said: str | None = await self._pool.run(lambda connection: connection.fetchval(sql, key))
         return said
 
-    async def _ask(self, question: Callable[[Reading], Awaitable[T]]) -> T:
+    async def _ask(self, question: Callable[[], Steps[T]]) -> T:
         """Ask one question, which is one statement."""
-        return await self._pool.run(lambda connection: question(self._reading(connection)))
+        return await self._pool.run(lambda connection: self._run(connection, question()))
 
-    async def _view(self, questions: Callable[[Reading], Awaitable[T]]) -> T:
+    async def _view(self, questions: Callable[[], Steps[T]]) -> T:
         """Ask several questions of one state of the database."""
-        return await self._pool.view(lambda connection: questions(self._reading(connection)))
+        return await self._pool.view(lambda connection: self._run(connection, questions()))
 
-    def _reading(self, connection: Connection) -> Reading:
-        return Reading(connection, self._address)
+    async def _run(self, connection: Connection, steps: Steps[T]) -> T:
+        return await run_read(connection, self._address, steps)
 
     # the leader
 
@@ -284,7 +286,7 @@ class PostgresStore:
     async def load(self) -> Image:
         async def snapshot(connection: Connection) -> Image:
             async with connection.transaction(isolation="repeatable_read", readonly=True):
-                return await self._reading(connection).image(queue=None, limit=None)
+                return await self._run(connection, self._reads.image(queue=None, limit=None))
 
         image = await self._leadership.run(snapshot)
         await self._think(len(image.jobs) * THINKING_SECONDS)
@@ -317,12 +319,12 @@ class PostgresStore:
 
     async def ended_jobs(self, ids: Sequence[JobId]) -> dict[JobId, LiveJob]:
         return await self._leadership.run(
-            lambda connection: self._reading(connection).ended_jobs(ids)
+            lambda connection: self._run(connection, self._reads.ended_jobs(ids))
         )
 
     async def payloads(self, starts: Sequence[Start]) -> Mapping[JobId, Payload]:
         return await self._leadership.run(
-            lambda connection: self._reading(connection).payloads(starts)
+            lambda connection: self._run(connection, self._reads.payloads(starts))
         )
 
     def commit(self, changes: Changes, at: float) -> Writing:

@@ -12,11 +12,11 @@ import msgspec
 
 from fairlane.errors import FairlaneError
 from fairlane.store.diagnosis import Condition, Finding, RunningJob, paused_queues
-from fairlane.store.sqlite import reads
 from fairlane.store.sqlite.errors import translated
 from fairlane.store.sqlite.leader_lock import LeaderLock
 from fairlane.store.sqlite.migrate import migrations, version_of
 from fairlane.store.sqlite.network_file_system import MOUNTS, NETWORK, kind_of_mount
+from fairlane.store.sqlite.rows import SQLiteReads, run_read
 
 MIB: Final = 1024 * 1024
 LITTLE_SPACE: Final = 1024 * MIB
@@ -184,14 +184,15 @@ class FileExamination:
         leader = lock.holder() if os.access(self._path.parent, os.W_OK) else None
         set_aside: Any = connection.execute(_SET_ASIDE).fetchall()[0]
         inbox: Any = connection.execute("SELECT count(*), min(at) FROM inbox").fetchall()[0]
-        workers = reads.records(connection, kind="worker")
+        reads = SQLiteReads()
+        workers = run_read(connection, reads.records("worker"))
         newest: float | None = connection.execute(
             "SELECT at FROM event ORDER BY seq DESC LIMIT 1"
         ).get
         return Condition(
             leader=None if leader is None else str(leader),
-            counts=reads.counts(connection),
-            paused=paused_queues(reads.records(connection, kind="queue")),
+            counts=run_read(connection, reads.counts()),
+            paused=paused_queues(run_read(connection, reads.records("queue"))),
             workers={name: msgspec.json.decode(body) for name, body in workers.items()},
             running=msgspec.json.decode(connection.execute(_RUNNING).get, type=list[RunningJob]),
             waiting_tasks=msgspec.json.decode(connection.execute(_WAITING).get),

@@ -14,6 +14,11 @@ from fairlane.store.columns import DETAIL, ENDED, JOB, StoredJob, selected
 
 CHUNK: Final = 10_000  # jobs in one JSON text
 
+PLACEHOLDER: Final = "?"
+LIVE_TABLE: Final = "job"
+ENDED_TABLE: Final = "ended"
+ORDER_OF_RUNNING: Final = "+id"  # to sort the few running jobs is less than to pass all that wait
+
 _IN_LIVE: Final = {"job": JOB, "detail": DETAIL}
 _IN_ENDED: Final = {"ended": ENDED, "detail": DETAIL}
 _WITH_DETAIL: Final = "JOIN detail ON detail.id = job.id LEFT JOIN report ON report.job = job.id"
@@ -115,7 +120,7 @@ WHERE state <> 'running' AND lane IS NOT NULL AND holds_lane = 1 AND (+queue, +l
 # The plus signs have the index of what waits gone through once, not once for each lane.
 ACTIVE_NAMED: Final = _ACTIVE.format(narrowed=f"AND (+queue, +lane) {_NAMED}")
 HISTORY: Final = f"""
-SELECT json_group_array(json_array(ended.number, json_array({_ENDED})) ORDER BY ended.number DESC)
+SELECT json_group_array(json_array({_ENDED}, ended.number) ORDER BY ended.number DESC)
 FROM ({{numbers}}) found CROSS JOIN ended ON ended.number = found.number
 JOIN detail ON detail.id = ended.id
 """
@@ -185,7 +190,7 @@ SELECT json_group_array(json_array({_JOB})) FROM (
 IMAGE_OF_FIRST: Final = f"""
 SELECT json_group_array(json_array({_JOB})) FROM (
     SELECT id FROM job WHERE ?1 IS NULL OR queue = ?1
-    ORDER BY state <> 'running', priority, position, id LIMIT ?2
+    ORDER BY state <> 'running', priority, position, id LIMIT coalesce(?2, -1)
 ) first CROSS JOIN job ON job.id = first.id
 """
 DEPENDENCIES: Final = "SELECT json_group_array(json_array(job, on_job)) FROM dependency"
@@ -220,9 +225,10 @@ RAISE_EPOCH: Final = "UPDATE meta SET value = value + 1 WHERE name = 'epoch' RET
 OLDEST_EVENT: Final = "SELECT min(seq) FROM event"
 
 SUBMISSION: Final = """
-SELECT past.task, past.queue, past.lane, past.kind, detail.terms, detail.dedupe, detail.digest,
+SELECT json_group_array(json_array(
+    past.task, past.queue, past.lane, past.kind, detail.terms, detail.dedupe, detail.digest,
     detail.bucket, detail.params, detail.meta, detail.options
-FROM (
+)) FROM (
     SELECT id, task, queue, lane, kind FROM ended WHERE id = ?1
     UNION ALL
     SELECT id, task, queue, lane, kind FROM job WHERE id = ?1

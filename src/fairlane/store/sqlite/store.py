@@ -18,7 +18,8 @@ from fairlane.store.commit_rows import pieces
 from fairlane.store.expiry import Expiry, ExpirySchedule
 from fairlane.store.protocol import Image, InboxRow, Writing
 from fairlane.store.prune import Pruned, Pruning
-from fairlane.store.sqlite import fork_safety, reads, statements
+from fairlane.store.reads import Statement, Steps
+from fairlane.store.sqlite import fork_safety, statements
 from fairlane.store.sqlite.commit import PIECE_BYTES, Commits, sqlite_rows
 from fairlane.store.sqlite.connection import Handle, connect, patiently
 from fairlane.store.sqlite.errors import translated
@@ -26,6 +27,7 @@ from fairlane.store.sqlite.leader_lock import LeaderLock
 from fairlane.store.sqlite.migrate import migrate, refuse_others
 from fairlane.store.sqlite.network_file_system import refuse_network_file_system
 from fairlane.store.sqlite.prune import prune
+from fairlane.store.sqlite.rows import SQLiteReads, json_list, read_rows, run_read
 from fairlane.store.sqlite.write_turns import WriteTurns
 from fairlane.store.views import (
     EventView,
@@ -72,6 +74,7 @@ class SQLiteStore:
         self._asking = WriteTurns(self._beside("inbox"))
         self._yielding = WriteTurns(self._beside("inbox"))
         self._broom = ExpirySchedule(keep_events=keep_events, keep_seconds=keep_seconds)
+        self._reads = SQLiteReads()
         self._epoch: int | None = None
         self._reading: ThreadPoolExecutor | None = None
         self._appending: ThreadPoolExecutor | None = None
@@ -160,58 +163,58 @@ class SQLiteStore:
             )
 
     async def answers(self, keys: Sequence[str]) -> dict[str, str]:
-        return await self._view(partial(reads.answers, keys=keys))
+        return await self._view(self._reads.answers(keys=keys))
 
     async def version(self) -> int:
         return await self._read(lambda: self._reader.run(lambda c: int(c.pragma("data_version"))))
 
     async def jobs(self, ids: Sequence[JobId]) -> dict[JobId, JobView]:
-        return await self._view(partial(reads.jobs, ids=ids))
+        return await self._view(self._reads.jobs(ids=ids))
 
     async def submission(self, job: JobId) -> Submission | None:
-        return await self._view(lambda connection: reads.submission(connection, job))
+        return await self._view(self._reads.submission(job))
 
     async def history(self, query: Query) -> Page:
-        return await self._view(partial(reads.history, query=query))
+        return await self._view(self._reads.history(query=query))
 
     async def live_jobs(self, query: Query) -> Page:
-        return await self._view(partial(reads.live, query=query))
+        return await self._view(self._reads.live_jobs(query=query))
 
     async def last_seq(self) -> int:
-        return await self._view(reads.last_seq)
+        return await self._view(self._reads.last_seq())
 
     async def counts(self) -> dict[str, dict[str, int]]:
-        return await self._view(reads.counts)
+        return await self._view(self._reads.counts())
 
     async def read_snapshot(
         self, *, waiting: int = 200, ended: int = 50, lanes: int = 200
     ) -> Picture:
-        look = partial(reads.picture, waiting=waiting, ended=ended, lanes=lanes)
-        return await self._view(look)
+        snapshot = self._reads.snapshot(waiting=waiting, ended=ended, lanes=lanes)
+        return await self._view(snapshot)
 
     async def jobs_behind(self, queue: str, *, after: Place, limit: int) -> list[JobView]:
-        return await self._view(partial(reads.line, queue=queue, after=after, limit=limit))
+        return await self._view(self._reads.jobs_behind(queue=queue, after=after, limit=limit))
 
     async def lanes(self, queue: str | None = None) -> list[LaneView]:
-        return await self._view(partial(reads.lanes, queue=queue))
+        return await self._view(self._reads.lanes(queue=queue))
 
     async def events(self, after: int, limit: int) -> list[EventView] | None:
-        return await self._view(partial(reads.events, after=after, limit=limit))
+        return await self._view(self._reads.events(after=after, limit=limit))
 
     async def log(self, job: JobId, *, limit: int = 1000) -> list[LogLine]:
-        return await self._view(partial(reads.log, job=job, limit=limit))
+        return await self._view(self._reads.log(job=job, limit=limit))
 
     async def records(self, kind: str) -> dict[str, str]:
-        return await self._view(partial(reads.records, kind=kind))
+        return await self._view(self._reads.records(kind=kind))
 
     async def firings(self, schedule: str, *, limit: int = 50) -> list[FiringView]:
-        return await self._view(partial(reads.firings, schedule=schedule, limit=limit))
+        return await self._view(self._reads.firings(schedule=schedule, limit=limit))
 
     async def durations(self) -> dict[str, float]:
-        return await self._view(reads.durations)
+        return await self._view(self._reads.durations())
 
     async def read_image(self, *, queue: str | None = None, limit: int | None = None) -> Image:
-        return await self._view(partial(reads.image, queue=queue, limit=limit))
+        return await self._view(self._reads.image(queue=queue, limit=limit))
 
     async def prune(self, pruning: Pruning, since: Pruned) -> Pruned:
         return await _in(self._appending, partial(self._prune, pruning, since))
@@ -222,8 +225,8 @@ class SQLiteStore:
                 lambda connection: patiently(lambda: prune(connection, pruning, since))
             )
 
-    async def _view(self, work: Callable[[apsw.Connection], T]) -> T:
-        return await self._read(lambda: self._reader.read(work))
+    async def _view(self, steps: Steps[T]) -> T:
+        return await self._read(lambda: self._reader.read(lambda c: run_read(c, steps)))
 
     async def _read(self, work: Callable[[], T]) -> T:
         return await _in(self._reading, work)
@@ -254,19 +257,21 @@ class SQLiteStore:
 
     async def load(self) -> Image:
         self._leading()
-        return self._leader.read(partial(reads.image, queue=None, limit=None))
+        return self._leader.read(
+            lambda connection: run_read(connection, self._reads.image(queue=None, limit=None))
+        )
 
     async def read_inbox(self, limit: int) -> list[InboxRow]:
         self._leading()
-        return self._leader.run(partial(reads.take, limit=limit))
+        return self._leader.run(partial(_read_inbox, limit=limit))
 
     async def ended_jobs(self, ids: Sequence[JobId]) -> dict[JobId, LiveJob]:
         self._leading()
-        return self._leader.run(partial(reads.ended_jobs, ids=ids))
+        return self._leader.run(partial(run_read, steps=self._reads.ended_jobs(ids)))
 
     async def payloads(self, starts: Sequence[Start]) -> Mapping[JobId, Payload]:
         self._leading()
-        return self._leader.run(partial(reads.payloads, starts=starts))
+        return self._leader.run(partial(run_read, steps=self._reads.payloads(starts)))
 
     def commit(self, changes: Changes, at: float) -> Writing:
         epoch = self._leading()
@@ -295,6 +300,19 @@ class SQLiteStore:
 def _raise_epoch(connection: apsw.Connection) -> tuple[int, int | None]:
     epoch: int = connection.execute(statements.RAISE_EPOCH).get
     return epoch, connection.execute(statements.OLDEST_EVENT).get
+
+
+def _read_inbox(connection: apsw.Connection, limit: int) -> list[InboxRow]:
+    """Return the oldest rows; those that were answered before are deleted instead."""
+    row = tuple[int, str, str, float, int]
+    while True:
+        rows = read_rows(connection, Statement(statements.TAKE, row, (limit,)))
+        answered = [id for id, _, _, _, done in rows if done]
+        if answered:
+            connection.execute(statements.DROP, (json_list(answered),))
+        fresh = [InboxRow(id, key, body, at) for id, key, body, at, done in rows if not done]
+        if fresh or not answered:
+            return fresh
 
 
 async def _in(threads: ThreadPoolExecutor | None, work: Callable[[], T]) -> T:
