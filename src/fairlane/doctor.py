@@ -1,6 +1,6 @@
 """The diagnosis of a database: findings about its file or server, its leader, workers and jobs.
 
-It does not need an engine, so that it works where an engine would not start.
+It does not need an engine, so it works where an engine would not start.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ LONG_HISTORY: Final = 1_000_000
 
 
 async def diagnose(address: str) -> AsyncIterator[Finding]:
-    """Say how a database is, from the program down to its jobs; nothing is changed."""
+    """Yield findings about a database, from the program down to its jobs, without a change."""
     yield Finding("Fairlane", "ok", f"version {version('fairlane')}")
     yield Finding("Python", "ok", f"{platform.python_version()} on {platform.system()}")
     store = store_at(address)
@@ -31,7 +31,9 @@ async def diagnose(address: str) -> AsyncIterator[Finding]:
             yield finding
         condition = file.condition
     elif store.single_process:
-        raise NotFound("memory:// lives inside its program; ask that program's server with --url")
+        raise NotFound(
+            "memory:// exists only inside its program; use that program's server (--url)"
+        )
     else:
         from fairlane.store.postgres import diagnosis as postgres
         from fairlane.store.postgres.address import Address
@@ -46,7 +48,7 @@ async def diagnose(address: str) -> AsyncIterator[Finding]:
 
 
 def findings_in(condition: Condition) -> Iterator[Finding]:
-    """Say what the tables tell about the present."""
+    """Yield findings about the present state of the tables."""
     live = sum(sum(states.values()) for states in condition.counts.values())
     yield _leadership(condition, live)
     yield _workers(condition)
@@ -54,7 +56,7 @@ def findings_in(condition: Condition) -> Iterator[Finding]:
     yield from _running(condition)
     yield from _waiting(condition)
     yield _inbox(condition)
-    yield _set_aside(condition)
+    yield _dead_letters(condition)
     yield _clock(condition)
     yield _history(condition)
 
@@ -64,20 +66,20 @@ def _leadership(condition: Condition, live: int) -> Finding:
         return Finding("leader", "ok", condition.leader)
     if live:
         return Finding(
-            "leader", "warning", f"nobody leads, and {_jobs(live)} wait",
-            "start the program whose jobs they are; what is submitted meanwhile is kept",
+            "leader", "warning", f"no process leads, and {_jobs(live)} wait",
+            "start the program whose jobs they are; submissions are stored until then",
         )  # fmt: skip
-    return Finding("leader", "ok", "nobody leads; there is nothing to decide")
+    return Finding("leader", "ok", "no process leads; there are no jobs to decide about")
 
 
 def _workers(condition: Condition) -> Finding:
     processes = {id: w for id, w in condition.workers.items() if not w.get("device")}
     names = [worker.get("name", id) for id, worker in processes.items()]
     if condition.silent:
-        shown = ", ".join(condition.workers.get(id, {}).get("name", id) for id in condition.silent)
+        silent = ", ".join(condition.workers.get(id, {}).get("name", id) for id in condition.silent)
         return Finding(
-            "workers", "warning", f"no sign of life lately from {shown}",
-            "what it runs is given to others when its lease has ended; look at that process",
+            "workers", "warning", f"no lease renewal lately from {silent}",
+            "its jobs run again on other workers when its lease has ended; check that process",
         )  # fmt: skip
     if condition.leader is None and names:
         return Finding("workers", "ok", f"none now; the last were {', '.join(sorted(names))}")
@@ -88,20 +90,20 @@ def _workers(condition: Condition) -> Finding:
 
 
 def _devices(condition: Condition) -> Iterator[Finding]:
-    """Tell of devices, where a program carries any."""
-    carried = [worker for worker in condition.workers.values() if worker.get("device")]
+    """Yield a finding about devices, if a program drives any."""
+    driven = [worker for worker in condition.workers.values() if worker.get("device")]
     down = [
         f"{device['name']}: {device['note']}"
-        for device in carried
+        for device in driven
         if not device.get("accepting") and device.get("note") not in ("", PAUSED)
     ]
     if down and condition.leader is not None:
         yield Finding(
-            "devices", "warning", f"{len(down)} of {len(carried)} down: {'; '.join(sorted(down))}",
-            "they are tried again all the time; see whether they are on and can be reached",
+            "devices", "warning", f"{len(down)} of {len(driven)} down: {'; '.join(sorted(down))}",
+            "they are retried continuously; check that they are on and can be reached",
         )  # fmt: skip
-    elif carried:
-        names = ", ".join(sorted(device["name"] for device in carried))
+    elif driven:
+        names = ", ".join(sorted(device["name"] for device in driven))
         yield Finding("devices", "ok", names)
 
 
@@ -112,19 +114,19 @@ def _running(condition: Condition) -> Iterator[Finding]:
         yield Finding(
             "running", "warning",
             f"{_jobs(len(condition.running))} ran when the last program ended",
-            "they go back to the queue when a program starts",
+            "they return to the queue when a program starts",
         )  # fmt: skip
     elif lost:
         shown = ", ".join(job.id for job in lost[:3])
         yield Finding(
-            "running", "problem", f"{_jobs(len(lost))} run on a worker nobody knows: {shown}",
-            "start the leading program again; it takes them back",
+            "running", "problem", f"{_jobs(len(lost))} run on an unregistered worker: {shown}",
+            "restart the leading program; it returns them to the queue",
         )  # fmt: skip
     elif stopping:
         shown = ", ".join(f"{job.id} ({job.task})" for job in stopping[:3])
         yield Finding(
-            "running", "warning", f"told to stop and still at it: {shown}",
-            "wait, or `fairlane cancel --force JOB` where its task runs in a process of its own",
+            "running", "warning", f"cancelled and still running: {shown}",
+            "wait, or `fairlane cancel --force JOB` if its task has isolation=\"process\"",
         )  # fmt: skip
     else:
         yield Finding("running", "ok", _jobs(len(condition.running)))
@@ -134,10 +136,10 @@ def _waiting(condition: Condition) -> Iterator[Finding]:
     waiting = sum(condition.waiting_tasks.values())
     yield Finding("waiting", "ok", _jobs(waiting))
     workers = condition.workers.values()
-    takes_all = any(worker.get("tasks") is None for worker in workers)
+    has_any_task = any(worker.get("tasks") is None for worker in workers)
     known = {task for worker in workers for task in worker.get("tasks") or ()}
     unknown = sorted(task for task in condition.waiting_tasks if task not in known)
-    if condition.leader is not None and workers and unknown and not takes_all:
+    if condition.leader is not None and workers and unknown and not has_any_task:
         yield Finding(
             "tasks", "warning", f"no worker has the task {', '.join(unknown[:5])}, and jobs wait",
             "start the program that has it, or cancel those jobs",
@@ -146,7 +148,7 @@ def _waiting(condition: Condition) -> Iterator[Finding]:
     if paused:
         yield Finding(
             "queues", "warning", f"paused with jobs in them: {', '.join(paused)}",
-            "`fairlane resume QUEUE` lets them go on",
+            "`fairlane resume QUEUE` lets them run",
         )  # fmt: skip
 
 
@@ -154,23 +156,23 @@ def _inbox(condition: Condition) -> Finding:
     if condition.inbox == 0 or condition.inbox_oldest_at is None:
         return Finding("inbox", "ok", "empty")
     seconds = condition.now - condition.inbox_oldest_at
-    said = f"{condition.inbox} sent and not yet decided, the oldest {seconds:.0f} s ago"
+    text = f"{condition.inbox} sent and not yet decided, the oldest {seconds:.0f} s ago"
     if condition.leader is not None and seconds > LONG_SECONDS:
         return Finding(
-            "inbox", "problem", said,
-            "the leader does not take what is sent to it; look at its log, then start it again",
+            "inbox", "problem", text,
+            "the leader does not process its inbox; check its log, then restart it",
         )  # fmt: skip
-    return Finding("inbox", "ok", said)
+    return Finding("inbox", "ok", text)
 
 
-def _set_aside(condition: Condition) -> Finding:
+def _dead_letters(condition: Condition) -> Finding:
     if condition.set_aside == 0:
-        return Finding("set aside", "ok", "nothing")
+        return Finding("dead letters", "ok", "none")
     return Finding(
-        "set aside", "warning",
-        f"{condition.set_aside} that could not be carried out; the last: "
+        "dead letters", "warning",
+        f"{condition.set_aside} inputs could not be executed; the last error: "
         f"{(condition.set_aside_last or '')[:200]}",
-        "a fault of Fairlane's own: please report it with the rows of the table set_aside",
+        "a fault in Fairlane: please report it with the rows of the table set_aside",
     )  # fmt: skip
 
 
@@ -179,19 +181,19 @@ def _clock(condition: Condition) -> Finding:
     if ahead > 1:
         return Finding(
             "time", "warning", f"the newest event lies {ahead:.0f} s in the future",
-            "the clock was set back; what is scheduled waits until it has caught up",
+            "the clock was set back; scheduled jobs wait until it has caught up",
         )  # fmt: skip
     return Finding("time", "ok", "no event lies in the future")
 
 
 def _history(condition: Condition) -> Finding:
-    said = f"{_jobs(condition.ended)} of the past"
+    text = f"{_jobs(condition.ended)} ended"
     if condition.ended > LONG_HISTORY:
         return Finding(
-            "history", "warning", said,
+            "history", "warning", text,
             "`fairlane prune --older-than 30d`, or keep_history=timedelta(days=30) in the app",
         )  # fmt: skip
-    return Finding("history", "ok", said)
+    return Finding("history", "ok", text)
 
 
 def _jobs(count: int) -> str:

@@ -1,10 +1,10 @@
-"""A task as the database describes it, for processes whose program does not have it.
+"""The stored schema of a task, for processes whose program does not have the task.
 
-Whoever declares a task leaves a description: its parameters as a JSON Schema, and what it asks of
-the scheduler. A command line, or a server of another program, makes a task of that again which
-checks parameters and fills templates as the original does. What a program computes by a function,
-or where its files go, only the program itself knows; such a task is refused with that as the
-reason.
+A program stores a schema of each task that it declares: the parameters as a JSON Schema, and the
+options for the scheduler. The command line, or a server of another program, builds a task from the
+schema, which checks parameters and fills templates as the original does. A template that is a
+function, and the paths of outputs, are known only to the program itself; a task that has them is
+refused with that reason.
 """
 
 import inspect
@@ -43,13 +43,13 @@ _BOUNDS: Final = {
 
 
 class TaskSchema(Struct, kw_only=True, omit_defaults=True):
-    """What is stored of a task. `program_only` names what only its own program can work out."""
+    """The stored form of a task. `program_only` names options that only its program can compute."""
 
     parameters: dict[str, Any]
     secrets: tuple[str, ...] = ()
     policies: dict[str, Any] = {}
     program_only: tuple[str, ...] = ()
-    text: str = ""  # the first paragraph of its docstring
+    text: str = ""  # the first paragraph of the docstring
 
     @property
     def queue(self) -> str:
@@ -72,31 +72,29 @@ def task_schema_of(task: Task[Any, Any]) -> TaskSchema:
 
 
 def decode_task_schema(text: str) -> TaskSchema | None:
-    """Read a stored description; None for one that a later or earlier program wrote otherwise."""
+    """Decode a stored schema; None if another version of Fairlane wrote it in another form."""
     try:
         return msgspec.json.decode(text, type=TaskSchema)
     except msgspec.ValidationError:
         return None
 
 
-def task_from_schema(
-    name: str, description: TaskSchema, submissions: "Submissions"
-) -> Task[Any, Any]:
-    """Make a task that can be submitted here; it cannot be run."""
-    if description.program_only:
-        what = ", ".join(description.program_only)
+def task_from_schema(name: str, schema: TaskSchema, submissions: "Submissions") -> Task[Any, Any]:
+    """Build a task that this process can submit but not run."""
+    if schema.program_only:
+        names = ", ".join(schema.program_only)
         raise UsageError(
-            f'task "{name}" can be submitted by its own program only, which works out its {what}; '
-            "ask that program's server (--url), or call it from there"
+            f'task "{name}" can be submitted only by its own program, which computes its {names}; '
+            "use that program's server (--url), or submit it from the program"
         )
 
-    def elsewhere(**_: Any) -> None:
-        raise UsageError(f'task "{name}" belongs to another program and cannot be run here')
+    def run_in_another_program(**_: Any) -> None:
+        raise UsageError(f'task "{name}" belongs to another program and cannot run in this one')
 
-    elsewhere.__signature__ = _signature(description)  # type: ignore[attr-defined]
-    retry = msgspec.convert(description.policies.get("retry"), Retry | None)
-    policies = Policies(**{**description.policies, "retry": retry})
-    return Task(submissions, Definition(elsewhere, name=name), policies)
+    run_in_another_program.__signature__ = _signature(schema)  # type: ignore[attr-defined]
+    retry = msgspec.convert(schema.policies.get("retry"), Retry | None)
+    policies = Policies(**{**schema.policies, "retry": retry})
+    return Task(submissions, Definition(run_in_another_program, name=name), policies)
 
 
 def _has_function(template: Any) -> bool:
@@ -104,14 +102,14 @@ def _has_function(template: Any) -> bool:
     return any(callable(one) for one in several)
 
 
-def _signature(description: TaskSchema) -> inspect.Signature:
-    shapes = description.parameters.get("properties", {})
-    types = _TypesFromSchema(description.parameters.get("$defs", {}))
-    required = description.parameters.get("required", [])
+def _signature(schema: TaskSchema) -> inspect.Signature:
+    shapes = schema.parameters.get("properties", {})
+    types = _TypesFromSchema(schema.parameters.get("$defs", {}))
+    required = schema.parameters.get("required", [])
 
     def parameter(name: str, shape: dict[str, Any]) -> inspect.Parameter:
-        is_secret = name in description.secrets
-        # A default that is secret, or no JSON, is not stored: it has to be given here.
+        is_secret = name in schema.secrets
+        # A default that is secret, or not JSON, is not stored: the caller has to pass a value.
         default = _UNKNOWN if name in required else shape.get("default", _UNKNOWN)
         return inspect.Parameter(
             name,
@@ -124,11 +122,11 @@ def _signature(description: TaskSchema) -> inspect.Signature:
 
 
 class _TypesFromSchema:
-    """From the JSON Schema that pydantic wrote back to types that pydantic checks by."""
+    """The types that pydantic validates with, rebuilt from the JSON Schema that it wrote."""
 
     def __init__(self, named: dict[str, Any]) -> None:
         self._named = named
-        self._open: list[str] = []  # a type that contains itself is not followed further
+        self._open: list[str] = []  # names being rebuilt: a type that contains itself becomes Any
 
     def secret(self, shape: dict[str, Any]) -> Any:
         may_be_missing = any(s.get("type") == "null" for s in shape.get("anyOf", ()))

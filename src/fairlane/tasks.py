@@ -1,4 +1,4 @@
-"""Tasks and calls: a function of yours, and one use of it with its parameters."""
+"""Tasks and calls: a registered function, and one use of it with its parameters."""
 
 import copy
 import inspect
@@ -42,7 +42,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 LARGEST_META: Final = 64 * 1024
-# What one decision of the leader, and one commit, take in without keeping all others waiting.
+# The leader decides and commits a submission as a whole, while every other request waits.
 LARGEST_SUBMISSION: Final = 32 * 1024 * 1024
 MOST_JOBS: Final = 50_000
 _ID: Final = re.compile(r"[A-Za-z0-9_.:-]{1,100}")
@@ -50,7 +50,7 @@ _A_COUNT: Final = "a whole number, 0 or more"
 
 
 class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a single submission may choose for itself; None leaves what the task says."""
+    """The options of a single submission; None leaves the option of the task."""
 
     priority: Priority = Priority.NORMAL
     run_at: datetime | None = None
@@ -64,20 +64,20 @@ class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     id: str | None = None
 
 
-_NO_CHOICES: Final = Options()
+_NO_OPTIONS: Final = Options()
 
 EXPECTED: Final = {
     "priority": "high, normal or low, by name or as a Priority",
     "run_at": "a datetime",
     "depends_on": "a list of jobs or their ids",
     "run_anyway": "True or False",
-    "meta": "a dict of what can be written as JSON",
+    "meta": "a dict that can be written as JSON",
     **dict.fromkeys(("queue", "lane", "dedupe", "id"), "text, or None"),
 }
 
 
-class Choices(TypedDict, total=False):
-    """The same for a type checker: what `options(…)` takes."""
+class OptionValues(TypedDict, total=False):
+    """The arguments of `Task.options(…)`, for a type checker."""
 
     priority: Priority | Literal["high", "normal", "low"]
     run_at: datetime | None
@@ -92,7 +92,7 @@ class Choices(TypedDict, total=False):
 
 
 class Policies(Struct, frozen=True, kw_only=True):
-    """What a task asks of the scheduler, as templates over its parameters."""
+    """The options of a task that the scheduler reads, some as templates over its parameters."""
 
     queue: str = "default"
     lane: Template | None = None
@@ -106,23 +106,23 @@ class Policies(Struct, frozen=True, kw_only=True):
     hold_lane: bool = True
 
     def check(self, definition: Definition) -> None:
-        """Raise about the first option that could not work for this task."""
-        declared = OptionChecks(definition.name, definition.parameters)
-        declared.expect(_is_text(self.queue), "queue", self.queue, "the name of a queue")
+        """Raise for the first option that cannot work for this task."""
+        checks = OptionChecks(definition.name, definition.parameters)
+        checks.expect(_is_text(self.queue), "queue", self.queue, "the name of a queue")
         for option in ("lane", "bucket", "dedupe"):
-            declared.template(option, getattr(self, option))
-        declared.templates("limits", self.limits, example='"site"')
-        declared.templates("requires", self.requires, example='"gpu"')
-        declared.expect(
+            checks.template(option, getattr(self, option))
+        checks.templates("limits", self.limits, example='"site"')
+        checks.templates("requires", self.requires, example='"gpu"')
+        checks.expect(
             _are_amounts(self.uses),
             "uses",
             self.uses,
             'a dict of whole numbers, e.g. uses={"gpu": 1}',
         )
         has_retry = self.retry is None or isinstance(self.retry, Retry)
-        declared.expect(has_retry, "retry", self.retry, "a Retry, e.g. Retry(times=3), or None")
-        declared.expect(is_count(self.recover), "recover", self.recover, _A_COUNT)
-        declared.flag("hold_lane", self.hold_lane)
+        checks.expect(has_retry, "retry", self.retry, "a Retry, e.g. Retry(times=3), or None")
+        checks.expect(is_count(self.recover), "recover", self.recover, _A_COUNT)
+        checks.flag("hold_lane", self.hold_lane)
 
 
 def _are_amounts(uses: object) -> bool:
@@ -146,11 +146,11 @@ class Call(Generic[R]):
         self._request: str | None = None
 
     def with_id(self, id: JobId, request: str) -> "Call[R]":
-        """Return this call under an id; `request` is kept, to tell it from another one's."""
-        named = copy.copy(self)
-        named._options = msgspec.structs.replace(self._options, id=id)
-        named._request = request
-        return named
+        """Return this call under an id; `request` is stored to recognize another request."""
+        copied = copy.copy(self)
+        copied._options = msgspec.structs.replace(self._options, id=id)
+        copied._request = request
+        return copied
 
     @property
     def has_own_id(self) -> bool:
@@ -163,27 +163,27 @@ class Call(Generic[R]):
     def submission(self, reserve: Callable[[JobId, Path], Path] | None = None) -> Submission:
         """Fill in the templates; `reserve` finds a free name for an output that may be renamed."""
         policies, options, values = self.task.policies, self._options, self._values
-        id = _own_id(options.id) if options.id is not None else new_id()
+        id = _check_id(options.id) if options.id is not None else new_id()
         lane = options.lane if options.lane is not None else fill(policies.lane, values)
-        limits = _filled(policies.limits, values)
-        requires = tuple(sorted(_filled(policies.requires, values)))
+        limits = _fill_all(policies.limits, values)
+        requires = tuple(sorted(_fill_all(policies.requires, values)))
         dedupe = options.dedupe if options.dedupe is not None else fill(policies.dedupe, values)
         bucket = fill(policies.bucket, values)
         queue = options.queue or policies.queue
         named = (("queue", queue), ("lane", lane), ("dedupe key", dedupe), ("bucket", bucket))
-        for what, text in named:
+        for kind, text in named:
             if text is not None:
-                check_text(what, text)
+                check_text(kind, text)
         for key in limits:
             check_text("limit", key)
-        for tag in requires:
-            check_text("tag", tag)
-        run_at = None if options.run_at is None else _instant(options.run_at)
+        for label in requires:
+            check_text("label", label)
+        run_at = None if options.run_at is None else _timestamp(options.run_at)
         depends_on, meta = _ids(options.depends_on), _meta(options.meta)
-        wanted = self._wanted_outputs()
-        exists = self._existing(wanted)
-        # Last, because what is reserved here is given back only with the whole submission.
-        outputs = self._fixed(id, wanted, None if exists else reserve)
+        paths = self._output_paths()
+        skip_reason = self._skip_reason(paths)
+        # Last: names that are reserved here are released only with the whole submission.
+        outputs = self._reserve_outputs(id, paths, None if skip_reason else reserve)
         return Submission(
             id=id,
             task=self.task.name,
@@ -193,17 +193,17 @@ class Call(Generic[R]):
             priority=options.priority,
             run_at=run_at,
             dedupe=dedupe,
-            digest=None if lane is None else self._digest(wanted),
+            digest=None if lane is None else self._digest(paths),
             bucket=bucket,
             depends_on=depends_on,
             terms=self.task.terms(limits, requires, options.run_anyway),
             params=self.params,
             meta=meta,
             options=self._worker_options(outputs),
-            skip_reason=exists,
+            skip_reason=skip_reason,
         )
 
-    def _wanted_outputs(self) -> list[Path]:
+    def _output_paths(self) -> list[Path]:
         templates = self.task.definition.outputs
         return [resolve(path) for t in templates if (path := fill(t, self._values))]
 
@@ -211,23 +211,26 @@ class Call(Generic[R]):
     def _policy(self) -> OutputPolicy:
         return self.task.definition.policy(self._values)
 
-    def _existing(self, wanted: list[Path]) -> str | None:
-        """Say which output exists already, if that is a reason to skip."""
-        if not wanted or self._policy is not OutputPolicy.SKIP:
+    def _skip_reason(self, paths: list[Path]) -> str | None:
+        """Name the output that exists already, if the policy is to skip such a job."""
+        if not paths or self._policy is not OutputPolicy.SKIP:
             return None
-        return next((f"{path} exists already" for path in wanted if path.exists()), None)
+        return next((f"{path} exists already" for path in paths if path.exists()), None)
 
-    def _fixed(
-        self, id: JobId, wanted: list[Path], reserve: Callable[[JobId, Path], Path] | None
+    def _reserve_outputs(
+        self, id: JobId, paths: list[Path], reserve: Callable[[JobId, Path], Path] | None
     ) -> list[str]:
-        """Fix the output paths now, under names nobody has."""
-        if wanted and reserve is not None and self._policy is OutputPolicy.RENAME:
-            wanted = [reserve(id, path) for path in wanted]
-        return [str(path) for path in wanted]
+        """Reserve unused output paths now, if the policy is to rename."""
+        if paths and reserve is not None and self._policy is OutputPolicy.RENAME:
+            paths = [reserve(id, path) for path in paths]
+        return [str(path) for path in paths]
 
-    def _digest(self, wanted: list[Path]) -> str:
-        """Two calls are equal by what they want: a second name found for the same is no other."""
-        return digest(self.task.name, self.params, str([str(path) for path in wanted]))
+    def _digest(self, paths: list[Path]) -> str:
+        """Digest the task, parameters and output paths as they were before a rename.
+
+        Two equal calls have equal digests, though their outputs get different names.
+        """
+        return digest(self.task.name, self.params, str([str(path) for path in paths]))
 
     def _worker_options(self, outputs: list[str]) -> str:
         options: dict[str, Any] = {}
@@ -241,28 +244,28 @@ class Call(Generic[R]):
 
 
 def check_size(submissions: Sequence[Submission]) -> None:
-    """Raise if this is more than what is decided and stored as a whole."""
-    what, advice = "a submission", "submit it in several parts"
+    """Raise if a submission is larger than the leader decides and stores as a whole."""
+    noun, advice = "a submission", "submit it in several parts"
     if len(submissions) > MOST_JOBS:
-        raise TooLarge(what, len(submissions), MOST_JOBS, unit="jobs", advice=advice)
+        raise TooLarge(noun, len(submissions), MOST_JOBS, unit="jobs", advice=advice)
     texts = [text for job in submissions for text in (job.params, job.meta, job.options)]
     if sum(map(len, texts)) * 4 > LARGEST_SUBMISSION:  # a character has four bytes at most
         size = sum(len(text.encode()) for text in texts)
         if size > LARGEST_SUBMISSION:
-            raise TooLarge(what, size, LARGEST_SUBMISSION, advice=advice)
+            raise TooLarge(noun, size, LARGEST_SUBMISSION, advice=advice)
 
 
-def require_call(given: object) -> Call[Any]:
-    """Return a call, or say how to make one of what was given in its place."""
-    if isinstance(given, Call):
-        return given
-    if inspect.iscoroutine(given):
-        given.close()  # it will never be awaited, which Python would warn about
-    name = given.name if isinstance(given, Task) else "task"
-    raise UsageError(f"a call is needed, got {repr(given)[:200]}; pass {name}.call(…)")
+def require_call(value: object) -> Call[Any]:
+    """Return a call; raise with the way to make one if the value is not a call."""
+    if isinstance(value, Call):
+        return value
+    if inspect.iscoroutine(value):
+        value.close()  # it will never be awaited, which Python would warn about
+    name = value.name if isinstance(value, Task) else "task"
+    raise UsageError(f"a call is needed, got {repr(value)[:200]}; pass {name}.call(…)")
 
 
-def _filled(templates: Sequence[Template], values: Mapping[str, Any]) -> tuple[str, ...]:
+def _fill_all(templates: Sequence[Template], values: Mapping[str, Any]) -> tuple[str, ...]:
     if not templates:
         return ()
     return tuple(filled for template in templates if (filled := fill(template, values)))
@@ -275,15 +278,15 @@ def _ids(jobs: Sequence[Any]) -> tuple[JobId, ...]:
     return ids
 
 
-def _own_id(id: str) -> JobId:
+def _check_id(id: str) -> JobId:
     if not _ID.fullmatch(id):
         raise BadSetting(
-            f"the id {id[:120]!r} cannot be used; take up to 100 letters, digits, or any of _ . : -"
+            f"the id {id[:120]!r} cannot be used; use up to 100 letters, digits, or any of _ . : -"
         )
     return JobId(id)
 
 
-def _instant(run_at: datetime) -> float:
+def _timestamp(run_at: datetime) -> float:
     try:
         seconds = run_at.timestamp()
     except (OverflowError, ValueError):
@@ -306,7 +309,7 @@ def _meta(meta: Mapping[str, Any]) -> str:
 
 
 class Task(Generic[P, R]):
-    """A registered function. Calling it directly runs it here and now, without the queue."""
+    """A registered function. Calling it directly runs it in the caller, without the queue."""
 
     def __init__(
         self, submissions: "Submissions", definition: Definition, policies: Policies
@@ -327,12 +330,12 @@ class Task(Generic[P, R]):
         return self.definition.name
 
     def terms(self, limits: tuple[str, ...], requires: tuple[str, ...], run_anyway: bool) -> Terms:
-        """Return what the scheduler is asked for; most jobs of a task ask for the same."""
-        wanted = (limits, requires, run_anyway)
-        if self._last_terms is None or self._last_terms[0] != wanted:
+        """Return the terms of a job for the scheduler; most jobs of a task share one object."""
+        key = (limits, requires, run_anyway)
+        if self._last_terms is None or self._last_terms[0] != key:
             policies = self.policies
             self._last_terms = (
-                wanted,
+                key,
                 Terms(
                     limits=limits,
                     uses=tuple(sorted(policies.uses.items())),
@@ -351,26 +354,27 @@ class Task(Generic[P, R]):
     def call(self, /, *args: P.args, **kwargs: P.kwargs) -> Call[R]:
         """Check parameters and return a call to submit or schedule later."""
         values = self.definition.parameters.validate(args, kwargs)
-        return Call(self, values, _NO_CHOICES)
+        return Call(self, values, _NO_OPTIONS)
 
     async def submit(self, /, *args: P.args, **kwargs: P.kwargs) -> "Job[R]":
         """Submit a job; once this returns it is on disk."""
         return await self._submissions.submit(self.call(*args, **kwargs))
 
-    def options(self, **options: Unpack[Choices]) -> "Configured[P, R]":
-        """Choose priority, run_at, depends_on, kind, meta, queue, lane or dedupe for this once."""
+    def options(self, **options: Unpack[OptionValues]) -> "ConfiguredTask[P, R]":
+        """Return the task with options for one submission: priority, run_at, depends_on, kind,
+        meta, queue, lane or dedupe."""
         values: dict[str, Any] = {**options}
         priority = values.get("priority")
         if isinstance(priority, str) and priority.upper() in Priority.__members__:
             values["priority"] = Priority[priority.upper()]
-        chosen = settings_as(
+        checked = settings_as(
             Options, values, owner=f'a submission of "{self.name}"', strict=False,
             called="options of a submission", expected=EXPECTED,
         )  # fmt: skip
-        return Configured(self._submissions, self, chosen)
+        return ConfiguredTask(self._submissions, self, checked)
 
 
-class Configured(Generic[P, R]):
+class ConfiguredTask(Generic[P, R]):
     """A task with options for the next submission."""
 
     def __init__(self, submissions: "Submissions", task: Task[P, R], options: Options) -> None:

@@ -51,7 +51,7 @@ def test_a_database_that_is_well_gets_a_clean_bill(fairlane: CommandLine, databa
     worked(database, jobs=2)
     said = fairlane("doctor")
     assert said.lines[-1] == "all is well"
-    assert any("2 jobs of the past" in line for line in said.lines)
+    assert any("2 jobs ended" in line for line in said.lines)
 
 
 def test_devices_that_are_down_are_told_with_the_reason(
@@ -135,7 +135,7 @@ def test_a_locked_database_is_a_problem(fairlane: CommandLine) -> None:
 
 
 async def test_what_nobody_can_decide_is_told(fairlane: CommandLine, database: Path) -> None:
-    """Jobs that wait, a queue that is paused, and something that was set aside."""
+    """Jobs that wait, a queue that is paused, and a dead letter."""
     app = Fairlane(f"sqlite:///{database}", work=False)
     app.queue("mail")
 
@@ -150,7 +150,7 @@ async def test_what_nobody_can_decide_is_told(fairlane: CommandLine, database: P
     connection.close()
     found = await asyncio.to_thread(findings, fairlane)
     warned = {subject for subject, level in found.items() if level == "warning"}
-    assert warned == {"leader", "queues", "set aside"}
+    assert warned == {"leader", "queues", "dead letters"}
 
 
 def test_a_server_is_asked_how_it_is(server: Server) -> None:

@@ -1,4 +1,4 @@
-"""Submitting jobs, of this program's tasks and of tasks that other programs have described."""
+"""Submitting jobs, of this program's tasks and of tasks that other programs have declared."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -118,7 +118,7 @@ class Submissions:
         return statement, values, [self._handle(job.id, call) for job, call in pairs]
 
     async def find_task(self, name: str) -> Task[Any, Any]:
-        """Return a task of this program, or one rebuilt from another program's description."""
+        """Return a task of this program, or one rebuilt from the schema that its program stored."""
         if name in self._tasks:
             return self._tasks[name]
         known = await self.task_schemas()
@@ -127,7 +127,7 @@ class Submissions:
         return task_from_schema(name, known[name], self)
 
     async def task_schemas(self) -> dict[str, TaskSchema]:
-        """Return the description of every task that a program on this database has declared."""
+        """Return the schema of every task that a program on this database has declared."""
         stored = await self._commands.records("task")
         decoded = {name: decode_task_schema(body) for name, body in stored.items()}
         own = {name: task_schema_of(task) for name, task in self._tasks.items()}
