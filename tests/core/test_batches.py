@@ -1,10 +1,10 @@
-"""Many jobs submitted at once keep their order, and the submission is all or nothing."""
+"""Many jobs submitted at once keep their order, and the submission is atomic."""
 
 import pytest
 
 from fairlane.core.inputs import Submission
 from fairlane.errors import Conflict, Duplicate, FairlaneError, LaneBusy
-from tests.support.core import World, job, shown
+from tests.support.core import World, job, non_empty
 
 
 def test_they_keep_their_order() -> None:
@@ -29,13 +29,15 @@ def test_they_keep_their_order() -> None:
         job("z", lane="twice"),
     ],
 )
-def test_one_conflict_refuses_all_and_nothing_at_all_has_changed(bad: Submission) -> None:
+def test_one_conflict_refuses_the_whole_submission_and_the_board_is_unchanged(
+    bad: Submission,
+) -> None:
     world = World(on_conflict="reject")
     world.submit("a", lane="busy", dedupe="taken")
     before, decisions = world.image(), world.reloaded()
     with pytest.raises(FairlaneError):
         world.submit_all(job("b"), job("c", dedupe="twice", lane="twice"), bad, job("d"))
-    assert not shown(world.last.changes)
+    assert not non_empty(world.last.changes)
     assert not world.last.starts
     assert world.image() == before
     for each in (world, decisions):
@@ -53,7 +55,7 @@ def test_the_conflict_is_named() -> None:
     assert issubclass(LaneBusy, Conflict)
 
 
-def test_an_empty_submission_is_nothing() -> None:
+def test_an_empty_submission_changes_no_row() -> None:
     world = World()
     assert world.submit_all() == []
     assert not world.last.changes

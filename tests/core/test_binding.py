@@ -1,4 +1,4 @@
-"""Submissions that were committed before anybody could refuse them."""
+"""Binding submissions: committed by the submitter before the leader could refuse them."""
 
 from typing import Any
 
@@ -25,12 +25,12 @@ def ended(world: World, id: str) -> Ended:
     return world.store.ended[JobId(id)]
 
 
-def test_what_fits_is_admitted_as_ever(world: World) -> None:
+def test_a_binding_submission_without_conflict_is_admitted(world: World) -> None:
     assert bind(world, job("a", lane="x")) == [{"id": "a", "merged": False}]
     assert world.running == {"a"}
 
 
-def test_what_does_not_fit_ends_as_skipped_and_says_why(world: World) -> None:
+def test_a_refused_binding_job_ends_as_skipped_with_the_reason(world: World) -> None:
     world.submit("a", lane="x")
     bind(world, job("b", lane="x"), job("c", lane="y"))
     for id in "bc":
@@ -44,7 +44,7 @@ def test_what_does_not_fit_ends_as_skipped_and_says_why(world: World) -> None:
         world.submit("d", lane="x")
 
 
-def test_its_key_stays_with_who_has_it(world: World) -> None:
+def test_a_refused_binding_job_leaves_the_dedupe_key_to_its_holder(world: World) -> None:
     world.submit("a", dedupe="k")
     bind(world, job("b", dedupe="k"))
     assert ended(world, "b").error["code"] == "duplicate"  # type: ignore[index]
@@ -56,7 +56,7 @@ def test_an_unknown_queue_is_no_reason_to_lose_it(world: World) -> None:
     assert ended(world, "a").error["code"] == "unknown_name"  # type: ignore[index]
 
 
-def test_what_is_merged_says_into_whom() -> None:
+def test_a_merged_binding_job_names_the_active_job() -> None:
     world = World(on_conflict="merge")
     world.submit("a", lane="x", digest="same")
     bind(world, job("b", lane="x", digest="same"))
@@ -71,7 +71,7 @@ def test_sent_twice_it_is_refused_once(world: World) -> None:
     assert not world.last.changes.ended
 
 
-def test_who_depends_on_it_is_skipped_too(world: World) -> None:
+def test_a_job_that_depends_on_a_refused_binding_job_is_skipped_too(world: World) -> None:
     world.submit("a", lane="x")
     world.apply(Submit("", [job("b", lane="x")], binding=True), Submit("", [job("c", after=["b"])]))
     assert ended(world, "c").job.state is State.SKIPPED

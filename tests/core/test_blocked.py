@@ -28,7 +28,7 @@ def test_it_is_queued_again_at_its_position_by_itself_when_the_condition_holds()
     assert world.drained() == ["a", "c"]
 
 
-def test_a_stale_word_about_a_precondition_changes_nothing() -> None:
+def test_a_stale_message_about_a_precondition_is_ignored() -> None:
     world = World()
     world.submit("a")
     world.refuse("a", blocked=FULL)

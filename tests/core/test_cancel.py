@@ -1,4 +1,4 @@
-"""Cancel a queued job: out of the queue. Cancel a running one: it is told to stop."""
+"""A cancelled queued job leaves the queue; the worker of a running job gets a stop."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from fairlane.core.retry import Retry
 from tests.support.core import World, orders
 
 
-def test_a_queued_job_is_out_of_the_queue_and_nobody_is_told_to_stop() -> None:
+def test_a_cancelled_queued_job_leaves_the_queue_and_no_worker_gets_a_stop() -> None:
     world = World(max_concurrent=0)
     world.submit("a", dedupe="k")
     assert world.cancel("a") == {"state": "cancelled", "stopping": False}
@@ -16,7 +16,7 @@ def test_a_queued_job_is_out_of_the_queue_and_nobody_is_told_to_stop() -> None:
     world.submit("b", dedupe="k")
 
 
-def test_a_running_job_is_told_to_stop_and_holds_everything_until_it_has() -> None:
+def test_a_running_job_gets_a_stop_and_holds_its_capacities_until_it_ends() -> None:
     world = World(max_concurrent=1)
     world.submit("a", lane="x")
     world.submit("b", lane="x")
@@ -33,7 +33,7 @@ def discarded(world: World) -> list[str]:
     return [start.job for start in world.last.discards]
 
 
-def test_what_its_worker_has_deleted_is_deleted_by_nobody_else() -> None:
+def test_outputs_that_the_worker_deleted_are_not_deleted_by_the_leader() -> None:
     world = World()
     world.submit("a")
     world.cancel("a", outputs="delete")
@@ -43,7 +43,7 @@ def test_what_its_worker_has_deleted_is_deleted_by_nobody_else() -> None:
 
 @pytest.mark.parametrize("result", ["cancelled", "failed", "returned"])
 @pytest.mark.parametrize(("outputs", "deletes"), [("delete", ["a"]), ("keep", [])])
-def test_what_ends_before_it_hears_of_its_cancellation_is_deleted_by_the_leader(
+def test_outputs_of_a_job_that_ends_before_its_stop_arrives_are_deleted_by_the_leader(
     result: str, outputs: str, deletes: list[str]
 ) -> None:
     world = World()

@@ -1,18 +1,18 @@
-"""A second submission to a lane is rejected, queued or merged, as the queue says."""
+"""A second submission to a lane is rejected, queued or merged, by the policy of the queue."""
 
 import pytest
 
 from fairlane.errors import LaneBusy
-from tests.support.core import World, job, shown
+from tests.support.core import World, job, non_empty
 
 
-def test_reject_names_the_active_job_and_changes_nothing() -> None:
+def test_reject_names_the_active_job_and_leaves_the_board_unchanged() -> None:
     world = World(on_conflict="reject")
     world.submit("a", lane="x")
     with pytest.raises(LaneBusy) as busy:
         world.submit("b", lane="x")
     assert busy.value.active_job == "a"
-    assert not shown(world.last.changes)
+    assert not non_empty(world.last.changes)
     world.finish("a")
     world.submit("b", lane="x")
     assert world.running == {"b"}
@@ -29,7 +29,7 @@ def test_merge_gives_back_the_equal_job_and_refuses_a_different_one() -> None:
     world = World(on_conflict="merge")
     world.submit("a", lane="x", digest="same")
     assert world.submit("b", lane="x", digest="same") == {"id": "a", "merged": True}
-    assert not shown(world.last.changes)
+    assert not non_empty(world.last.changes)
     with pytest.raises(LaneBusy):
         world.submit("c", lane="x", digest="other")
     with pytest.raises(LaneBusy):
@@ -44,7 +44,7 @@ def test_merge_holds_inside_one_submission_too() -> None:
         world.submit_all(job("c", lane="y"), job("d", lane="y"))
 
 
-def test_who_depends_on_a_merged_job_waits_for_its_twin() -> None:
+def test_a_dependency_on_a_merged_job_waits_for_the_active_job() -> None:
     world = World(on_conflict="merge")
     world.submit_all(
         job("a", lane="x", digest="1"),
@@ -66,7 +66,7 @@ def test_a_running_account_refuses_every_further_task_and_a_queued_one_only_the_
         world.submit("c", lane="account", dedupe="account:post")
 
 
-def test_what_happens_on_conflict_can_change_while_jobs_are_live() -> None:
+def test_the_conflict_policy_can_change_while_jobs_are_live() -> None:
     world = World(on_conflict="reject")
     world.submit("a", lane="x")
     world.operate(on_conflict="queue")
@@ -83,7 +83,7 @@ def test_sending_the_same_id_twice_is_harmless() -> None:
     world = World(on_conflict="reject")
     world.submit("a", lane="x", dedupe="k")
     assert world.submit("a", lane="x", dedupe="k") == {"id": "a", "merged": False}
-    assert not shown(world.last.changes)
+    assert not non_empty(world.last.changes)
     world.finish("a")
     world.submit("a", lane="x", dedupe="k")
     assert world.state("a") == "completed"

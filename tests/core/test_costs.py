@@ -1,4 +1,4 @@
-"""A decision costs O(log n) whatever the backlog: counted in calls, not in seconds."""
+"""A decision costs O(log n) for any backlog, counted in function calls, not in seconds."""
 
 import sys
 from collections import Counter
@@ -31,7 +31,7 @@ def calls(function: Callable[[], object]) -> Counter[str]:
 
 
 class Plain:
-    """A scheduler without a store: what is measured is the scheduler."""
+    """A scheduler without a store, so that only the scheduler is measured."""
 
     def __init__(self, *, slots: int = 1000, **settings: Any) -> None:
         self.scheduler = Scheduler()
@@ -79,7 +79,7 @@ def test_a_release_looks_at_few_of_the_many_different_demands_that_wait_for_it()
     assert sum(counted.values()) < 200
 
 
-def test_a_backlog_behind_max_concurrent_costs_nothing() -> None:
+def test_a_backlog_behind_max_concurrent_adds_no_calls() -> None:
     plain = Plain(max_concurrent=1)
     plain.submit([job(f"j{n}", task=f"t{n % 100}", lane=f"l{n % 1000}") for n in range(MANY)])
     counted = calls(lambda: plain.finish("j0"))
@@ -118,7 +118,7 @@ def test_many_waits_for_one_window_set_one_alarm() -> None:
     assert len(plain.scheduler.board.rate_alarms) == 1
 
 
-def test_nothing_is_left_behind_when_everything_has_ended() -> None:
+def test_the_board_is_empty_when_all_jobs_have_ended() -> None:
     plain = Plain(slots=10)
     out = plain.submit(
         [job(f"j{n}", task=f"t{n}", lane=f"l{n % 7}", dedupe=f"d{n}") for n in range(200)]

@@ -1,4 +1,4 @@
-"""The same dedupe key is not queued twice, and checking and queueing are one act."""
+"""The same dedupe key is not queued twice; check and admission are one atomic step."""
 
 import pytest
 

@@ -1,10 +1,10 @@
-"""A job runs when all it depends on has completed; until then it stands in no order."""
+"""A job runs when all its dependencies have completed; until then it stands in no line."""
 
 import pytest
 
 from fairlane.core.inputs import Submit
 from fairlane.errors import NotFound, UsageError
-from tests.support.core import World, job, shown
+from tests.support.core import World, job, non_empty
 
 
 def test_it_waits_for_all_of_them() -> None:
@@ -20,7 +20,7 @@ def test_it_waits_for_all_of_them() -> None:
     assert world.state("c") == "running"
 
 
-def test_what_has_ended_before_counts() -> None:
+def test_a_dependency_that_had_ended_before_counts() -> None:
     world = World()
     world.submit("a")
     world.finish("a")
@@ -28,7 +28,7 @@ def test_what_has_ended_before_counts() -> None:
     assert world.state("b") == "running"
 
 
-def test_what_ends_in_the_same_batch_counts() -> None:
+def test_a_dependency_that_ends_in_the_same_batch_counts() -> None:
     world = World()
     world.submit("a")
     world.apply(world.outcome("a", "completed"), Submit("k", [job("b", after=["a"])]))
@@ -98,12 +98,12 @@ def test_a_chain_of_ten_thousand_is_skipped_without_running_out_of_stack() -> No
     assert not world.store.dependencies
 
 
-def test_a_circle_is_refused_and_changes_nothing() -> None:
+def test_a_circle_is_refused_and_leaves_the_board_unchanged() -> None:
     world = World()
     for circle in ([job("a", after=["a"])], [job("b", after=["c"]), job("c", after=["b"])]):
         with pytest.raises(UsageError, match="in a circle"):
             world.submit_all(*circle)
-        assert not shown(world.last.changes)
+        assert not non_empty(world.last.changes)
 
 
 def test_a_job_that_does_not_exist_cannot_be_depended_on() -> None:
@@ -123,7 +123,7 @@ def test_a_wait_half_over_survives_a_restart() -> None:
     assert other.state("c") == "running"
 
 
-def test_what_has_ended_once_is_not_waited_for_again_after_a_restart() -> None:
+def test_an_ended_dependency_is_not_waited_for_again_after_a_restart() -> None:
     world = World()
     world.submit("a")
     world.submit("c")

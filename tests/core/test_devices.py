@@ -1,4 +1,4 @@
-"""A device is a worker inside of its carrier: it is told through it, and gone with it."""
+"""A device is a worker inside its carrier: it gets its orders through it and is gone with it."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ def test_the_id_of_a_device_names_its_carrier_and_itself() -> None:
     assert device_of(device_id(CARRIER, "127.0.0.1:5555")) == "127.0.0.1:5555"
 
 
-def test_what_a_device_is_told_goes_to_its_carrier() -> None:
+def test_the_orders_of_a_device_go_to_its_carrier() -> None:
     world = World(slots=0, devices=True)
     carry(world)
     world.submit("a")
@@ -44,7 +44,7 @@ def test_an_event_says_on_which_device_of_which_worker_a_job_runs() -> None:
     assert (running.data["worker"], running.data["device"]) == ("carrier", "phone")
 
 
-def test_a_device_belongs_to_whoever_was_first_to_carry_it() -> None:
+def test_a_device_belongs_to_the_first_process_that_reports_it() -> None:
     world = World(slots=0, devices=True)
     carry(world)
     carry(world, OTHER)
@@ -66,7 +66,7 @@ def test_a_device_dies_with_its_carrier_and_its_job_is_interrupted() -> None:
     assert not [key for key in world.store.records if key[0] == "worker" and "carrier" in key[1]]
 
 
-def test_a_device_that_resigns_with_its_carrier_gives_back_what_it_had_not_begun() -> None:
+def test_a_device_that_resigns_with_its_carrier_returns_jobs_that_had_not_begun() -> None:
     world = World(slots=0, devices=True)
     carry(world)
     world.submit("a")
@@ -82,7 +82,7 @@ def test_a_job_whose_device_went_down_is_interrupted_and_goes_to_the_front() -> 
         world.submit(id)
     world.apply(world.outcome("a", "interrupted"))
     assert world.job("a").crashes == 1
-    assert world.running == {"a"}  # before the one that waited
+    assert world.running == {"a"}  # before the job that waited
 
 
 def test_a_device_that_only_shows_that_it_lives_is_no_news() -> None:
@@ -103,14 +103,12 @@ def test_devices_of_a_loaded_board_wait_until_their_carrier_shows_that_it_lives(
     assert world.running == {"a"}
 
 
-def test_a_device_that_is_paused_or_taken_out_gets_nothing_before_its_carrier_has_heard_of_it() -> (
-    None
-):
+def test_a_paused_or_removed_device_gets_no_job_even_before_its_carrier_knows() -> None:
     world = World(slots=0, devices=True)
     carry(world)
     world.ask(SaveRecord("", "device", "phone", '{"queue":"q","paused":true}'))
     world.submit("a")
-    world.apply(phone())  # said before it heard
+    world.apply(phone())  # sent before its carrier knew
     assert world.job("a").state is State.QUEUED
     [reason] = world.explain("a")["reasons"]
     assert reason["message"] == "every device that could run it is down, paused or stopping"

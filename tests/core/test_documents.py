@@ -1,4 +1,4 @@
-"""Documents that are kept for others: whoever changes one must not undo what somebody else did."""
+"""Stored documents: a change must not undo a change that another client made meanwhile."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from fairlane.errors import Conflict
 from tests.support.core import World
 
 
-def test_a_declaration_that_comes_late_gives_way_to_what_was_changed_meanwhile() -> None:
+def test_a_late_declaration_keeps_the_change_of_an_operator() -> None:
     world = World()
     world.ask(SaveRecord("", "schedule", "tick", "declared"))
     world.ask(SaveRecord("", "schedule", "tick", "paused", "declared"))
@@ -15,7 +15,7 @@ def test_a_declaration_that_comes_late_gives_way_to_what_was_changed_meanwhile()
     assert world.store.records["schedule", "tick"] == "paused"
 
 
-def test_a_declaration_of_what_nobody_has_declared_is_kept() -> None:
+def test_a_first_declaration_is_stored() -> None:
     world = World()
     world.ask(SaveRecord("", "schedule", "tick", "declared", if_absent=True))
     assert world.store.records["schedule", "tick"] == "declared"
@@ -24,7 +24,7 @@ def test_a_declaration_of_what_nobody_has_declared_is_kept() -> None:
     assert world.store.records["schedule", "tick"] == "again"
 
 
-def test_a_change_of_what_somebody_else_has_changed_is_refused() -> None:
+def test_a_change_based_on_an_outdated_record_is_refused() -> None:
     world = World()
     world.ask(SaveRecord("", "schedule", "tick", "one"))
     with pytest.raises(Conflict, match="was changed meanwhile"):

@@ -1,4 +1,4 @@
-"""Why is this job waiting? Its place, and every limit, lane, pause, worker or precondition."""
+"""The explanation of a waiting job: its place, and each limit, lane, pause or precondition."""
 
 from fairlane.core.inputs import Explain, Pause, RetryJob, Submit
 from fairlane.core.live_job import JobId
@@ -58,7 +58,7 @@ def test_a_job_retried_in_the_same_batch_is_a_live_one() -> None:
     assert dict(world.last.answers)["why"]["state"] == "running"
 
 
-def test_asking_changes_nothing() -> None:
+def test_an_explanation_leaves_the_board_unchanged() -> None:
     world = World(max_concurrent=0)
     world.submit("a")
     world.explain("a")

@@ -1,4 +1,4 @@
-"""No starvation: after K picks from higher bands, or T seconds, a lower band gets a turn."""
+"""No starvation: after K picks from higher priorities, or T seconds, a lower one gets a turn."""
 
 from typing import Any
 
@@ -72,7 +72,7 @@ def test_a_lower_band_that_waits_for_the_same_worker_gets_its_turn_too() -> None
     assert world.drained() == ["h01", "h02", "h03", "low", "h04", "h05"]
 
 
-def test_nothing_is_owed_to_a_band_that_has_emptied() -> None:
+def test_a_priority_without_waiting_jobs_is_owed_no_turn() -> None:
     world = crowded(starvation_seconds=100.0)
     world.finish("first")
     world.cancel("low1")

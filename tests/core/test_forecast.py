@@ -1,4 +1,4 @@
-"""When will it run, and what if the limit were another? The same code on simulated time."""
+"""Forecasts, also with other settings: the scheduler itself on simulated time."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ def waiting(**settings: Any) -> World:
     return world
 
 
-def test_each_waiting_job_is_told_its_start_and_the_queue_its_end() -> None:
+def test_a_forecast_has_the_start_of_each_waiting_job_and_the_end_of_the_queue() -> None:
     world = waiting()
     now = world.now
     found = forecast(fresh(world), now=now, durations={"noop": 10})
@@ -39,7 +39,7 @@ def test_what_if_the_limit_were_three() -> None:
     assert world.scheduler.board.queues["q"].settings.max_concurrent == 1
 
 
-def test_where_nothing_is_known_nothing_is_claimed() -> None:
+def test_a_task_without_history_has_no_forecast() -> None:
     world = World(max_concurrent=1)
     world.submit("a", task="known")
     world.submit("b", task="unknown")

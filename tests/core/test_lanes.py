@@ -1,4 +1,4 @@
-"""Jobs in one lane never run at the same time; it is held from a job's first start to its end."""
+"""Jobs of one lane never run at the same time; a job holds it from its first start to its end."""
 
 import pytest
 
@@ -47,7 +47,7 @@ def test_a_job_that_does_not_hold_its_lane_lets_others_pass_between_attempts() -
     assert world.running == {"a1"}
 
 
-def test_cancelling_a_queued_job_makes_its_lane_idle_and_touches_nothing_else() -> None:
+def test_cancelling_a_queued_job_only_makes_its_lane_idle() -> None:
     world = World(max_concurrent=0)
     world.submit("a", lane="a")
     world.submit("b", lane="b")

@@ -1,4 +1,4 @@
-"""One table holds every legal transition; anything else is refused and changes nothing."""
+"""One table holds every legal transition; any other is refused without a change."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from fairlane.core.inputs import Prioritize, Skip
 from fairlane.core.lifecycle import EVENTS, FINAL, LIVE, TRANSITIONS, State, check_transition
 from fairlane.core.live_job import JobId
 from fairlane.errors import IllegalTransition, NotFound
-from tests.support.core import HIGH, World, shown
+from tests.support.core import HIGH, World, non_empty
 
 
 def test_every_state_is_in_the_table_and_is_either_live_or_final() -> None:
@@ -35,21 +35,21 @@ def test_a_refused_transition_names_the_way_out() -> None:
         check_transition("a", State.FAILED, State.RUNNING)
 
 
-def test_an_ended_job_cannot_be_cancelled_and_nothing_changes() -> None:
+def test_an_ended_job_cannot_be_cancelled_and_stays_as_it_is() -> None:
     world = World()
     world.submit("a")
     world.finish("a")
     with pytest.raises(IllegalTransition, match="a is completed"):
         world.cancel("a")
-    assert not shown(world.last.changes)
+    assert not non_empty(world.last.changes)
 
 
-def test_a_job_nobody_knows_is_not_found() -> None:
+def test_an_unknown_job_is_not_found() -> None:
     world = World()
     for command in (Skip("", JobId("x")), Prioritize("", JobId("x"), HIGH)):
         with pytest.raises(NotFound, match="x does not exist"):
             world.ask(command)
-        assert not shown(world.last.changes)
+        assert not non_empty(world.last.changes)
 
 
 def test_a_running_job_cannot_be_skipped() -> None:

@@ -11,7 +11,7 @@ from tests.support.stores import a_job
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_a_line_gives_its_jobs_in_order_whoever_comes_and_goes(
+def test_a_line_stays_sorted_when_jobs_are_added_and_removed(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(line_module, "MOST", 4)
@@ -35,7 +35,7 @@ def test_a_line_gives_its_jobs_in_order_whoever_comes_and_goes(
     assert left == sorted(standing.values(), key=lambda job: (job.position, job.id))
 
 
-def test_who_arrives_last_stands_last() -> None:
+def test_the_job_that_arrives_last_stands_last() -> None:
     line = Line()
     jobs = [a_job(f"j{number}", place=number) for number in range(3 * line_module.MOST)]
     for job in jobs:

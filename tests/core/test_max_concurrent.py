@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from fairlane.errors import BadSetting, UnknownName
-from tests.support.core import World, orders, shown
+from tests.support.core import World, non_empty, orders
 
 
 def three_of_five(**settings: Any) -> World:
@@ -25,7 +25,7 @@ def test_raised_free_slots_fill_at_once() -> None:
     assert world.running == {"a", "b", "c", "d"}
 
 
-def test_lowered_nothing_running_is_disturbed_and_nothing_new_starts_until_it_fits() -> None:
+def test_a_lowered_limit_lets_running_jobs_finish_and_starts_no_job_until_it_fits() -> None:
     world = three_of_five()
     world.operate(max_concurrent=1)
     assert world.running == {"a", "b", "c"}
@@ -36,7 +36,7 @@ def test_lowered_nothing_running_is_disturbed_and_nothing_new_starts_until_it_fi
     assert world.running == {"d"}
 
 
-def test_what_an_operator_set_stays_in_force_over_the_code_until_it_is_cleared() -> None:
+def test_the_choice_of_an_operator_overrides_the_code_until_it_is_cleared() -> None:
     world = three_of_five()
     world.operate(max_concurrent=4)
     world.queue("q", max_concurrent=2)
@@ -46,18 +46,18 @@ def test_what_an_operator_set_stays_in_force_over_the_code_until_it_is_cleared()
     assert world.scheduler.board.queues["q"].settings.max_concurrent == 2
 
 
-def test_declaring_the_same_again_changes_nothing() -> None:
+def test_declaring_the_same_settings_again_writes_no_row() -> None:
     world = three_of_five()
     world.queue("q", max_concurrent=3)
     assert not world.last.changes
 
 
 @pytest.mark.parametrize("value", [-1, "3", 2.5, True])
-def test_a_limit_that_makes_no_sense_is_refused_and_changes_nothing(value: object) -> None:
+def test_an_invalid_limit_is_refused_and_leaves_the_setting_unchanged(value: object) -> None:
     world = three_of_five()
     with pytest.raises(BadSetting, match="max_concurrent"):
         world.operate(max_concurrent=value)
-    assert not shown(world.last.changes)
+    assert not non_empty(world.last.changes)
     assert world.scheduler.board.queues["q"].settings.max_concurrent == 3
 
 

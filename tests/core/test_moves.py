@@ -1,11 +1,11 @@
-"""Waiting jobs can be dragged to another place in their band, or to another band."""
+"""Waiting jobs can be moved to another place in their priority, or to another priority."""
 
 import pytest
 
 from fairlane.core.inputs import Move, Prioritize
 from fairlane.core.live_job import JobId
 from fairlane.errors import BadSetting, Conflict
-from tests.support.core import HIGH, LOW, World, shown
+from tests.support.core import HIGH, LOW, World, non_empty
 
 
 @pytest.fixture
@@ -77,11 +77,11 @@ def test_a_job_that_waits_for_something_can_be_moved_meanwhile() -> None:
 @pytest.mark.parametrize(
     "where", [{}, {"to": "head", "before": "a"}, {"before": "x"}, {"before": "nobody"}]
 )
-def test_a_move_that_makes_no_sense_changes_nothing(world: World, where: dict[str, str]) -> None:
+def test_an_invalid_move_leaves_the_order_unchanged(world: World, where: dict[str, str]) -> None:
     before = world.image()
     with pytest.raises((Conflict, BadSetting)):
         move(world, "b", **where)
-    assert not shown(world.last.changes)
+    assert not non_empty(world.last.changes)
     assert world.image() == before
     assert world.drained() == list("abcd")
 

@@ -1,4 +1,4 @@
-"""FIFO by acceptance; what can run starts at once, what cannot is passed and takes its turn."""
+"""FIFO by admission: jobs that can run start at once, other jobs keep their places."""
 
 from fairlane.core.inputs import Submit
 from tests.support.core import HIGH, LOW, World, job

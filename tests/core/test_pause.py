@@ -1,4 +1,4 @@
-"""A paused queue lets go on what runs and starts nothing new."""
+"""A paused queue lets running jobs finish and starts no new ones."""
 
 import pytest
 
@@ -7,7 +7,9 @@ from tests.support.core import World, orders
 
 
 @pytest.mark.parametrize("after_current", [False, True])
-def test_what_runs_goes_on_and_nothing_new_starts_until_it_is_resumed(after_current: bool) -> None:
+def test_running_jobs_go_on_and_no_job_starts_until_the_queue_is_resumed(
+    after_current: bool,
+) -> None:
     world = World(max_concurrent=1)
     world.submit("a")
     world.submit("b")
@@ -21,7 +23,7 @@ def test_what_runs_goes_on_and_nothing_new_starts_until_it_is_resumed(after_curr
     assert world.running == {"b"}
 
 
-def test_a_pause_survives_a_restart_and_says_what_kind_it_is() -> None:
+def test_a_pause_and_its_kind_survive_a_restart() -> None:
     world = World()
     answer = world.ask(Pause("", "q", after_current=True))
     assert answer["paused"] == "after_current"

@@ -1,4 +1,4 @@
-"""A position can be taken between any two others without renumbering the rest."""
+"""A position lies between any two neighbours without renumbering the rest."""
 
 import pytest
 from hypothesis import given

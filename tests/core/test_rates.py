@@ -1,11 +1,11 @@
-"""Rate limits by key, taken at each start, kept in every window, also across a restart."""
+"""Rate limits by key: counted at each start, held in every window, also across a restart."""
 
 import pytest
 
 from fairlane.core.inputs import ChangeSetting, ClockSetBack
 from fairlane.core.retry import Retry
 from fairlane.errors import BadSetting, UnknownName
-from tests.support.core import World, shown
+from tests.support.core import World, non_empty
 
 
 @pytest.fixture
@@ -106,7 +106,7 @@ def test_an_operator_can_set_one_key_apart_and_clear_it_again(world: World) -> N
     assert ("rate", "host:a") not in world.store.records
 
 
-def test_raised_it_is_used_at_once_and_lowered_it_disturbs_nothing(world: World) -> None:
+def test_a_raised_amount_is_used_at_once_and_a_lowered_one_interrupts_no_job(world: World) -> None:
     for id in "abcd":
         world.submit(id, limits=["api"])
     operate(world, "api", starts=3)
@@ -119,16 +119,16 @@ def test_raised_it_is_used_at_once_and_lowered_it_disturbs_nothing(world: World)
     assert world.state("d") == "running"
 
 
-def test_a_refused_start_gives_its_token_back_to_whoever_waits(world: World) -> None:
+def test_a_refused_start_returns_its_rate_start_to_the_next_waiting_job(world: World) -> None:
     world.limit("api", 1, 60)
     world.submit("a", limits=["api"])
     world.submit("b", limits=["api"])
     world.refuse("a", blocked=("disk_space", "full"))
     assert world.running == {"b"}
-    assert len(world.store.takes) == 1
+    assert len(world.store.rate_starts) == 1
 
 
-def test_a_limit_of_zero_lets_nobody_start_until_it_is_raised(world: World) -> None:
+def test_a_limit_of_zero_starts_no_job_until_it_is_raised(world: World) -> None:
     world.limit("api", 0)
     world.submit("a", limits=["api"])
     assert world.last.wake_at is None
@@ -139,7 +139,7 @@ def test_a_limit_of_zero_lets_nobody_start_until_it_is_raised(world: World) -> N
 def test_an_unknown_limit_refuses_the_job(world: World) -> None:
     with pytest.raises(UnknownName, match='limit "apy" is not known; did you mean "api"'):
         world.submit("a", limits=["apy"])
-    assert not shown(world.last.changes)
+    assert not non_empty(world.last.changes)
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_an_unknown_limit_refuses_the_job(world: World) -> None:
 def test_a_limit_that_makes_no_sense_is_refused(world: World, values: dict[str, object]) -> None:
     with pytest.raises(BadSetting):
         world.ask(ChangeSetting("", "rate", "new", "code", values))
-    assert not shown(world.last.changes)
+    assert not non_empty(world.last.changes)
 
 
 def test_a_clock_that_is_set_back_does_not_stretch_the_wait(world: World) -> None:
@@ -175,12 +175,12 @@ def test_windows_of_endless_keys_are_forgotten_once_they_are_empty(world: World)
     assert len(world.scheduler.board.rates) < 1_100
     world.submit("x1", limits=["api:2999"])
     world.submit("x2", limits=["api:2999"])
-    assert world.running == {"x1"}  # what still counts has not been forgotten
+    assert world.running == {"x1"}  # starts that still count were not dropped
 
 
 def test_a_clock_set_back_before_a_restart_does_not_make_a_window_endless(world: World) -> None:
     world.submit("a", limits=["api"])
-    world.now -= 30  # nobody noticed: the process was not there
+    world.now -= 30  # unnoticed: no process ran
     world.submit("b", limits=["api"])
     world.submit("c", limits=["api"])
     again = world.reloaded()

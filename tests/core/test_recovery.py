@@ -1,4 +1,4 @@
-"""After a crash: what was running goes back to the front once, otherwise it is failed."""
+"""After a crash a running job goes back to the head once; after too many crashes it fails."""
 
 from fairlane.core.inputs import ClockSetBack, Failure, WorkerGone
 from fairlane.core.lifecycle import State
@@ -37,7 +37,7 @@ def test_without_recovery_it_is_failed_at_once() -> None:
     assert world.state("a") == "failed"
 
 
-def test_what_was_running_keeps_its_relative_order_at_the_front() -> None:
+def test_interrupted_jobs_keep_their_relative_order_at_the_head() -> None:
     world = World(slots=3)
     for id in "abcd":
         world.submit(id)
@@ -98,7 +98,7 @@ def test_an_interrupted_job_keeps_its_lane() -> None:
     assert world.running == {"a1"}
 
 
-def test_a_worker_thought_dead_that_comes_back_cannot_overwrite_what_happened_since() -> None:
+def test_a_worker_that_was_declared_dead_cannot_overwrite_newer_results() -> None:
     world = World()
     world.submit("a")
     late = world.outcome("a", "completed", value="1")
@@ -116,7 +116,7 @@ def test_a_cancelled_job_whose_worker_dies_is_cancelled() -> None:
     assert world.state("a") == "cancelled"
 
 
-def test_what_waits_out_a_backoff_is_not_touched_by_the_end_of_its_worker() -> None:
+def test_a_job_in_backoff_is_not_changed_by_the_end_of_its_worker() -> None:
     world = World()
     world.submit("a", retry=Retry(first_seconds=5))
     world.fail("a")
@@ -125,7 +125,7 @@ def test_what_waits_out_a_backoff_is_not_touched_by_the_end_of_its_worker() -> N
     assert "a" not in world.last.changes.changed
 
 
-def test_after_a_restart_what_dead_workers_ran_is_interrupted_and_the_rest_goes_on() -> None:
+def test_after_a_restart_the_jobs_of_dead_workers_are_interrupted_and_the_rest_go_on() -> None:
     world = World(slots=1)
     world.join("w2")
     world.submit("a")
@@ -142,9 +142,9 @@ def test_a_backoff_does_not_last_as_long_as_a_clock_that_was_set_back() -> None:
     world.submit("a", retry=Retry(times=1, first_seconds=10))
     world.wait(5)
     world.apply(world.outcome("a", "failed", failure=Failure("x", "x", retryable=True)))
-    world.now -= 3600  # nobody noticed: the process was not there
+    world.now -= 3600  # unnoticed: no process ran
     again = world.reloaded()
-    again.wait(16)  # the attempt had taken 5 seconds, and nobody knows how many of them remain
+    again.wait(16)  # the attempt had taken 5 seconds; the rest of the wait is unknown
     assert again.state("a") == "running"
 
 
@@ -166,7 +166,7 @@ def test_a_jump_that_was_noticed_is_not_reckoned_with_again_by_loading() -> None
     assert world.reloaded().job("a").due_at == due_at == world.now + 100
 
 
-def test_what_a_worker_had_not_begun_when_it_left_counts_no_crash_and_no_attempt() -> None:
+def test_a_job_that_had_not_begun_when_its_worker_resigned_counts_no_crash_or_attempt() -> None:
     world = World(max_concurrent=2)
     for id in "abc":
         world.submit(id)

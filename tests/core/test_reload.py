@@ -1,4 +1,4 @@
-"""A scheduler rebuilt from what is stored decides as the first would have."""
+"""A scheduler that was rebuilt from the store decides as the first would have."""
 
 import pytest
 from hypothesis import given, settings
@@ -10,7 +10,7 @@ from tests.support.core_story import Step, Story, a_world
 
 
 def picture(world: World) -> dict[str, tuple[object, ...]]:
-    """Return what is decided of each job; positions may differ as long as their order does not."""
+    """Return the decisions about each job; positions may differ if their order is the same."""
     return {
         job.id: (
             job.state, job.attempt, job.failures, job.crashes, job.fence, job.holds_lane,
@@ -31,19 +31,19 @@ def test_a_rebuilt_scheduler_makes_the_same_decisions(
     order_of_queue: str, before: list[list[Step]], after: list[list[Step]]
 ) -> None:
     world = a_world(order=order_of_queue, two_workers=False)
-    told = Story(world)
+    narrator = Story(world)
     for steps in before:
-        told.tell(steps)
+        narrator.apply(steps)
     world.apply(*world.workers.values())
     waiting = dict(world.scheduler.board.waiting_stages)
     other = world.reloaded()
     other.apply(*waiting.values())
-    retold = Story(other, serial=told.serial)
-    retold.tokens = dict(told.tokens)
+    retold = Story(other, serial=narrator.serial)
+    retold.tokens = dict(narrator.tokens)
     assert picture(other) == picture(world)
     for steps in after:
-        told.tell(steps)
-        retold.tell(steps)
+        narrator.apply(steps)
+        retold.apply(steps)
         assert {s.job for s in other.last.starts} == {s.job for s in world.last.starts}
         assert sorted(orders(other.last).granted) == sorted(orders(world.last).granted)
         assert picture(other) == picture(world)
@@ -53,10 +53,10 @@ def test_a_rebuilt_scheduler_makes_the_same_decisions(
 
 def test_everything_that_decides_is_there_again() -> None:
     world = a_world()
-    told = Story(world)
+    narrator = Story(world)
     for kind in range(24):
         for n in range(6):
-            told.tell([(kind, n, n + 1, n + 2)])
+            narrator.apply([(kind, n, n + 1, n + 2)])
     other = world.reloaded()
     assert picture(other).keys() == picture(world).keys()
     assert other.scheduler.board.seq >= world.scheduler.board.seq
@@ -70,7 +70,7 @@ def test_everything_that_decides_is_there_again() -> None:
 
 def test_loading_twice_from_the_same_store_gives_the_same_picture() -> None:
     world = a_world()
-    told = Story(world)
+    narrator = Story(world)
     for n in range(40):
-        told.tell([(n % 5, n, n, n)])
+        narrator.apply([(n % 5, n, n, n)])
     assert picture(world.reloaded()) == picture(world.reloaded())

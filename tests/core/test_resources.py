@@ -1,4 +1,4 @@
-"""A job names what it takes, the engine says how much there is; never more is in use."""
+"""A job names the amounts it uses; never more than the total is in use."""
 
 import pytest
 
@@ -15,7 +15,7 @@ def world() -> World:
     return world
 
 
-def test_what_is_short_is_waited_for_and_used_the_moment_it_is_free(world: World) -> None:
+def test_a_job_waits_for_a_short_resource_and_starts_when_it_is_free(world: World) -> None:
     world.submit("a", uses={"gpu": 1})
     world.submit("b", uses={"gpu": 1})
     world.submit("c", uses={"gpu": 1})
@@ -51,7 +51,7 @@ def test_a_demand_whose_first_job_has_gone_is_not_taken_for_earlier_than_it_is(
 
 
 def paused_with_room(world: World) -> None:
-    """Let `y1` be woken for the room there is, while `x1` stays parked behind it."""
+    """Wake `y1` for the free amount, while `x1` stays parked behind it."""
     world.submit("a", uses={"gpu": 2})
     world.submit("y1", task="y", uses={"gpu": 2})
     world.submit("x1", task="x", uses={"gpu": 2})
@@ -66,7 +66,7 @@ def test_a_job_moved_to_the_front_comes_first_also_where_another_was_woken(world
     assert world.running == {"x1"}
 
 
-def test_a_woken_demand_that_lost_its_first_job_lets_others_go_before_what_is_left(
+def test_a_woken_demand_that_lost_its_first_job_is_placed_by_its_next_job(
     world: World,
 ) -> None:
     paused_with_room(world)
@@ -84,7 +84,7 @@ def test_a_later_job_does_not_make_its_demand_a_later_one(world: World) -> None:
     assert world.drained() == ["x1", "z1", "x2"]
 
 
-def test_raised_it_is_used_at_once_and_lowered_it_disturbs_nothing(world: World) -> None:
+def test_a_raised_amount_is_used_at_once_and_a_lowered_one_interrupts_no_job(world: World) -> None:
     for id in "abcd":
         world.submit(id, uses={"gpu": 1})
     world.ask(ChangeSetting("", "resource", "gpu", "operator", {"amount": 3}))
@@ -97,7 +97,7 @@ def test_raised_it_is_used_at_once_and_lowered_it_disturbs_nothing(world: World)
     assert world.running == {"d"}
 
 
-def test_what_running_jobs_hold_survives_a_restart(world: World) -> None:
+def test_the_resources_of_running_jobs_survive_a_restart(world: World) -> None:
     world.submit("a", uses={"gpu": 2})
     other = world.reloaded()
     other.submit("b", uses={"gpu": 1})
@@ -106,7 +106,7 @@ def test_what_running_jobs_hold_survives_a_restart(world: World) -> None:
     assert other.running == {"b"}
 
 
-def test_a_resource_nobody_declared_is_refused(world: World) -> None:
+def test_an_undeclared_resource_is_refused(world: World) -> None:
     with pytest.raises(UnknownName, match='resource "cpu"'):
         world.submit("a", uses={"cpu": 1})
     with pytest.raises(UnknownName, match='resource "cpu"'):
@@ -115,7 +115,7 @@ def test_a_resource_nobody_declared_is_refused(world: World) -> None:
         world.resource("cpu", -1)
 
 
-def test_needing_more_than_there_is_is_said_so(world: World) -> None:
+def test_a_need_above_the_total_is_a_reason_of_its_own(world: World) -> None:
     world.submit("a", uses={"gpu": 3})
     [reason] = world.explain("a")["reasons"]
     assert "there are only 2 in all" in reason["message"]

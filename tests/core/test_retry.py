@@ -1,4 +1,4 @@
-"""How often, after how long, for which errors; and by hand."""
+"""Retries: their number, their waits, the errors they cover, and retries by hand."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from fairlane.core.inputs import Outcome, RetryJob
 from fairlane.core.live_job import JobId
 from fairlane.core.retry import Retry
 from fairlane.errors import BadSetting, Duplicate, IllegalTransition, LaneBusy, NotFound
-from tests.support.core import World, orders, shown
+from tests.support.core import World, non_empty, orders
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_by_hand_it_is_an_admission_like_any_other() -> None:
         world.retry("a")
     with pytest.raises(Duplicate):
         world.retry("b")
-    assert not shown(world.last.changes)
+    assert not non_empty(world.last.changes)
 
 
 def test_a_completed_a_live_and_an_unknown_job_cannot_be_retried() -> None:

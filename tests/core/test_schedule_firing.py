@@ -1,11 +1,11 @@
-"""Each firing creates exactly one job, or is recorded as skipped with why."""
+"""Each firing creates exactly one job, or is recorded as skipped with the reason."""
 
 from typing import Any
 
 import pytest
 
 from fairlane.core.inputs import SkipFiring, Submit
-from tests.support.core import World, job, shown
+from tests.support.core import World, job, non_empty
 
 
 def fire(world: World, id: str, at: float | None, **about: Any) -> Any:
@@ -29,7 +29,7 @@ def test_the_same_time_never_fires_twice_not_even_after_a_restart() -> None:
     for each in (world, other):
         each.finish("a")
         assert fire(each, "b", 900.0) == []
-        assert not shown(each.last.changes)
+        assert not non_empty(each.last.changes)
         fire(each, "c", 960.0)
         assert each.running == {"c"}
 

@@ -1,4 +1,4 @@
-"""Stages of running jobs ask for limits and resources, and come before new starts."""
+"""Stages of running jobs request limits and resources, and go before new starts."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A strict queue is one FIFO without bands, whose head is never passed."""
+"""A strict queue is one FIFO line without priorities, whose head is never passed."""
 
 import pytest
 

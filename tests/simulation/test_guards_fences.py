@@ -14,7 +14,7 @@ from fairlane.core.inputs import (
 )
 from fairlane.core.live_job import JobId, WorkerId
 from fairlane.core.retry import Retry
-from tests.support.core import World, orders, shown
+from tests.support.core import World, non_empty, orders
 
 A, W = JobId("a"), WorkerId("w")
 STALE: dict[str, Input] = {
@@ -44,7 +44,7 @@ def test_of_an_attempt_whose_worker_runs_the_next_one(world: World, what: str) -
     world.enter("a", "held", gpu=1)
     assert (world.state("a"), world.job("a").fence) == ("running", 2)
     world.apply(STALE[what])
-    assert shown(world.last.changes) == {}
+    assert non_empty(world.last.changes) == {}
     assert bool(orders(world.last).denied) == (what in WAITED_FOR)
     assert orders(world.last).granted == []
     assert world.state("a") == "running"
@@ -54,7 +54,7 @@ def test_of_an_attempt_whose_worker_runs_the_next_one(world: World, what: str) -
 def test_of_an_attempt_that_has_failed_and_waits_for_its_next(world: World, what: str) -> None:
     world.fail("a")
     world.apply(STALE[what])
-    assert shown(world.last.changes) == {}
+    assert non_empty(world.last.changes) == {}
     assert bool(orders(world.last).denied) == (what in WAITED_FOR)
     assert world.state("a") == "retrying"
 
@@ -63,7 +63,7 @@ def test_of_an_attempt_that_has_failed_and_waits_for_its_next(world: World, what
 def test_of_a_job_that_has_ended(world: World, what: str) -> None:
     world.finish("a")
     world.apply(STALE[what])
-    assert shown(world.last.changes) == {}
+    assert non_empty(world.last.changes) == {}
     assert bool(orders(world.last).denied) == (what in WAITED_FOR)
     assert world.state("a") == "completed"
 
@@ -74,6 +74,6 @@ def test_of_a_worker_that_was_taken_for_dead(world: World, what: str) -> None:
     world.join("w2")
     assert world.state("a") == "running"
     world.apply(STALE[what])
-    assert shown(world.last.changes) == {}
+    assert non_empty(world.last.changes) == {}
     assert bool(orders(world.last).denied) == (what in WAITED_FOR)
     assert world.state("a") == "running"

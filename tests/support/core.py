@@ -1,7 +1,7 @@
 """A small world around the scheduler: a clock that only the test moves, a store made of dicts.
 
-Every `apply` commits to the naive store, which refuses what a real one would refuse (two running
-jobs in a lane, two live jobs with one dedupe key), so that each test checks those as well.
+Every `apply` commits to the naive store, which has the unique indexes of a database (no two
+running jobs in a lane, no two live jobs with one dedupe key). So each test checks those as well.
 """
 
 import copy
@@ -36,14 +36,14 @@ HIGH, NORMAL, LOW = Priority.HIGH, Priority.NORMAL, Priority.LOW
 
 
 class NaiveStore:
-    """What a store keeps of changes, written as plainly as possible."""
+    """The plainest store: it applies changes to dicts and lists."""
 
     def __init__(self) -> None:
         self.jobs: dict[JobId, LiveJob] = {}
         self.ended: dict[JobId, Ended] = {}
         self.dependencies: list[tuple[JobId, JobId]] = []
         self.records: dict[tuple[str, str], str] = {}
-        self.takes: list[tuple[str, float, JobId]] = []
+        self.rate_starts: list[tuple[str, float, JobId]] = []
         self.grants: list[tuple[JobId, str, str]] = []
         self.lanes: dict[tuple[str, str], str] = {}
         self.adopted: list[JobId] = []
@@ -73,9 +73,9 @@ class NaiveStore:
             for pair in self.dependencies
             if pair[0] not in settled and pair not in changes.met_dependencies
         ]
-        self.takes += changes.rate_starts
-        for take in changes.returned_rate_starts:
-            self.takes.remove(take)
+        self.rate_starts += changes.rate_starts
+        for start in changes.returned_rate_starts:
+            self.rate_starts.remove(start)
         self.grants += changes.grants
         released = set(changes.releases)
         self.grants = [grant for grant in self.grants if (grant[0], grant[1]) not in released]
@@ -108,7 +108,7 @@ class NaiveStore:
             jobs=[copy.copy(job) for job in jobs],
             dependencies=self.dependencies,
             records=self.records,
-            rate_starts=self.takes,
+            rate_starts=self.rate_starts,
             grants=self.grants,
             seq=self.seq,
             now=now,
@@ -121,12 +121,12 @@ def unique(keys: Iterable[Any]) -> None:
 
 
 def orders(decisions: Decisions) -> Orders:
-    """Return what all workers together are told."""
-    told = Orders()
+    """Return the orders of all workers as one."""
+    merged = Orders()
     for one in decisions.orders.values():
-        for name in told.__struct_fields__:
-            getattr(told, name).extend(getattr(one, name))
-    return told
+        for name in merged.__struct_fields__:
+            getattr(merged, name).extend(getattr(one, name))
+    return merged
 
 
 class World:
@@ -143,7 +143,7 @@ class World:
         if slots:
             self.join("w", slots=slots)
 
-    # what happens
+    # inputs
 
     def apply(self, *inputs: Input) -> Decisions:
         known = self.scheduler.board.jobs
@@ -155,7 +155,7 @@ class World:
         return self.last
 
     def ask(self, command: Any) -> Any:
-        """Send one command and return its answer, or raise it."""
+        """Send one command and return its answer; raise an answer that is an error."""
         command.key = "?"
         self.apply(command)
         [(_, answer)] = self.last.answers
@@ -213,7 +213,7 @@ class World:
     def reasons(self, id: str) -> list[str]:
         return [reason["code"] for reason in self.explain(id)["reasons"]]
 
-    # workers speak
+    # reports of workers
 
     def outcome(self, id: str, result: Any, **about: Any) -> Outcome:
         running = self.scheduler.board.jobs[JobId(id)]
@@ -242,7 +242,7 @@ class World:
         assert running.worker is not None
         return self.apply(LeaveStage(running.id, running.worker, running.fence, token))
 
-    # what is seen
+    # views
 
     def job(self, id: str) -> LiveJob:
         found = self.scheduler.board.jobs.get(JobId(id))
@@ -267,7 +267,7 @@ class World:
         return {job.id for job in jobs if job.state is State.RUNNING}
 
     def drained(self) -> list[str]:
-        """Complete whatever runs, again and again, and return the order of starts since now."""
+        """Complete running jobs until none is left; return the starts since now, in order."""
         before = len(self.starts)
         while self.running:
             self.finish(*sorted(self.running))
@@ -287,10 +287,17 @@ class World:
         return other
 
     def image(self) -> Any:
-        """Return all that is stored but the feed, for comparing."""
+        """Return all stored tables except the events, for comparing."""
         store = self.store
         return copy.deepcopy(
-            (store.jobs, store.ended, store.dependencies, store.records, store.takes, store.grants)
+            (
+                store.jobs,
+                store.ended,
+                store.dependencies,
+                store.records,
+                store.rate_starts,
+                store.grants,
+            )
         )
 
 
@@ -336,8 +343,8 @@ def pairs(uses: dict[str, int]) -> tuple[tuple[str, int], ...]:
     return tuple(uses.items())
 
 
-def shown(changes: Changes) -> dict[str, Any]:
-    """Return the parts of changes that are not empty, for telling that there are none."""
+def non_empty(changes: Changes) -> dict[str, Any]:
+    """Return the fields of changes that are not empty."""
     return {
         name: value for name in msgspec.structs.asdict(changes) if (value := getattr(changes, name))
     }

@@ -1,4 +1,4 @@
-"""The rules of scheduling once more, checked the slow way: each looks at every job there is."""
+"""The rules of scheduling, checked the slow way: each check reads every job."""
 
 from collections.abc import Iterable
 
@@ -14,9 +14,9 @@ _IN_STRICT_LINE = {State.QUEUED, State.BLOCKED, State.RETRYING, State.INTERRUPTE
 
 
 def check_rules(world: World, inputs: Iterable[object] = ()) -> None:
-    """Fail if a rule is broken after an `apply`, or if something could start and has not."""
+    """Fail if a rule is broken after an `apply`, or if a job could start and has not."""
     board = world.scheduler.board
-    assert world.store.jobs == board.jobs, "what is stored is not what is decided by"
+    assert world.store.jobs == board.jobs, "the stored jobs differ from the board"
     check_pass(world)
     if not any(isinstance(item, ChangeSetting) for item in inputs):
         _check_limits(world)
@@ -31,7 +31,7 @@ def check_rules(world: World, inputs: Iterable[object] = ()) -> None:
 
 
 def check_pass(world: World) -> None:
-    """Fail if a start passed somebody it may not pass."""
+    """Fail if a job passed another job that it may not pass."""
     jobs = world.scheduler.board.jobs
     for start in world.last.starts:
         job = jobs[start.job]
@@ -64,8 +64,10 @@ def _check_limits(world: World) -> None:
     lowered = {event.data["name"] for event in events if event.type == "limit_changed"}
     for key, at, _ in world.last.changes.rate_starts:
         if key in lowered:
-            continue  # what was taken before it in the same batch is not disturbed
-        assert taken(world, key) <= board.rate(key).starts, f"too many starts of {key} at {at}"
+            continue  # starts before the change in the same batch stay
+        assert starts_in_window(world, key) <= board.rate(key).starts, (
+            f"too many starts of {key} at {at}"
+        )
     grown = {name for start in world.last.starts for name, _ in board.jobs[start.job].terms.uses}
     for _, _, uses in world.last.changes.grants:
         grown |= {name for name, _ in msgspec.json.decode(uses)}
@@ -73,9 +75,9 @@ def _check_limits(world: World) -> None:
         assert used(world, name) <= board.resource(name).total, f"too much of {name} in use"
 
 
-def taken(world: World, key: str) -> int:
+def starts_in_window(world: World, key: str) -> int:
     window = world.scheduler.board.rate(key).per_seconds
-    return sum(1 for k, at, _ in world.store.takes if k == key and at + window > world.now)
+    return sum(1 for k, at, _ in world.store.rate_starts if k == key and at + window > world.now)
 
 
 def used(world: World, name: str) -> int:
@@ -99,9 +101,9 @@ def could_start(world: World, job: LiveJob) -> bool:
         and (most is None or len(running) < most)
         and (not queue.is_strict or _is_strict_head(world, job))
         and _is_first_in_lane(world, queue, job)
-        and all(taken(world, key) < board.rate(key).starts for key in job.terms.limits)
+        and all(starts_in_window(world, key) < board.rate(key).starts for key in job.terms.limits)
         and all(used(world, n) + a <= board.resource(n).total for n, a in job.terms.uses)
-        and _has_hands(world, queue, job)
+        and _has_free_worker(world, queue, job)
     )
 
 
@@ -137,7 +139,7 @@ def _is_first_in_lane(world: World, queue: Queue, job: LiveJob) -> bool:
     return True
 
 
-def _has_hands(world: World, queue: Queue, job: LiveJob) -> bool:
+def _has_free_worker(world: World, queue: Queue, job: LiveJob) -> bool:
     for worker in world.scheduler.board.workers.all.values():
         joined = worker.joined
         busy = [

@@ -1,4 +1,4 @@
-"""Random stories: a step is a few small numbers that mean something to whichever world it meets."""
+"""Random stories: a step is a few small numbers, which each world maps to inputs."""
 
 import copy
 from typing import Any
@@ -45,7 +45,7 @@ SHAPES: list[dict[str, Any]] = [
 
 
 class Story:
-    """Turns steps into inputs; two worlds that agree are told the same."""
+    """Turns steps into inputs; two worlds in the same state get the same inputs."""
 
     def __init__(self, world: World, *, serial: int = 0, queues: tuple[str, ...] = ("q",)) -> None:
         self.world = world
@@ -53,8 +53,8 @@ class Story:
         self.serial = serial
         self.tokens: dict[str, EnterStage] = {}
 
-    def tell(self, steps: list[Step]) -> list[Input]:
-        """Apply a few steps as one batch and return what they came to."""
+    def apply(self, steps: list[Step]) -> list[Input]:
+        """Apply a few steps as one batch and return their inputs."""
         inputs: list[Input] = []
         for step in steps:
             inputs += self.inputs(*step)
@@ -98,9 +98,9 @@ class Story:
                 return [world.outcome(running.id, "failed", failure=failure)]
             case 8 if running is not None:
                 blocked = ("disk", "full") if b % 2 else None
-                told: list[Input] = [world.outcome(running.id, "refused", blocked=blocked)]
+                refused: list[Input] = [world.outcome(running.id, "refused", blocked=blocked)]
                 back = world.workers.get(running.worker)
-                return [*told, copy.copy(back)] if c % 2 and back is not None else told
+                return [*refused, copy.copy(back)] if c % 2 and back is not None else refused
             case 9 if running is not None:
                 return [world.outcome(running.id, "returned")]
             case 10:
@@ -149,8 +149,8 @@ class Story:
                 return [copy.copy(self.tokens[token])]
             case 20 if self.tokens:
                 token = sorted(self.tokens)[a % len(self.tokens)]
-                ask = self.tokens.pop(token)
-                return [LeaveStage(ask.job, ask.worker, ask.fence, token)]
+                stage = self.tokens.pop(token)
+                return [LeaveStage(stage.job, stage.worker, stage.fence, token)]
             case 21:
                 blocked_job = self._pick({State.BLOCKED}, a)
                 if blocked_job is None:
