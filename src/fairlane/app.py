@@ -35,7 +35,7 @@ from fairlane.client.workers import Workers
 from fairlane.core.inputs import ChangeSetting, Input, SaveRecord
 from fairlane.core.queues import QueueOptions, settings_from
 from fairlane.core.retry import Retry
-from fairlane.core.validation import check_amounts, check_name, check_path_name
+from fairlane.core.validation import check_amounts, check_name, check_option_names, check_path_name
 from fairlane.engine.engine import Engine
 from fairlane.engine.lifetime import Lifetime
 from fairlane.errors import BadSetting, UnknownName, UsageError
@@ -49,7 +49,6 @@ from fairlane.store.protocol import Store
 from fairlane.sync import Sync
 from fairlane.task.context import Context, SyncContext
 from fairlane.task.definition import GRACE_SECONDS, Definition, Isolation, Precondition, Template
-from fairlane.task.option_checks import check_known
 from fairlane.task_schema import task_schema_of
 from fairlane.tasks import Call, Policies, Task, require_call
 from fairlane.uploads import LARGEST_UPLOAD, Uploads
@@ -240,7 +239,7 @@ class Fairlane:
         return lambda decorated: self._register(decorated, options)
 
     def _register(self, function: Callable[..., Any], options: dict[str, Any]) -> Task[Any, Any]:
-        check_known("task", options, _TASK_OPTIONS)
+        check_option_names("task", options, _TASK_OPTIONS)
         for_scheduler = {k: v for k, v in options.items() if k in Policies.__struct_fields__}
         for_worker = {k: v for k, v in options.items() if k not in for_scheduler}
         if for_scheduler.get("uses") is None:

@@ -80,7 +80,7 @@ def test_too_many_arguments_are_refused(app: Fairlane) -> None:
     @app.task
     async def work(number: int) -> None: ...
 
-    with pytest.raises(BadParameters, match="at most 1 are taken"):
+    with pytest.raises(BadParameters, match="at most 1 are accepted"):
         work.call(1, 2)  # type: ignore[call-arg]
 
 

@@ -2,7 +2,7 @@
 
 import difflib
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, Final, TypeVar, get_args, get_type_hints
 
@@ -116,3 +116,13 @@ def settings_as(
 @cache
 def _types(shape: type[Struct]) -> dict[str, Any]:
     return get_type_hints(shape, include_extras=True)
+
+
+def check_option_names(owner: str, options: Mapping[str, Any], known: Sequence[str]) -> None:
+    """Raise for an unknown option, with the closest known name."""
+    for name in options:
+        if name not in known:
+            raise BadSetting(
+                f'a {owner} has no option "{name}"; {guess(name, known)}'
+                f"(options: {', '.join(known)})"
+            )

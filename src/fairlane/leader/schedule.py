@@ -14,11 +14,10 @@ import msgspec
 from msgspec import Struct
 
 from fairlane.core.inputs import Cancel, Input, SaveRecord, SkipFiring, Submission, Submit
-from fairlane.core.validation import is_number
+from fairlane.core.validation import check_option_names, is_number
 from fairlane.errors import BadSetting, FairlaneError
 from fairlane.ids import firing_id, new_id
 from fairlane.leader.schedule_trigger import Trigger
-from fairlane.task.option_checks import check_known
 
 log = logging.getLogger("fairlane.schedules")
 
@@ -100,7 +99,7 @@ class Schedule(Struct, kw_only=True, omit_defaults=True):
 
 def make_schedule(name: str, submission: Submission, rules: Rules) -> Schedule:
     """Return a schedule with these rules, or raise a BadSetting that says which one is wrong."""
-    check_known("schedule", rules, list(Rules.__annotations__))
+    check_option_names("schedule", rules, list(Rules.__annotations__))
     at, grace = rules.get("at"), rules.get("grace_seconds", GRACE_SECONDS)
     where = f'schedule "{name}"'
     if at is not None and not isinstance(at, datetime):

@@ -38,7 +38,7 @@ class MessagePipe:
         self._decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(messages)
 
     @classmethod
-    async def over(cls, end: socket.socket, messages: Any = Any) -> Self:
+    async def from_socket(cls, end: socket.socket, messages: Any = Any) -> Self:
         end.setblocking(False)
         return cls(*await asyncio.open_unix_connection(sock=end), messages)
 
@@ -125,7 +125,7 @@ class Child:
             ours.close()
             raise
         try:
-            connection = await MessagePipe.over(ours, messages)
+            connection = await MessagePipe.from_socket(ours, messages)
         except BaseException:
             ours.close()
             await await_uncancelled(group.stop(0))
@@ -276,4 +276,4 @@ async def connect(messages: Any = Any) -> MessagePipe:
         )
     end = socket.socket(fileno=int(number))
     end.set_inheritable(False)
-    return await MessagePipe.over(end, messages)
+    return await MessagePipe.from_socket(end, messages)

@@ -222,10 +222,10 @@ def _descendants(root: int) -> list[tuple[int, int]]:
         finally:
             os.close(fd)
         children.setdefault(int(fields[1]), []).append((int(name), int(fields[2])))
-    found = list(children.get(root, ()))
-    for pid, _ in found:  # the list grows while it is walked
-        found.extend(children.get(pid, ()))
-    return found
+    descendants = list(children.get(root, ()))
+    for pid, _ in descendants:  # the list grows while it is walked
+        descendants.extend(children.get(pid, ()))
+    return descendants
 
 
 def _signal_group(group: int, number: int) -> bool:

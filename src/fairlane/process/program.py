@@ -11,7 +11,6 @@ import os
 import signal
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import IO, Final, Self
 
 from msgspec import Struct
@@ -25,7 +24,7 @@ LINE_CHARACTERS: Final = 64 * 1024  # a longer line reaches its callback in piec
 DRAIN_SECONDS: Final = 1.0  # for output, when another process still holds the pipe
 
 
-class Finished(Struct, frozen=True, kw_only=True):
+class ProgramResult(Struct, frozen=True, kw_only=True):
     """The result of a program. A negative `returncode` is the signal that ended it.
 
     The tails are the last bytes of each stream, decoded; `…_cut` means that there was more.
@@ -38,7 +37,7 @@ class Finished(Struct, frozen=True, kw_only=True):
     stderr_cut: bool = False
 
 
-class Output(asyncio.Protocol):
+class ProgramOutput(asyncio.Protocol):
     """One stream of a program, read in bounded memory.
 
     Lines end with LF, CR LF or CR, so each update of a progress bar is a line. Bytes that are not
@@ -110,7 +109,7 @@ class Output(asyncio.Protocol):
 class Program:
     """A running program, with its output."""
 
-    def __init__(self, group: ProcessGroup, stdout: Output, stderr: Output) -> None:
+    def __init__(self, group: ProcessGroup, stdout: ProgramOutput, stderr: ProgramOutput) -> None:
         self._group = group
         self._stdout = stdout
         self._stderr = stderr
@@ -165,8 +164,8 @@ class Program:
             stdin_end.close()
         program = cls(
             group,
-            Output(on_line=on_stdout, on_failure=group.kill, tail_bytes=tail_bytes),
-            Output(on_line=on_stderr, on_failure=group.kill, tail_bytes=tail_bytes),
+            ProgramOutput(on_line=on_stdout, on_failure=group.kill, tail_bytes=tail_bytes),
+            ProgramOutput(on_line=on_stderr, on_failure=group.kill, tail_bytes=tail_bytes),
         )
         try:
             # Not cancelled: a pipe that is not connected yet would stay open.
@@ -180,14 +179,14 @@ class Program:
     def pid(self) -> int:
         return self._group.pid
 
-    async def wait(self) -> Finished:
+    async def wait(self) -> ProgramResult:
         """Wait until the program, its descendants and its output have ended."""
         returncode = await self._group.ended()
         await self._drain()
         for output in (self._stdout, self._stderr):
             if output.failure is not None:
                 raise output.failure
-        return Finished(
+        return ProgramResult(
             returncode=returncode,
             stdout_tail=self._stdout.tail,
             stderr_tail=self._stderr.tail,
@@ -212,7 +211,7 @@ class Program:
     ) -> None:
         loop = asyncio.get_running_loop()
         for stream, output in ((stdout, self._stdout), (stderr, self._stderr)):
-            transport, _ = await loop.connect_read_pipe(partial(_itself, output), stream)
+            transport, _ = await loop.connect_read_pipe(_protocol(output), stream)
             self._transports.append(transport)
         if stdin is not None:
             writer, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, stdin)
@@ -240,7 +239,7 @@ async def run_program(
     check: bool = True,
     tail_bytes: int = TAIL_BYTES,
     process_deadline: ProcessDeadline | None = None,
-) -> Finished:
+) -> ProgramResult:
     """Run a program and return its result; see `Program.start` for the arguments.
 
     When the calling task is cancelled, the program and all its descendants are gone before the
@@ -258,32 +257,32 @@ async def run_program(
         process_deadline=process_deadline,
     )
     try:
-        finished = await program.wait()
+        result = await program.wait()
     except BaseException:
         await await_uncancelled(program.stop(grace_seconds), hurry=program.kill)
         raise
-    if check and finished.returncode != 0:
-        raise _failed(os.fspath(argv[0]), finished)
-    return finished
+    if check and result.returncode != 0:
+        raise _failed(os.fspath(argv[0]), result)
+    return result
 
 
-def _itself(output: Output) -> Output:
-    return output
+def _protocol(output: ProgramOutput) -> Callable[[], ProgramOutput]:
+    return lambda: output
 
 
-def _failed(name: str, finished: Finished) -> Permanent:
-    if finished.returncode < 0:
-        number = -finished.returncode
+def _failed(name: str, result: ProgramResult) -> Permanent:
+    if result.returncode < 0:
+        number = -result.returncode
         is_known = number in {known.value for known in signal.Signals}
         how = f"was ended by {signal.Signals(number).name if is_known else f'signal {number}'}"
     else:
-        how = f"exited with {finished.returncode}"
-    tail = finished.stderr_tail.strip()[-4000:]
+        how = f"exited with {result.returncode}"
+    tail = result.stderr_tail.strip()[-4000:]
     end = f"; the end of its stderr: {tail}" if tail else ""
     return Permanent(
         f'the program "{name}" {how}{end}',
         code="program_failed",
         program=name,
-        returncode=finished.returncode,
+        returncode=result.returncode,
         stderr_tail=tail,
     )

@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from fairlane.core.live_job import JobId
 from fairlane.process.process_group import ProcessDeadline
-from fairlane.process.program import Finished, run_program
+from fairlane.process.program import ProgramResult, run_program
 from fairlane.runtime.storable_text import storable
 from fairlane.store.views import Artifact
 from fairlane.task.attempt_report import AttemptReport, Checkpoint
@@ -118,7 +118,7 @@ class Context(JobContext):
         """Begin a stage: `await ctx.stage(name).run(function, …)`, or `async with` it."""
         return Stage(self._stage_runner(name, AsyncOperations(self._link, self._threads)))
 
-    async def run(self, argv: Sequence[str | os.PathLike[str]], **options: Any) -> Finished:
+    async def run(self, argv: Sequence[str | os.PathLike[str]], **options: Any) -> ProgramResult:
         """Run a program; it and all its descendants end with this job, also when it crashes."""
         return await run_program(argv, process_deadline=self._process_deadline, **options)
 
@@ -182,7 +182,7 @@ class SyncContext(JobContext):
         )
         return SyncStage(self._stage_runner(name, operations))
 
-    def run(self, argv: Sequence[str | os.PathLike[str]], **options: Any) -> Finished:
+    def run(self, argv: Sequence[str | os.PathLike[str]], **options: Any) -> ProgramResult:
         """Run a program; it and all its descendants end with this job, also when it crashes."""
         program = run_program(argv, process_deadline=self._process_deadline, **options)
         return self._wait_until_stopped(program)  # type: ignore[no-any-return]

@@ -38,7 +38,7 @@ class Definition:
         preconditions: Sequence[Precondition] = (),
     ) -> None:
         if not callable(function):
-            raise BadSetting(f"a task is made of a function, got {function!r}")
+            raise BadSetting(f"a task must be a function, got {function!r}")
         self.function = function
         self.name: str = name or str(getattr(function, "__name__", ""))
         if not self.name or self.name == "<lambda>":
@@ -46,10 +46,10 @@ class Definition:
         check_name("task", self.name)
         self.is_async = inspect.iscoroutinefunction(function)
         signature = signature_of(self.name, function)
-        given = list(signature.parameters.values())
-        self.takes_context = takes_context(self.name, given, is_async=self.is_async)
-        given = given[1:] if self.takes_context else given
-        self.parameters = Parameters(self.name, given)
+        parameters = list(signature.parameters.values())
+        self.takes_context = takes_context(self.name, parameters, is_async=self.is_async)
+        parameters = parameters[1:] if self.takes_context else parameters
+        self.parameters = Parameters(self.name, parameters)
         self.results = Results(signature.return_annotation)
         declared = OptionChecks(self.name, self.parameters)
         declared.seconds("timeout_seconds", timeout_seconds)

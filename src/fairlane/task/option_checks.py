@@ -1,7 +1,7 @@
 """Checks of the options of a task, made when it is declared and not when a job first uses them."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from inspect import Parameter, Signature, signature
 from string import Formatter
 from typing import Any
@@ -95,15 +95,6 @@ def _fields_of(template: str) -> Iterator[str]:
         if field is not None:
             yield re.split(r"[.\[]", field, maxsplit=1)[0]
             yield from _fields_of(layout or "")
-
-
-def check_known(what: str, options: Mapping[str, Any], known: Sequence[str]) -> None:
-    for name in options:
-        if name not in known:
-            raise BadSetting(
-                f'a {what} has no option "{name}"; {guess(name, known)}'
-                f"(options: {', '.join(known)})"
-            )
 
 
 def signature_of(task: str, function: Callable[..., Any]) -> Signature:

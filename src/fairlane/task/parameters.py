@@ -23,9 +23,9 @@ LARGEST_RESULT: Final = 8 * 1024 * 1024
 class Parameters:
     """Validates the arguments of a caller, writes them as JSON and reads them with their types."""
 
-    def __init__(self, task: str, given: Sequence[inspect.Parameter]) -> None:
+    def __init__(self, task: str, parameters: Sequence[inspect.Parameter]) -> None:
         self._task = task
-        for parameter in given:
+        for parameter in parameters:
             if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.VAR_POSITIONAL,
                                   parameter.VAR_KEYWORD):  # fmt: skip
                 raise BadSetting(
@@ -33,9 +33,9 @@ class Parameters:
                     "because parameters are stored by name"
                 )
         empty = inspect.Parameter.empty
-        self.names = [parameter.name for parameter in given]
-        self._defaults = {p.name: p.default for p in given if p.default is not empty}
-        types = {p.name: Any if p.annotation is empty else p.annotation for p in given}
+        self.names = [parameter.name for parameter in parameters]
+        self._defaults = {p.name: p.default for p in parameters if p.default is not empty}
+        types = {p.name: Any if p.annotation is empty else p.annotation for p in parameters}
         self._types = types
         self.secrets = tuple(name for name, type in types.items() if _is_secret(type))
         # A type checker cannot follow a type that is made at run time.
@@ -64,7 +64,7 @@ class Parameters:
         """Return the checked values, defaults filled in, or raise one readable error."""
         if len(arguments) > len(self.names):
             raise BadParameters(self._task, [{
-                "where": "arguments", "message": f"at most {len(self.names)} are taken",
+                "where": "arguments", "message": f"at most {len(self.names)} are accepted",
                 "got": len(arguments)}])  # fmt: skip
         values = {**self._defaults, **dict(zip(self.names, arguments, strict=False)), **named}
         try:

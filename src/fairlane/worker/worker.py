@@ -288,20 +288,20 @@ class Worker:
             definition = attempt.definition
             try:
                 values = definition.parameters.decode(attempt.payload.params)
-                found = await check_preconditions(
+                result = await check_preconditions(
                     job, attempt.payload, definition, values, self.outputs
                 )
             except Exception:
                 problem = "the preconditions of job %s cannot be checked; it starts without them"
                 log.exception(problem, job, extra=attempt_fields(attempt.start))
-                found = []
+                result = []
             self.outputs.release(job)
-            if not isinstance(found, Obstacle) or found.is_final:
+            if not isinstance(result, Obstacle) or result.is_final:
                 if job in self._blocked:
                     # Sent again until the leader answers: the database may lose a message.
                     self._put(Unblocked(job, attempt.start.fence, self.id))
-            elif found != obstacle and job in self._blocked:
-                self._blocked[job] = (attempt, found)
+            elif result != obstacle and job in self._blocked:
+                self._blocked[job] = (attempt, result)
         return self._recheck_seconds
 
     # its lease and its end
