@@ -18,7 +18,7 @@ def world() -> World:
 
 
 def bind(world: World, *jobs: Submission) -> Any:
-    return world.ask(Submit("", list(jobs), binding=True))
+    return world.send(Submit("", list(jobs), binding=True))
 
 
 def ended(world: World, id: str) -> Ended:

@@ -34,10 +34,10 @@ def test_two_submissions_in_one_batch_are_decided_one_after_the_other() -> None:
 def test_queued_and_running_can_be_asked_without_side_effects() -> None:
     world = World(max_concurrent=0)
     world.submit("a", dedupe="k", lane="x")
-    assert world.ask(QueryState("", queued="k")) is True
-    assert world.ask(QueryState("", lane=("q", "x"))) is False
+    assert world.send(QueryState("", queued="k")) is True
+    assert world.send(QueryState("", lane=("q", "x"))) is False
     assert not world.last.changes
     world.operate(max_concurrent=1)
-    assert world.ask(QueryState("", queued="k")) is False
-    assert world.ask(QueryState("", lane=("q", "x"))) is True
-    assert world.ask(QueryState("", lane=("q", "y"))) is False
+    assert world.send(QueryState("", queued="k")) is False
+    assert world.send(QueryState("", lane=("q", "x"))) is True
+    assert world.send(QueryState("", lane=("q", "y"))) is False

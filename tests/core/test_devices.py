@@ -106,15 +106,15 @@ def test_devices_of_a_loaded_board_wait_until_their_carrier_shows_that_it_lives(
 def test_a_paused_or_removed_device_gets_no_job_even_before_its_carrier_knows() -> None:
     world = World(slots=0, devices=True)
     carry(world)
-    world.ask(SaveRecord("", "device", "phone", '{"queue":"q","paused":true}'))
+    world.send(SaveRecord("", "device", "phone", '{"queue":"q","paused":true}'))
     world.submit("a")
     world.apply(phone())  # sent before its carrier knew
     assert world.job("a").state is State.QUEUED
     [reason] = world.explain("a")["reasons"]
     assert reason["message"] == "every device that could run it is down, paused or stopping"
-    world.ask(SaveRecord("", "device", "phone", '{"queue":"q"}'))
+    world.send(SaveRecord("", "device", "phone", '{"queue":"q"}'))
     assert world.running == {"a"}
-    world.ask(SaveRecord("", "device", "phone", None))
+    world.send(SaveRecord("", "device", "phone", None))
     world.finish("a")
     world.submit("b")
     assert world.job("b").state is State.QUEUED

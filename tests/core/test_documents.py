@@ -9,24 +9,24 @@ from tests.support.core import World
 
 def test_a_late_declaration_keeps_the_change_of_an_operator() -> None:
     world = World()
-    world.ask(SaveRecord("", "schedule", "tick", "declared"))
-    world.ask(SaveRecord("", "schedule", "tick", "paused", "declared"))
-    world.ask(SaveRecord("", "schedule", "tick", "declared", if_absent=True))
+    world.send(SaveRecord("", "schedule", "tick", "declared"))
+    world.send(SaveRecord("", "schedule", "tick", "paused", "declared"))
+    world.send(SaveRecord("", "schedule", "tick", "declared", if_absent=True))
     assert world.store.records["schedule", "tick"] == "paused"
 
 
 def test_a_first_declaration_is_stored() -> None:
     world = World()
-    world.ask(SaveRecord("", "schedule", "tick", "declared", if_absent=True))
+    world.send(SaveRecord("", "schedule", "tick", "declared", if_absent=True))
     assert world.store.records["schedule", "tick"] == "declared"
-    world.ask(SaveRecord("", "schedule", "tick", None))
-    world.ask(SaveRecord("", "schedule", "tick", "again", if_absent=True))
+    world.send(SaveRecord("", "schedule", "tick", None))
+    world.send(SaveRecord("", "schedule", "tick", "again", if_absent=True))
     assert world.store.records["schedule", "tick"] == "again"
 
 
 def test_a_change_based_on_an_outdated_record_is_refused() -> None:
     world = World()
-    world.ask(SaveRecord("", "schedule", "tick", "one"))
+    world.send(SaveRecord("", "schedule", "tick", "one"))
     with pytest.raises(Conflict, match="was changed meanwhile"):
-        world.ask(SaveRecord("", "schedule", "tick", "two", "none"))
+        world.send(SaveRecord("", "schedule", "tick", "two", "none"))
     assert world.store.records["schedule", "tick"] == "one"

@@ -13,7 +13,7 @@ def test_everything_in_its_way_is_named_at_once() -> None:
     world.submit("a", lane="x", limits=["api"], uses={"gpu": 1})
     world.submit("b")
     world.submit("c", lane="x", limits=["api"], uses={"gpu": 1}, requires=["moon"])
-    world.ask(Pause("", "q"))
+    world.send(Pause("", "q"))
     told = world.explain("c")
     assert told["place"] == 2
     assert [reason["code"] for reason in told["reasons"]] == [

@@ -17,7 +17,7 @@ def crowded(count: int = 8, **settings: Any) -> World:
     return world
 
 
-def test_after_k_picks_in_a_row_the_lower_band_gets_a_turn() -> None:
+def test_after_k_picks_in_a_row_the_lower_priority_gets_a_turn() -> None:
     world = crowded()
     h = highs(8)
     assert world.drained() == [*h[:3], "low1", *h[3:6], "low2", *h[6:]]
@@ -28,7 +28,7 @@ def test_the_switch_turns_it_off() -> None:
     assert world.drained() == [*highs(8), "low1", "low2"]
 
 
-def test_after_t_seconds_the_lower_band_gets_a_turn() -> None:
+def test_after_t_seconds_the_lower_priority_gets_a_turn() -> None:
     world = crowded(starvation_seconds=100.0)
     world.finish("first")
     world.now += 100
@@ -56,7 +56,7 @@ def test_a_refused_starvation_turn_is_not_lost() -> None:
         assert each.running == {"low1"}
 
 
-def test_a_lower_band_that_waits_for_the_same_scarce_thing_gets_its_turn_too() -> None:
+def test_a_lower_priority_that_waits_for_the_same_capacity_gets_its_turn_too() -> None:
     world = World(starvation_picks=3)
     world.resource("gpu", 1)
     gpu = {"gpu": 1}
@@ -65,7 +65,7 @@ def test_a_lower_band_that_waits_for_the_same_scarce_thing_gets_its_turn_too() -
     assert world.drained() == ["h01", "h02", "h03", "low", "h04", "h05"]
 
 
-def test_a_lower_band_that_waits_for_the_same_worker_gets_its_turn_too() -> None:
+def test_a_lower_priority_that_waits_for_the_same_worker_gets_its_turn_too() -> None:
     world = World(slots=1, starvation_picks=3)
     world.submit_all(*(job(id, priority=HIGH) for id in highs(6)))
     world.submit("low", priority=LOW)

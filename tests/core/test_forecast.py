@@ -51,7 +51,7 @@ def test_a_task_without_history_has_no_forecast() -> None:
 
 def test_a_paused_queue_has_no_forecast() -> None:
     world = waiting()
-    world.ask(Pause("", "q"))
+    world.send(Pause("", "q"))
     found = forecast(fresh(world), now=world.now, durations={"noop": 10})
     assert set(found.starts_at.values()) == {None}
 

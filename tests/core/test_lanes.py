@@ -87,9 +87,9 @@ def test_saved_parameters_are_locked_while_the_lane_has_an_active_job() -> None:
     world = World()
     world.submit("a", lane="a")
     with pytest.raises(LaneLocked, match="a is active"):
-        world.ask(EditLane("", "q", "a", "{}"))
+        world.send(EditLane("", "q", "a", "{}"))
     world.finish("a")
-    world.ask(EditLane("", "q", "a", '{"limit": 5}'))
+    world.send(EditLane("", "q", "a", '{"limit": 5}'))
     assert world.last.changes.lanes["q", "a"].params == '{"limit": 5}'
 
 

@@ -48,7 +48,7 @@ def test_an_unknown_job_is_not_found() -> None:
     world = World()
     for command in (Skip("", JobId("x")), Prioritize("", JobId("x"), HIGH)):
         with pytest.raises(NotFound, match="x does not exist"):
-            world.ask(command)
+            world.send(command)
         assert not non_empty(world.last.changes)
 
 
@@ -56,14 +56,14 @@ def test_a_running_job_cannot_be_skipped() -> None:
     world = World()
     world.submit("a")
     with pytest.raises(IllegalTransition):
-        world.ask(Skip("", JobId("a")))
+        world.send(Skip("", JobId("a")))
     assert world.state("a") == "running"
 
 
 def test_skip_takes_a_queued_job_out() -> None:
     world = World(max_concurrent=0)
     world.submit("a")
-    world.ask(Skip("", JobId("a")))
+    world.send(Skip("", JobId("a")))
     assert world.state("a") == "skipped"
 
 

@@ -18,7 +18,7 @@ def world() -> World:
 
 def move(world: World, id: str, **where: object) -> None:
     ids = {k: JobId(str(v)) if k != "to" else v for k, v in where.items()}
-    world.ask(Move("", JobId(id), **ids))  # type: ignore[arg-type]  # names are checked by Move
+    world.send(Move("", JobId(id), **ids))  # type: ignore[arg-type]  # names are checked by Move
 
 
 @pytest.mark.parametrize(
@@ -41,18 +41,18 @@ def test_a_job_can_be_put_anywhere(
     assert world.drained() == other.drained() == list(order)
 
 
-def test_beside_a_job_of_another_band_it_joins_that_band(world: World) -> None:
+def test_beside_a_job_of_another_priority_it_joins_that_priority(world: World) -> None:
     world.submit("h", priority=HIGH)
     move(world, "d", after="h")
     assert world.drained() == ["h", "d", "a", "b", "c"]
 
 
-def test_a_new_priority_is_another_band_and_the_order_inside_it_is_by_acceptance(
+def test_a_job_with_a_new_priority_stands_there_by_its_admission(
     world: World,
 ) -> None:
     world.submit("h", priority=HIGH)
-    world.ask(Prioritize("", JobId("c"), HIGH))
-    world.ask(Prioritize("", JobId("a"), LOW))
+    world.send(Prioritize("", JobId("c"), HIGH))
+    world.send(Prioritize("", JobId("a"), LOW))
     assert world.drained() == ["c", "h", "b", "d", "a"]
 
 
@@ -61,7 +61,7 @@ def test_inside_a_lane_too() -> None:
     for n in range(4):
         world.submit(f"l{n}", lane="l")
     move(world, "l3", to="head")
-    world.ask(Prioritize("", JobId("l1"), LOW))
+    world.send(Prioritize("", JobId("l1"), LOW))
     assert world.drained() == ["l3", "l2", "l1"]
 
 

@@ -18,7 +18,7 @@ def test_jobs_start_in_the_order_of_their_acceptance() -> None:
     assert world.drained() == ["b", "c"]
 
 
-def test_a_higher_band_goes_first_and_each_band_is_fifo() -> None:
+def test_a_higher_priority_goes_first_and_each_priority_is_fifo() -> None:
     world = World(max_concurrent=0)
     world.submit("low1", priority=LOW)
     world.submit("a")

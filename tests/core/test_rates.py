@@ -16,7 +16,7 @@ def world() -> World:
 
 
 def operate(world: World, name: str, **values: object) -> None:
-    world.ask(ChangeSetting("", "rate", name, "operator", values))
+    world.send(ChangeSetting("", "rate", name, "operator", values))
 
 
 def test_no_more_start_in_a_window_and_the_next_one_is_woken_when_it_moves_on(
@@ -148,7 +148,7 @@ def test_an_unknown_limit_refuses_the_job(world: World) -> None:
 )  # fmt: skip
 def test_a_limit_that_makes_no_sense_is_refused(world: World, values: dict[str, object]) -> None:
     with pytest.raises(BadSetting):
-        world.ask(ChangeSetting("", "rate", "new", "code", values))
+        world.send(ChangeSetting("", "rate", "new", "code", values))
     assert not non_empty(world.last.changes)
 
 
@@ -184,6 +184,6 @@ def test_a_clock_set_back_before_a_restart_does_not_make_a_window_endless(world:
     world.submit("b", limits=["api"])
     world.submit("c", limits=["api"])
     again = world.reloaded()
-    again.ask(ChangeSetting("", "rate", "api", "operator", {"starts": 1, "per_seconds": 60}))
+    again.send(ChangeSetting("", "rate", "api", "operator", {"starts": 1, "per_seconds": 60}))
     again.wait(61)
     assert "c" in again.running

@@ -60,7 +60,7 @@ def test_also_when_several_workers_died_together() -> None:
     assert world.started[3:] == ["a", "b", "c", "d"]
 
 
-def test_each_goes_to_the_front_of_its_own_band() -> None:
+def test_each_goes_to_the_front_of_its_own_priority() -> None:
     world = World(slots=1)
     world.submit("low", priority=LOW)
     world.submit("high", priority=HIGH)
@@ -69,7 +69,7 @@ def test_each_goes_to_the_front_of_its_own_band() -> None:
     assert world.running == {"high"}
 
 
-def test_a_strict_queue_has_no_bands_at_the_front_either() -> None:
+def test_a_strict_queue_has_no_priorities_at_the_front_either() -> None:
     world = World(order="strict", slots=2)
     world.submit("low", priority=LOW)
     world.submit("high", priority=HIGH)
@@ -148,7 +148,7 @@ def test_a_backoff_does_not_last_as_long_as_a_clock_that_was_set_back() -> None:
     assert again.state("a") == "running"
 
 
-def test_a_band_is_not_starved_by_a_clock_that_was_set_back() -> None:
+def test_a_priority_is_not_starved_by_a_clock_that_was_set_back() -> None:
     world = World()
     fairness = world.scheduler.board.queues["q"].fairness
     fairness.since[LOW] = world.now

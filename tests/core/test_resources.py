@@ -55,14 +55,14 @@ def paused_with_room(world: World) -> None:
     world.submit("a", uses={"gpu": 2})
     world.submit("y1", task="y", uses={"gpu": 2})
     world.submit("x1", task="x", uses={"gpu": 2})
-    world.ask(Pause("", "q"))
+    world.send(Pause("", "q"))
     world.finish("a")
 
 
 def test_a_job_moved_to_the_front_comes_first_also_where_another_was_woken(world: World) -> None:
     paused_with_room(world)
-    world.ask(Move("", JobId("x1"), to="head"))
-    world.ask(Resume("", "q"))
+    world.send(Move("", JobId("x1"), to="head"))
+    world.send(Resume("", "q"))
     assert world.running == {"x1"}
 
 
@@ -72,7 +72,7 @@ def test_a_woken_demand_that_lost_its_first_job_is_placed_by_its_next_job(
     paused_with_room(world)
     world.submit("y2", task="y", uses={"gpu": 2})
     world.cancel("y1")
-    world.ask(Resume("", "q"))
+    world.send(Resume("", "q"))
     assert world.running == {"x1"}
 
 
@@ -80,16 +80,16 @@ def test_a_later_job_does_not_make_its_demand_a_later_one(world: World) -> None:
     paused_with_room(world)
     world.submit("z1", task="z", uses={"gpu": 2})
     world.submit("x2", task="x", uses={"gpu": 2})
-    world.ask(Resume("", "q"))
+    world.send(Resume("", "q"))
     assert world.drained() == ["x1", "z1", "x2"]
 
 
 def test_a_raised_amount_is_used_at_once_and_a_lowered_one_interrupts_no_job(world: World) -> None:
     for id in "abcd":
         world.submit(id, uses={"gpu": 1})
-    world.ask(ChangeSetting("", "resource", "gpu", "operator", {"amount": 3}))
+    world.send(ChangeSetting("", "resource", "gpu", "operator", {"amount": 3}))
     assert world.running == {"a", "b", "c"}
-    world.ask(ChangeSetting("", "resource", "gpu", "operator", {"amount": 1}))
+    world.send(ChangeSetting("", "resource", "gpu", "operator", {"amount": 1}))
     assert world.running == {"a", "b", "c"}
     world.finish("a", "b")
     assert world.running == {"c"}
@@ -110,7 +110,7 @@ def test_an_undeclared_resource_is_refused(world: World) -> None:
     with pytest.raises(UnknownName, match='resource "cpu"'):
         world.submit("a", uses={"cpu": 1})
     with pytest.raises(UnknownName, match='resource "cpu"'):
-        world.ask(ChangeSetting("", "resource", "cpu", "operator", {"amount": 3}))
+        world.send(ChangeSetting("", "resource", "cpu", "operator", {"amount": 3}))
     with pytest.raises(BadSetting):
         world.resource("cpu", -1)
 

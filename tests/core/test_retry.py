@@ -81,7 +81,7 @@ def ended(world: World, id: str, **about: object) -> None:
     world.fail(id)
 
 
-def test_by_hand_the_same_job_goes_to_the_head_of_its_band_or_to_its_tail() -> None:
+def test_by_hand_the_same_job_goes_to_the_head_of_its_priority_or_to_its_tail() -> None:
     world = World(max_concurrent=1)
     ended(world, "a")
     ended(world, "b")
@@ -144,7 +144,7 @@ def test_a_job_can_be_cancelled_in_the_very_batch_in_which_it_was_retried() -> N
     world = World(max_concurrent=1)
     ended(world, "a")
     world.submit("b")
-    world.ask(RetryJob("", JobId("a")))
+    world.send(RetryJob("", JobId("a")))
     world.cancel("a")
     assert world.state("a") == "cancelled"
 

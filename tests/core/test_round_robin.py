@@ -25,7 +25,7 @@ def test_a_new_bucket_joins_at_the_end_of_the_round() -> None:
     assert world.drained() == ["b0", "a1", "c0", "b1"]
 
 
-def test_bands_come_before_turns() -> None:
+def test_priorities_come_before_turns() -> None:
     world = World(order="round_robin", max_concurrent=1)
     world.submit_all(job("a0", lane="a"), job("a1", lane="a", priority=HIGH), job("b0", lane="b"))
     assert world.drained() == ["b0", "a0"]

@@ -9,7 +9,7 @@ from tests.support.core import World, job, non_empty
 
 
 def fire(world: World, id: str, at: float | None, **about: Any) -> Any:
-    return world.ask(Submit("", [job(id, schedule="nightly", fire_at=at, **about)]))
+    return world.send(Submit("", [job(id, schedule="nightly", fire_at=at, **about)]))
 
 
 def test_a_firing_creates_one_job_and_is_recorded_with_it() -> None:
@@ -70,7 +70,7 @@ def test_a_firing_that_may_not_run_is_recorded_as_skipped_with_why(
 def test_missed_firings_become_one_skipped_row_with_their_count() -> None:
     world = World()
     for _ in range(2):
-        world.ask(SkipFiring("", "nightly", 900.0, 7, "the engine was down"))
+        world.send(SkipFiring("", "nightly", 900.0, 7, "the engine was down"))
     [firing] = world.store.firings
     assert (firing.job, firing.count, firing.reason) == (None, 7, "the engine was down")
     assert fire(world, "a", 900.0) == []

@@ -79,7 +79,7 @@ def test_a_head_is_passed_by_the_job_whose_lane_it_waits_for(world: World) -> No
     world.submit("b", lane="x")
     world.submit("c")
     world.fail("a")
-    world.ask(Move("", JobId("b"), to="head"))
+    world.send(Move("", JobId("b"), to="head"))
     world.wait(5)
     assert world.running == {"a"}
     assert world.drained() == ["b", "c"]

@@ -154,7 +154,7 @@ class World:
         self.starts += self.last.starts
         return self.last
 
-    def ask(self, command: Any) -> Any:
+    def send(self, command: Any) -> Any:
         """Send one command and return its answer; raise an answer that is an error."""
         command.key = "?"
         self.apply(command)
@@ -170,18 +170,18 @@ class World:
     # settings and workers
 
     def queue(self, name: str, **settings: Any) -> Any:
-        return self.ask(ChangeSetting("", "queue", name, "code", settings))
+        return self.send(ChangeSetting("", "queue", name, "code", settings))
 
     def operate(self, name: str = "q", **settings: Any) -> Any:
         """Set a queue as an operator does."""
-        return self.ask(ChangeSetting("", "queue", name, "operator", settings))
+        return self.send(ChangeSetting("", "queue", name, "operator", settings))
 
     def limit(self, name: str, starts: int, per_seconds: float = 60.0) -> Any:
         values = {"starts": starts, "per_seconds": per_seconds}
-        return self.ask(ChangeSetting("", "rate", name, "code", values))
+        return self.send(ChangeSetting("", "rate", name, "code", values))
 
     def resource(self, name: str, amount: int) -> Any:
-        return self.ask(ChangeSetting("", "resource", name, "code", {"amount": amount}))
+        return self.send(ChangeSetting("", "resource", name, "code", {"amount": amount}))
 
     def join(self, id: str, *, slots: int = 1, **about: Any) -> Decisions:
         joined = WorkerJoined(WorkerId(id), id, slots, **about)
@@ -196,19 +196,19 @@ class World:
     # jobs
 
     def submit(self, id: str, **about: Any) -> Any:
-        return self.ask(Submit("", [job(id, **about)]))[0]
+        return self.send(Submit("", [job(id, **about)]))[0]
 
     def submit_all(self, *jobs: Submission) -> Any:
-        return self.ask(Submit("", list(jobs)))
+        return self.send(Submit("", list(jobs)))
 
     def cancel(self, id: str, **about: Any) -> Any:
-        return self.ask(Cancel("", JobId(id), **about))
+        return self.send(Cancel("", JobId(id), **about))
 
     def retry(self, id: str, **about: Any) -> Any:
-        return self.ask(RetryJob("", JobId(id), **about))
+        return self.send(RetryJob("", JobId(id), **about))
 
     def explain(self, id: str) -> Any:
-        return self.ask(Explain("", JobId(id)))
+        return self.send(Explain("", JobId(id)))
 
     def reasons(self, id: str) -> list[str]:
         return [reason["code"] for reason in self.explain(id)["reasons"]]
