@@ -119,8 +119,9 @@ def _program() -> Fairlane:
 def declare(app: Fairlane) -> None:
     """Give an app the declarations of the program."""
     app.tasks.update(PROGRAM.tasks)
-    app._definitions = PROGRAM._definitions
-    app._settings, app._schedules = PROGRAM._settings, PROGRAM._schedules
+    ours, declared = app._declarations, PROGRAM._declarations
+    ours.definitions, ours.settings = declared.definitions, declared.settings
+    ours.schedules = declared.schedules
 
 
 async def work(

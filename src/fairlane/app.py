@@ -3,7 +3,6 @@
 Calls about jobs, queues, lanes and the other nouns are in `fairlane.client`, one class for each.
 """
 
-import inspect
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import (
@@ -18,8 +17,6 @@ from typing import (
     overload,
 )
 
-import msgspec
-
 from fairlane.client.commands import Commands
 from fairlane.client.devices import Devices
 from fairlane.client.drain import drain
@@ -32,25 +29,24 @@ from fairlane.client.queues import Queues
 from fairlane.client.schedules import Schedules
 from fairlane.client.submissions import Submissions
 from fairlane.client.workers import Workers
-from fairlane.core.inputs import ChangeSetting, Input, SaveRecord
-from fairlane.core.queues import QueueOptions, settings_from
+from fairlane.core.queues import QueueOptions
 from fairlane.core.retry import Retry
-from fairlane.core.validation import check_amounts, check_name, check_option_names, check_path_name
+from fairlane.core.validation import check_name
+from fairlane.declarations import Declarations
 from fairlane.engine.engine import Engine
 from fairlane.engine.lifetime import Lifetime
-from fairlane.errors import BadSetting, UnknownName, UsageError
+from fairlane.errors import BadSetting, UsageError
 from fairlane.leader.end_hooks import Hook
 from fairlane.leader.history_retention import HistoryLimit, check_history_limit
-from fairlane.leader.schedule import Rules, Schedule, decode_schedule, make_schedule
+from fairlane.leader.schedule import Rules
 from fairlane.runtime.clock import Clock, SystemClock
 from fairlane.snapshot import Snapshot, snapshot_from
 from fairlane.store.open_store import store_at
 from fairlane.store.protocol import Store
 from fairlane.sync import Sync
 from fairlane.task.context import Context, SyncContext
-from fairlane.task.definition import GRACE_SECONDS, Definition, Isolation, Precondition, Template
-from fairlane.task_schema import task_schema_of
-from fairlane.tasks import Call, Policies, Task, require_call
+from fairlane.task.definition import GRACE_SECONDS, Isolation, Precondition, Template
+from fairlane.tasks import Call, Task
 from fairlane.uploads import LARGEST_UPLOAD, Uploads
 from fairlane.worker.device import Device
 from fairlane.worker.worker import RECHECK_SECONDS
@@ -65,19 +61,14 @@ R = TypeVar("R")
 DEFAULT_DATABASE: Final = "sqlite:///fairlane.db"
 DEFAULT_SLOTS: Final = 256
 
-_TASK_OPTIONS: Final = [
-    *(name for name in inspect.signature(Definition).parameters if name != "function"),
-    *Policies.__struct_fields__,
-]
-
 
 class Fairlane:
     """A durable task queue and scheduler inside this program.
 
     `database` is `sqlite:///work.db`, `postgresql://user@host/name` or `memory://`; without it
     FAIRLANE_DATABASE counts, else `fairlane.db` in the working folder. `slots` is how many jobs
-    this process runs at a time, `queues` narrows the queues that it serves, and `labels` name what
-    this machine has for tasks that `require` it; a process with `work=False` runs no jobs.
+    this process runs at a time, `queues` narrows the queues that it serves, and `labels` are those
+    that a task may `require` of a process; a process with `work=False` runs no jobs.
     `keep_history` limits the history of ended jobs: a timedelta such as timedelta(days=30), or a
     number of jobs. `uploads` is the folder to which clients of `asgi()` may send files, each of
     `largest_upload` bytes at most.
@@ -100,7 +91,7 @@ class Fairlane:
     ) -> None:
         check_history_limit(keep_history)
         if slots < 1:
-            raise BadSetting(f"slots is {slots}; a process needs at least 1 to run anything")
+            raise BadSetting(f"slots is {slots}; a process needs at least 1 to run jobs")
         self.database = database or os.environ.get("FAIRLANE_DATABASE") or DEFAULT_DATABASE
         self.tasks: dict[str, Task[Any, Any]] = {}
         self._slots = slots
@@ -113,13 +104,9 @@ class Fairlane:
             check_name("label", label)
         self._stop_grace_seconds = stop_grace_seconds
         self._recheck_seconds = recheck_seconds
-        self._in_a_hurry = False
+        self._stops_at_once = False
         self._opened_in: int | None = None  # the process whose engine is started
-        self._definitions: dict[str, Definition] = {}
-        self._settings: dict[tuple[str, str], ChangeSetting] = {}
-        self._schedules: dict[str, Schedule] = {}
-        self._hooks: list[Hook] = []
-        self._drivers: dict[str, type[Device]] = {}  # by the queue whose devices they drive
+        self._declarations = Declarations(self.tasks, lambda: self._is_started)
         self._lifetime = Lifetime(self._open, self._close)
         self._commands = Commands(self._lifetime, clock or SystemClock())
         self._submissions = Submissions(self._commands, self.tasks, self._new_store)
@@ -132,12 +119,12 @@ class Fairlane:
         self.events = Events(self._commands)
         self.workers = Workers(self._commands)
         self.sync = Sync(self, self._lifetime.run_sync)
-        self._shown_database = store_at(self.database).address  # a wrong one is told here
+        self._address = store_at(self.database).address  # raises if the address is wrong
         self.queue("default")
 
     def __repr__(self) -> str:
         state = "started" if self._is_started else "not started"
-        return f"<Fairlane {self._shown_database}, {len(self.tasks)} tasks, {state}>"
+        return f"<Fairlane {self._address}, {len(self.tasks)} tasks, {state}>"
 
     # declaring
 
@@ -152,46 +139,22 @@ class Fairlane:
 
         Settings: max_concurrent, order ("fifo", "strict", "round_robin"), on_conflict ("queue",
         "reject", "merge", "reject_running"), anti_starvation, starvation_picks,
-        starvation_seconds. What an operator set while running stays in force over these. With
-        `devices` its jobs run on devices, one at a time on each, which the class says how to drive;
-        True leaves that to other programs.
+        starvation_seconds. Settings that an operator changes while running override these. With
+        `devices` its jobs run on devices, one at a time on each; the class drives them. True means
+        that another program drives them.
         """
-        values: dict[str, Any] = {**settings}
-        driver = devices if isinstance(devices, type) and issubclass(devices, Device) else None
-        if devices is not False:
-            values["devices"] = True if driver is not None else devices
-        settings_from(name, values)
-        self._declare("queue", name)
-        self._drivers.pop(name, None)
-        if driver is not None:
-            self._drivers[name] = driver
-        self._settings["queue", name] = ChangeSetting("", "queue", name, "code", values)
+        self._declarations.add_queue(name, devices, {**settings})
 
     def limit(self, key: str, *, starts: int, per_seconds: float) -> None:
-        """Allow so many starts in every window; `key:anything` counts apart, by the same rule."""
-        values = {"starts": starts, "per_seconds": per_seconds}
-        check_amounts("rate", key, values)
-        self._declare("limit", key)
-        self._settings["rate", key] = ChangeSetting("", "rate", key, "code", values)
+        """Declare a rate limit: so many starts in every window of `per_seconds`.
+
+        A job may name `key:suffix`; each suffix is counted separately, by the same limit.
+        """
+        self._declarations.add_limit(key, {"starts": starts, "per_seconds": per_seconds})
 
     def resource(self, name: str, amount: int) -> None:
-        """Say how much there is of something that jobs and stages use."""
-        values = {"amount": amount}
-        check_amounts("resource", name, values)
-        self._declare("resource", name)
-        self._settings["resource", name] = ChangeSetting("", "resource", name, "code", values)
-
-    def _declare(self, what: str, name: str) -> None:
-        """Raise while an engine runs: it has taken what was declared and would not notice more."""
-        if self._is_started:
-            raise UsageError(
-                f'{what} "{name}" comes too late, the engine is started; '
-                "declare it before the engine starts"
-            )
-
-    @property
-    def _is_started(self) -> bool:
-        return self._opened_in == os.getpid()  # a forked child has no engine yet
+        """Declare the amount of a resource that jobs and stages use."""
+        self._declarations.add_resource(name, {"amount": amount})
 
     @overload
     def task(self, function: Callable[Concatenate[Context, P], Awaitable[R]], /) -> Task[P, R]: ...
@@ -239,73 +202,59 @@ class Fairlane:
         return lambda decorated: self._register(decorated, options)
 
     def _register(self, function: Callable[..., Any], options: dict[str, Any]) -> Task[Any, Any]:
-        check_option_names("task", options, _TASK_OPTIONS)
-        for_scheduler = {k: v for k, v in options.items() if k in Policies.__struct_fields__}
-        for_worker = {k: v for k, v in options.items() if k not in for_scheduler}
-        if for_scheduler.get("uses") is None:
-            for_scheduler["uses"] = {}
-        definition, policies = Definition(function, **for_worker), Policies(**for_scheduler)
-        policies.check(definition)
-        self._declare("task", definition.name)
-        if definition.name in self.tasks:
-            raise BadSetting(f'there is already a task "{definition.name}"; give this one a name=…')
-        task: Task[Any, Any] = Task(self._submissions, definition, policies)
-        self.tasks[definition.name] = task
-        self._definitions[definition.name] = definition
-        return task
+        return self._declarations.add_task(self._submissions, function, options)
 
     def schedule(self, name: str, call: Call[Any], **rules: Unpack[Rules]) -> None:
         """Declare a schedule: by `cron` expression, `every_seconds` or `at` a single instant.
 
-        A firing that is late by no more than `grace_seconds` happens; with `coalesce` once for all
-        that piled up. `overlap` says what happens while the previous firing's job is still alive.
-        What somebody changes while it runs (`app.schedules.change`) stays in force over this.
+        A firing that is late by no more than `grace_seconds` still happens; `coalesce` makes one
+        firing of several late ones. `overlap` is the policy while the job of the previous firing is
+        live. A change by an operator (`app.schedules.change`) overrides this declaration.
         """
-        check_path_name("schedule", name)
-        submission = require_call(call).submission()
-        self._declare("schedule", name)
-        self._schedules[name] = make_schedule(name, submission, rules)
+        self._declarations.add_schedule(name, call, rules)
 
     def on_end(self, hook: Hook) -> Hook:
-        """Call this with the job whenever one ends, at least once each."""
-        if not callable(hook):
-            raise BadSetting(f"on_end takes a function, got {hook!r}")
-        self._declare("hook", getattr(hook, "__name__", repr(hook)))
-        self._hooks.append(hook)
+        """Call a function with each job that ends, at least once for each."""
+        self._declarations.add_hook(hook)
         return hook
 
     # running
+
+    @property
+    def _is_started(self) -> bool:
+        return self._opened_in == os.getpid()  # a forked child has no engine yet
 
     async def __aenter__(self) -> Self:
         await self._lifetime.enter()
         return self
 
     async def __aexit__(self, kind: object, *_: object) -> None:
-        """Stop the engine; who leaves by an error or Ctrl-C does not wait for what runs."""
-        self._in_a_hurry = kind is not None
+        """Stop the engine; after an error or Ctrl-C without waiting for running jobs."""
+        self._stops_at_once = kind is not None
         await self._lifetime.leave()
 
     def __enter__(self) -> Self:
-        """Start the engine in a thread of its own and stop it at the end of the block."""
+        """Start the engine in a dedicated thread and stop it at the end of the block."""
         if self._is_started:
             raise UsageError("the engine is already started in this process; enter it only once")
         self.start()
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:
-        self._in_a_hurry = kind is not None
+        self._stops_at_once = kind is not None
         self.stop()
 
     def start(self) -> None:
-        """Start the engine in a thread of its own, for programs without asyncio. Safe to repeat."""
+        """Start the engine in a dedicated thread, for programs without asyncio. Safe to repeat."""
         self._lifetime.start()
 
     def stop(self) -> None:
-        """Stop an engine that `start` started: what runs has its grace, then goes back."""
+        """Stop an engine that `start` started: running jobs get their grace, then are requeued."""
         self._lifetime.stop()
 
     async def _open(self) -> Engine:
-        self._check_names()
+        self._declarations.check_queues(self._only_queues or ())
+        self._declarations.check_queues(task.policies.queue for task in self.tasks.values())
         store = self._new_store()
         await store.open()
         try:
@@ -318,7 +267,7 @@ class Fairlane:
             raise
         return engine
 
-    def _work_as(
+    def _override_options(
         self,
         *,
         slots: int | None,
@@ -326,11 +275,8 @@ class Fairlane:
         labels: Sequence[str] | None,
         stop_grace_seconds: float | None,
     ) -> None:
-        """Let the command line choose what a process is for; what is None stays."""
-        unknown = [name for name in queues or () if ("queue", name) not in self._settings]
-        if unknown:
-            known = [name for kind, name in self._settings if kind == "queue"]
-            raise UnknownName("queue", unknown[0], known)
+        """Override options of this process from the command line; None keeps an option."""
+        self._declarations.check_queues(queues or ())
         self._work = True
         self._slots = self._slots if slots is None else slots
         self._only_queues = self._only_queues if not queues else tuple(queues)
@@ -344,49 +290,27 @@ class Fairlane:
     def _new_engine(self, store: Store, *, kind: type[Engine] = Engine, **more: Any) -> Engine:
         return kind(
             store,
-            self._definitions,
-            self._declarations,
+            self._declarations.definitions,
+            self._declarations.inputs,
             clock=self._commands.clock,
             slots=self._slots,
             recheck_seconds=self._recheck_seconds,
-            hooks=self._hooks,
+            hooks=self._declarations.hooks,
             work=self._work,
             queues=self._only_queues,
             labels=self._labels,
-            drivers=self._drivers,
+            drivers=self._declarations.drivers,
             keep_history=self._keep_history,
             **more,
         )
 
     async def _close(self, engine: Engine) -> None:
         try:
-            await engine.stop(0.0 if self._in_a_hurry else self._stop_grace_seconds)
+            await engine.stop(0.0 if self._stops_at_once else self._stop_grace_seconds)
         finally:
-            self._opened_in, self._in_a_hurry = None, False
+            self._opened_in, self._stops_at_once = None, False
             if not engine.is_running():
-                await engine.store.close()  # otherwise what it holds ends with the process
-
-    def _check_names(self) -> None:
-        """Tell about a task that names what nobody declared, before anything runs."""
-        queues = [name for kind, name in self._settings if kind == "queue"]
-        for name in self._only_queues or ():
-            if name not in queues:
-                raise UnknownName("queue", name, queues)
-        for task in self.tasks.values():
-            if task.policies.queue not in queues:
-                raise UnknownName("queue", task.policies.queue, queues)
-
-    def _declarations(self, stored: Mapping[tuple[str, str], str]) -> list[Input]:
-        inputs: list[Input] = list(self._settings.values())
-        for name, schedule in self._schedules.items():
-            text = stored.get(("schedule", name))
-            before = None if text is None else decode_schedule(text)
-            after = schedule.declared_after(before)
-            inputs.append(SaveRecord("", "schedule", name, after.text()))
-        for task in self.tasks.values():
-            body = msgspec.json.encode(task_schema_of(task)).decode()
-            inputs.append(SaveRecord("", "task", task.name, body))
-        return inputs
+                await engine.store.close()  # otherwise its connections end with the process
 
     def asgi(
         self,
@@ -399,8 +323,8 @@ class Fairlane:
         """Return the HTTP API as an ASGI application, to be served or mounted under any prefix.
 
         Served by itself it starts the engine; mounted, the program around it does (`async with
-        app`). Without a token it answers only this machine. `hosts` are further names it may be
-        asked by. FAIRLANE_TOKEN, FAIRLANE_READ_TOKEN and FAIRLANE_ALLOWED_HOSTS count as well.
+        app`). Without a token it answers only this machine. `hosts` are further names of
+        this server. FAIRLANE_TOKEN, FAIRLANE_READ_TOKEN and FAIRLANE_ALLOWED_HOSTS count as well.
         """
         try:
             from fairlane.api.application import asgi
@@ -414,16 +338,16 @@ class Fairlane:
         )
 
     def commands(self) -> "Typer":
-        """Return a command line for this app, to which a program adds commands of its own.
+        """Return a command line for this app, to which a program can add commands.
 
         It has the verbs of `fairlane`, by default on this app's database: `serve` and `work` run
-        this app, `jobs`, `watch`, `pause` and the rest steer it.
+        this app, `jobs`, `watch`, `pause` and the rest control it.
         """
         from fairlane.cli import commands
 
         return commands(self)
 
-    # submitting, and the whole at a glance
+    # submitting, waiting and reading
 
     async def submit(self, call: Call[R]) -> Job[R]:
         """Submit a call; once this returns the job is on disk."""
@@ -457,7 +381,7 @@ class Fairlane:
 
 
 class Decorator:
-    """What `app.task(...)` with options returns; only its type matters."""
+    """The type of `app.task(...)` with options; it is never instantiated."""
 
     @overload
     def __call__(

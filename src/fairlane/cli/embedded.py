@@ -81,7 +81,7 @@ class EmbeddedApp(Fairlane):
 
     def __init__(self, database: str, *, leads: bool = False) -> None:
         super().__init__(database, work=False)
-        self._settings.clear()  # not even the usual queue: what there is, others declare
+        self._declarations.settings.clear()  # other programs declare every queue, also `default`
         self._leads = leads
         # What goes wrong is this command's to say, once: a server would also log it.
         logging.getLogger("fairlane.api").addHandler(logging.NullHandler())

@@ -42,7 +42,7 @@ def work(
     """
     logs.configure(json=log_json)
     try:
-        app._work_as(slots=slots, queues=queue, labels=label, stop_grace_seconds=grace)
+        app._override_options(slots=slots, queues=queue, labels=label, stop_grace_seconds=grace)
         asyncio.run(_work(app))
     except StoreError as error:
         fail(str(error), code=UNAVAILABLE)

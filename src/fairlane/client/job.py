@@ -47,7 +47,7 @@ class Job(Generic[R]):
         return await read_view(self._commands, self.id)
 
     async def wait(self, timeout_seconds: float | None = None) -> R:
-        """Return the result when the job has completed; raise if it ended otherwise."""
+        """Return the result of the completed job; raise if it failed, was cancelled or skipped."""
         try:
             async with asyncio.timeout(timeout_seconds):
                 view = await wait_for_end(self._commands, self.id)
@@ -63,22 +63,22 @@ class Job(Generic[R]):
             raise JobFailed(self.id, f"failed: {error.message if error else 'unknown'}", problem)
         if view.state == "cancelled":
             raise JobCancelled(self.id, "was cancelled")
-        why = view.waiting_for[0].message if view.waiting_for else "no reason kept"
+        why = view.waiting_for[0].message if view.waiting_for else "no reason stored"
         raise JobSkipped(self.id, f"was skipped: {why}")
 
     async def cancel(
         self, *, outputs: Literal["keep", "delete"] = "keep", force: bool = False
     ) -> dict[str, Any]:
-        """Cancel the job. A running one is asked to stop; `wait()` tells when it has.
+        """Cancel the job. A running job is requested to stop; `wait()` ends when it has.
 
-        `outputs` says what becomes of finished files; `force` kills a process that does not stop.
+        `outputs` keeps or deletes its finished files; `force` kills a process that does not stop.
         """
-        _one_of("outputs", outputs, "keep", "delete")
+        _check_choice("outputs", outputs, "keep", "delete")
         return await self._commands.call(Cancel(new_id(), self.id, outputs, force))
 
     async def retry(self, *, place: Literal["head", "tail"] = "head") -> dict[str, Any]:
         """Run a failed or cancelled job once more, as itself."""
-        _one_of("place", place, "head", "tail")
+        _check_choice("place", place, "head", "tail")
         return await self._commands.call(RetryJob(new_id(), self.id, place))
 
     async def rerun(self) -> "Job[R]":
@@ -103,26 +103,28 @@ class Job(Generic[R]):
         before: "Job[Any] | str | None" = None,
         after: "Job[Any] | str | None" = None,
     ) -> dict[str, Any]:
-        """Put a waiting job elsewhere: to an end of its band, or beside another job.
+        """Move a waiting job: to the head or tail of its priority, or next to another job.
 
         `to="head"` is "start now".
         """
         if to is not None:
-            _one_of("to", to, "head", "tail")
+            _check_choice("to", to, "head", "tail")
         return await self._commands.call(Move(new_id(), self.id, to, _id(before), _id(after)))
 
     async def set_priority(self, priority: Priority) -> dict[str, Any]:
+        """Change the priority of a waiting job."""
         return await self._commands.call(Prioritize(new_id(), self.id, Priority(priority)))
 
     async def skip(self) -> dict[str, Any]:
-        """Take a waiting job out of the queue as `skipped`."""
+        """End a waiting job as `skipped`."""
         return await self._commands.call(Skip(new_id(), self.id))
 
     async def explain(self) -> dict[str, Any]:
-        """Say why the job waits: its place, and everything in its way."""
+        """Return why the job waits: its place, and each limit, lane, pause or worker in its way."""
         return await self._commands.call(Explain(new_id(), self.id))
 
     async def log(self, *, limit: int = 1000) -> list[LogLine]:
+        """Return the newest lines that the job logged, the oldest of them first."""
         return await read_log(self._commands, self.id, limit)
 
 
@@ -150,6 +152,6 @@ def _id(job: "Job[Any] | str | None") -> JobId | None:
     return None if job is None else JobId(job.id if isinstance(job, Job) else job)
 
 
-def _one_of(what: str, got: str, *choices: str) -> None:
-    if got not in choices:
-        raise BadSetting(f"{what} is {got!r}; choose {' or '.join(choices)}")
+def _check_choice(option: str, value: str, *choices: str) -> None:
+    if value not in choices:
+        raise BadSetting(f"{option} is {value!r}; choose {' or '.join(choices)}")
