@@ -103,8 +103,8 @@ def live() -> Callable[[Story], None]:
 
 def test_what_is_said_goes_into_the_inbox_together(live: Callable[[Story], None]) -> None:
     async def story(bench: Bench) -> None:
-        bench.mailbox.put(outcome("a"), outcome("b"))
-        bench.mailbox.put(outcome("c"))
+        bench.mailbox.send(outcome("a"), outcome("b"))
+        bench.mailbox.send(outcome("c"))
         await asyncio.sleep(0.1)
         assert bench.said == ["a", "b", "c"]
         assert len(bench.database.inbox) == 1
@@ -116,7 +116,7 @@ def test_what_cannot_be_written_takes_nothing_else_with_it(live: Callable[[Story
     async def story(bench: Bench) -> None:
         unwritable = LogLines(JobId("a"), WORKER, 1, [(0.0, "info", "\ud800")])
         broken = Outcome(JobId("b"), WORKER, 1, "completed", value="\ud800")
-        bench.mailbox.put(unwritable, broken, outcome("c"))
+        bench.mailbox.send(unwritable, broken, outcome("c"))
         await asyncio.sleep(0.1)
         assert bench.said == ["b", "c"]
 
@@ -126,9 +126,9 @@ def test_what_cannot_be_written_takes_nothing_else_with_it(live: Callable[[Story
 def test_what_could_not_be_sent_is_sent_later_and_in_order(live: Callable[[Story], None]) -> None:
     async def story(bench: Bench) -> None:
         bench.store.failures = 2
-        bench.mailbox.put(outcome("a"))
+        bench.mailbox.send(outcome("a"))
         await asyncio.sleep(0.1)
-        bench.mailbox.put(outcome("b"))
+        bench.mailbox.send(outcome("b"))
         assert bench.said == []
         await asyncio.sleep(60)
         assert bench.said == ["a", "b"]
@@ -139,7 +139,7 @@ def test_what_could_not_be_sent_is_sent_later_and_in_order(live: Callable[[Story
 def test_what_nobody_acknowledged_is_said_again(live: Callable[[Story], None]) -> None:
     async def story(bench: Bench) -> None:
         bench.worker.waiting = {"t": outcome("a")}
-        bench.mailbox.put(outcome("a"))
+        bench.mailbox.send(outcome("a"))
         await asyncio.sleep(1)
         assert bench.said == ["a"]
         await asyncio.sleep(9)

@@ -58,7 +58,7 @@ class Commands:
 
     async def _send(self, command: Command) -> Any:
         _check_names(command)
-        return await self.on_loop(self.engine.call(command))
+        return await self.on_loop(self.engine.calls.call(command))
 
     async def records(self, kind: str) -> dict[str, str]:
         """Return the stored documents of a kind ("queue", "schedule", "device", …) by name."""

@@ -64,7 +64,7 @@ class WorkerMailbox:
 
     # what the worker says
 
-    def put(self, *said: FromWorker) -> None:
+    def send(self, *said: FromWorker) -> None:
         """Have it said; from any thread."""
         self._outgoing.extend(said)
         self._loop.call_soon_threadsafe(self.sending.wake)
@@ -74,7 +74,7 @@ class WorkerMailbox:
         self.leading = leading
         self._sent_at.clear()
         if not leading:
-            self.put(*self._unacknowledged().values())  # nobody knows what came of it
+            self.send(*self._unacknowledged().values())  # nobody knows what came of it
         self.receiving.wake()
 
     async def _send(self) -> float:

@@ -2,21 +2,17 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from fairlane.cluster.fleet import MessageRef
 from fairlane.cluster.lease_renewal import LeaseCallbacks, LeaseRenewal, LeaseTimes
 from fairlane.cluster.mailbox import WorkerMailbox
-from fairlane.core.decisions import Orders
 from fairlane.core.inputs import FromWorker, Input
-from fairlane.core.live_job import JobId
 from fairlane.errors import StoreUnavailable
 from fairlane.runtime.clock import Clock
 from fairlane.runtime.poll_intervals import PollIntervals
 from fairlane.runtime.service import Service
 from fairlane.store.shared_protocol import SharedStore
-from fairlane.store.views import Payload
 
 if TYPE_CHECKING:
     from fairlane.engine.engine import Engine
@@ -51,7 +47,7 @@ class Membership:
         self._times = times
         self._notify_channel = notify_channel
         self._loop = asyncio.get_running_loop()
-        self._mailbox = WorkerMailbox(
+        self.mailbox = WorkerMailbox(
             store,
             clock,
             worker_id=lambda: worker.id,
@@ -66,7 +62,7 @@ class Membership:
         self._has_lease = asyncio.Event()
         self._is_over = False
         self._restarting: asyncio.Task[None] | None = None  # a reference keeps the task alive
-        self.services: Sequence[Service] = (self._mailbox.sending, self._mailbox.receiving)
+        self.services: Sequence[Service] = (self.mailbox.sending, self.mailbox.receiving)
 
     async def begin(self, *, works: bool) -> None:
         """Listen to the store, and take out the lease before the leader can assign jobs."""
@@ -90,31 +86,20 @@ class Membership:
 
     def _notified(self, channel: str) -> None:
         # The leader's own worker is handed its orders, and reads messages only if one is missing.
-        if channel == "" or (channel == self._worker.id and not self._mailbox.leading):
-            self._mailbox.receiving.wake()
+        if channel == "" or (channel == self._worker.id and not self.mailbox.leading):
+            self.mailbox.receiving.wake()
         if channel == "":
-            self._mailbox.sending.wake()  # the database is back
+            self.mailbox.sending.wake()  # the database is back
         self._notify_channel(channel)
 
     # messages
 
-    @property
-    def unsent(self) -> int:
-        return len(self._mailbox)
-
     def send(self, inputs: Sequence[Input]) -> None:
         """Send the worker's inputs to the leader in another process."""
-        self._mailbox.put(*(input for input in inputs if isinstance(input, FromWorker)))
-
-    def deliver(self, at: MessageRef, orders: Orders, payloads: Mapping[JobId, Payload]) -> None:
-        self._mailbox.deliver(at, orders, payloads)
-
-    async def catch_up(self) -> None:
-        """Read every message that the leader has sent to our worker so far."""
-        await self._mailbox.receive()
+        self.mailbox.send(*(input for input in inputs if isinstance(input, FromWorker)))
 
     def change_leadership(self, leading: bool) -> None:
-        self._mailbox.elected(leading=leading)
+        self.mailbox.elected(leading=leading)
         if not leading:
             self.send(self._engine.inbox.pop_all())  # the leader is in another process now
 
@@ -159,7 +144,7 @@ class Membership:
 
     def _restart(self) -> None:
         self._worker.restart_with_new_id()
-        self._mailbox.restart_with_new_id()
+        self.mailbox.restart_with_new_id()
         self._restarting = self._loop.create_task(self._resume_when_idle())
 
     async def _resume_when_idle(self) -> None:

@@ -10,7 +10,7 @@ import os
 import socket
 import threading
 from collections.abc import Callable, Mapping
-from typing import Any, Final, cast
+from typing import Final, cast
 
 import msgspec
 
@@ -22,7 +22,6 @@ from fairlane.cluster.membership import Membership
 from fairlane.core.decisions import Decisions, Stop, last_start
 from fairlane.core.inputs import (
     ChangeSetting,
-    Command,
     Input,
     QueryState,
     SaveRecord,
@@ -310,7 +309,7 @@ class Engine:
         while (  # noqa: ASYNC110 - bounded, and only while stopping
             self.worker.unacknowledged_inputs()
             or len(self.inbox)
-            or (self.membership and self.membership.unsent)
+            or (self.membership and len(self.membership.mailbox))
         ) and self._loop.time() < deadline:
             await asyncio.sleep(0.005)
 
@@ -321,9 +320,9 @@ class Engine:
         """
         for _ in range(2):
             await self.worker.send_reports()
-            await self.call(QueryState(new_id(), queued=""))
+            await self.calls.call(QueryState(new_id(), queued=""))
             if self.membership is not None:
-                await self.membership.catch_up()
+                await self.membership.mailbox.receive()
             await asyncio.sleep(0)
 
     def now(self) -> float:
@@ -399,7 +398,7 @@ class Engine:
             if self.membership is None:
                 self.worker.execute_orders(orders, payloads)
             else:
-                self.membership.deliver(message, orders, payloads)
+                self.membership.mailbox.deliver(message, orders, payloads)
 
     def _repeat_stops(self, stops: list[Stop]) -> None:
         for stop in stops:
@@ -410,9 +409,6 @@ class Engine:
         if ended:
             self.worker.release_outputs(ended)
             _log_failures(decisions)
-
-    async def call(self, command: Command) -> Any:
-        return await self.calls.call(command)
 
 
 def _log_failures(decisions: Decisions) -> None:
