@@ -135,7 +135,7 @@ async def test_every_file_that_was_opened_is_closed(app: Fairlane, tmp_path: Pat
         async with client.stream("GET", f"/api/jobs/{job}/artifacts/0") as answer:
             await anext(answer.aiter_bytes())
             assert is_open()
-        await eventually(lambda: not is_open(), what="all files closed")  # who went away, too
+        await eventually(lambda: not is_open(), what="all files closed")  # also after a disconnect
 
 
 async def test_a_file_that_grows_meanwhile_is_sent_as_it_was_announced(

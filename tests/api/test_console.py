@@ -1,4 +1,4 @@
-"""The console's files, as they are served; what they do is tested in `tests/console`."""
+"""The console's files, as the API serves them; `tests/console` tests the console itself."""
 
 import gzip
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The OpenAPI document, as somebody who generates a client from it needs it."""
+"""The OpenAPI document, as a generator of clients needs it."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The stream that all connections are told from: shared, bounded, and honest about what is lost."""
+"""The event stream that all connections share: bounded, and with a resync after lost events."""
 
 import asyncio
 import json
@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 
 from fairlane import EventView, Fairlane
-from fairlane.api import event_follower, event_stream, event_window
-from fairlane.api.event_batch import Portion
-from fairlane.api.event_follower import Follower
-from fairlane.api.event_stream import Stream
+from fairlane.api.event_stream import follower as event_follower
+from fairlane.api.event_stream import stream as event_stream
+from fairlane.api.event_stream import window as event_window
+from fairlane.api.event_stream.batch import Delivery
+from fairlane.api.event_stream.follower import Follower
+from fairlane.api.event_stream.stream import EventStream
 from tests.support.eventually import eventually
 
 
@@ -37,22 +39,22 @@ async def happen(app: Fairlane, times: int = 1, *, queue: str = "default") -> in
 
 
 async def heard(one: Follower, last: int) -> list[dict[str, Any]]:
-    """Everything up to a number that is known to come."""
+    """Return the events up to and including a number."""
     events: list[dict[str, Any]] = []
     while not events or events[-1]["seq"] < last:
         events += map(json.loads, (await told(one)).texts())
     return events
 
 
-async def told(one: Follower) -> Portion:
-    portion = await asyncio.wait_for(one.next(), 20)
-    assert portion is not None
-    return portion
+async def told(one: Follower) -> Delivery:
+    delivery = await asyncio.wait_for(one.next_delivery(), 20)
+    assert delivery is not None
+    return delivery
 
 
 async def test_followers_are_told_the_very_same_bytes(app: Fairlane) -> None:
-    source = Stream(app)
-    async with source.following(None) as one, source.following(None) as other:
+    stream = EventStream(app)
+    async with stream.follow(None) as one, stream.follow(None) as other:
         await happen(app)
         first, second = await told(one), await told(other)
 
@@ -61,8 +63,8 @@ async def test_followers_are_told_the_very_same_bytes(app: Fairlane) -> None:
 
 
 async def test_all_events_arrive_in_order_each_with_the_one_before(app: Fairlane) -> None:
-    source, begin = Stream(app), await app.events.newest()
-    async with source.following(begin) as one:
+    stream, begin = EventStream(app), await app.events.newest()
+    async with stream.follow(begin) as one:
         end = await happen(app, 20)
         events = await heard(one, end)
 
@@ -71,12 +73,12 @@ async def test_all_events_arrive_in_order_each_with_the_one_before(app: Fairlane
 
 
 async def test_who_comes_back_hears_what_it_missed(app: Fairlane) -> None:
-    source, begin = Stream(app), await app.events.newest()
+    stream, begin = EventStream(app), await app.events.newest()
     end = await happen(app, 10)
-    async with source.following(None) as early:
-        async with source.following(begin + 3) as one:
+    async with stream.follow(None) as early:
+        async with stream.follow(begin + 3) as one:
             events = await heard(one, end)
-        async with source.following(begin + 7) as again:
+        async with stream.follow(begin + 7) as again:
             fewer = await heard(again, end)
         later = await happen(app)
         news = await heard(early, later)
@@ -87,21 +89,19 @@ async def test_who_comes_back_hears_what_it_missed(app: Fairlane) -> None:
 
 
 async def test_a_narrowed_stream_names_the_event_before_on_this_stream(app: Fairlane) -> None:
-    source, begin = Stream(app), await app.events.newest()
+    stream, begin = EventStream(app), await app.events.newest()
     async with AsyncExitStack() as stack:
-        of_queue = await stack.enter_async_context(source.following(begin, queue="other"))
+        of_queue = await stack.enter_async_context(stream.follow(begin, queue="other"))
         await happen(app, queue="other")
         job = await app.tasks["work"].submit()
-        of_job = await stack.enter_async_context(source.following(begin, job=job.id))
-        of_both = await stack.enter_async_context(
-            source.following(begin, job=job.id, queue="other")
-        )
+        of_job = await stack.enter_async_context(stream.follow(begin, job=job.id))
+        of_both = await stack.enter_async_context(stream.follow(begin, job=job.id, queue="other"))
         await job.wait()
         last = await happen(app, queue="other")
         everything = await app.events.stored(after=begin)
         assert everything is not None
         streams = [await heard(of_queue, last), await heard(of_job, last_of(everything, job.id))]
-        assert of_both._taken(begin) is None
+        assert of_both._new_messages(begin) is None
 
     expected = [
         [event.seq for event in everything if event.queue == "other"],
@@ -118,8 +118,8 @@ def last_of(events: list[EventView], job: str) -> int:
 
 @pytest.mark.parametrize("ahead", [1, 10**12])
 async def test_who_asks_for_what_never_was_takes_the_state_again(app: Fairlane, ahead: int) -> None:
-    source, now = Stream(app), await app.events.newest()
-    async with source.following(now + ahead) as one:
+    stream, now = EventStream(app), await app.events.newest()
+    async with stream.follow(now + ahead) as one:
         [resync] = await heard(one, now)
         later = await happen(app)
         events = await heard(one, later)
@@ -132,9 +132,9 @@ async def test_who_is_too_far_behind_takes_the_state_again(
     app: Fairlane, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(event_stream, "MOST_EVENTS", 10)
-    source, begin = Stream(app), await app.events.newest()
+    stream, begin = EventStream(app), await app.events.newest()
     end = await happen(app, 6)
-    async with source.following(begin) as far, source.following(end - 10) as near:
+    async with stream.follow(begin) as far, stream.follow(end - 10) as near:
         [resync] = await heard(far, end)
         events = await heard(near, end)
 
@@ -146,11 +146,11 @@ async def test_who_takes_nothing_falls_behind_alone_and_goes_on_from_the_present
     app: Fairlane, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(event_window, "MOST_EVENTS", 10)
-    source, begin = Stream(app), await app.events.newest()
-    async with source.following(begin) as quick, source.following(begin) as slow:
+    stream, begin = EventStream(app), await app.events.newest()
+    async with stream.follow(begin) as quick, stream.follow(begin) as slow:
         for _ in range(8):
             seen = await heard(quick, await happen(app, 2))
-        assert source.window.last - source.window.first < 20
+        assert stream.window.last - stream.window.first < 20
         [resync] = await heard(slow, 0)
         last = await happen(app)
         events = await heard(slow, last)
@@ -163,11 +163,11 @@ async def test_who_takes_nothing_falls_behind_alone_and_goes_on_from_the_present
 async def test_when_more_happens_than_can_be_told_everybody_is_sent_for_the_state(
     app: Fairlane, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(event_stream, "ROUND", 4)
+    monkeypatch.setattr(event_stream, "ROUND_EVENTS", 4)
     monkeypatch.setattr(event_stream, "MOST_EVENTS", 8)
     monkeypatch.setattr(event_stream, "OVERRUN_SECONDS", 0.01)
-    source = Stream(app)
-    async with source.following(None) as one, source.following(None) as other:
+    stream = EventStream(app)
+    async with stream.follow(None) as one, stream.follow(None) as other:
         work = app.tasks["work"]
         await app.submit_many([work.call() for _ in range(200)])
         await app.drain()
@@ -181,27 +181,27 @@ async def test_when_more_happens_than_can_be_told_everybody_is_sent_for_the_stat
 
 async def test_every_stream_ends_when_the_engine_stops() -> None:
     app = Fairlane("memory://", stop_grace_seconds=0)
-    source = Stream(app)
+    stream = EventStream(app)
     async with AsyncExitStack() as stack:
         async with app:
-            one = await stack.enter_async_context(source.following(None))
+            one = await stack.enter_async_context(stream.follow(None))
             last = await happen(app)
             await heard(one, last)
         assert await asyncio.wait_for(drained(one), 20)
 
 
 async def drained(one: Follower) -> bool:
-    while await one.next() is not None:
+    while await one.next_delivery() is not None:
         pass
     return True
 
 
 async def test_nothing_is_read_any_more_when_the_last_has_left(app: Fairlane) -> None:
-    source = Stream(app)
-    async with source.following(None):
+    stream = EventStream(app)
+    async with stream.follow(None):
         await eventually(lambda: app._engine.feed.has_followers)
-        assert source.followers == 1
-    assert source.followers == 0
+        assert stream.followers == 1
+    assert stream.followers == 0
     assert not app._engine.feed.has_followers
 
 
@@ -209,23 +209,23 @@ async def test_a_quiet_stream_says_now_and_then_that_it_is_there(
     app: Fairlane, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(event_follower, "HEARTBEAT_SECONDS", 0.02)
-    monkeypatch.setattr(event_stream, "LOOK_SECONDS", 0.01)
-    async with Stream(app).following(None) as one:
-        portions = [await told(one), await told(one)]
+    monkeypatch.setattr(event_stream, "CHECK_SECONDS", 0.01)
+    async with EventStream(app).follow(None) as one:
+        deliveries = [await told(one), await told(one)]
 
-    assert [portion.sse() for portion in portions] == [b":\n\n"] * 2
-    assert [portion.texts() for portion in portions] == [[], []]
+    assert [delivery.sse() for delivery in deliveries] == [b":\n\n"] * 2
+    assert [delivery.texts() for delivery in deliveries] == [[], []]
 
 
 async def test_who_takes_nothing_for_too_long_is_let_go(
     app: Fairlane, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(event_follower, "PATIENCE_SECONDS", 0.02)
-    monkeypatch.setattr(event_stream, "LOOK_SECONDS", 0.01)
-    source = Stream(app)
-    async with source.following(None) as one:
+    monkeypatch.setattr(event_follower, "STALLED_SECONDS", 0.02)
+    monkeypatch.setattr(event_stream, "CHECK_SECONDS", 0.01)
+    stream = EventStream(app)
+    async with stream.follow(None) as one:
         await happen(app)
         await told(one)
-        await asyncio.Event().wait()  # as a connection does whose other end does not read
-    assert one.is_let_go
-    assert source.followers == 0
+        await asyncio.Event().wait()  # as a connection whose client does not read
+    assert one.was_dropped
+    assert stream.followers == 0

@@ -1,4 +1,4 @@
-"""Clients that ask for events and never read them: nobody notices, and memory stays bounded."""
+"""Clients that request events and never read them delay no other client, and memory is bounded."""
 
 import asyncio
 import socket
@@ -11,12 +11,13 @@ import pytest
 from websockets.asyncio.client import connect
 
 from fairlane import Context, Fairlane
-from fairlane.api import event_follower, event_stream
+from fairlane.api.event_stream import follower as event_follower
+from fairlane.api.event_stream import stream as event_stream
 from tests.support.eventually import eventually
 from tests.support.followers import EventSource, served, state_of
 
 SILENT = 20
-JOBS, LINES, LINE = 40, 500, "x" * 2_000  # 40 MB for each who reads
+JOBS, LINES, LINE = 40, 500, "x" * 2_000  # 40 MB for each client that reads
 
 
 def program() -> Fairlane:
@@ -36,7 +37,7 @@ async def have_it_talk(app: Fairlane) -> None:
 
 
 def silent(url: str) -> socket.socket:
-    """Ask for everything and read nothing."""
+    """Request the events, and read none of them."""
     host, port = url.removeprefix("http://").split(":")
     one = socket.socket()
     one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536)
@@ -59,7 +60,7 @@ async def test_who_does_not_read_costs_nobody_anything_and_is_sent_for_the_state
         heard = asyncio.create_task(until_paused(source, url))
         await eventually(lambda: source.last_event_id)
         await have_it_talk(app)
-        await app.queues.pause("default")  # which is the last that is told
+        await app.queues.pause("default")  # the last event
         events = await heard
         grown = resident_megabytes() - before
         types = [await asyncio.to_thread(types_in, one) for one in lazy]
@@ -83,7 +84,7 @@ async def until_paused(source: EventSource, url: str) -> list[dict[str, Any]]:
 
 
 def types_in(one: socket.socket) -> set[str]:
-    """Begin to read at last, up to a resync or until nothing more comes."""
+    """Begin to read, up to a resync or until no more data arrives."""
     received = b""
     one.settimeout(5)
     with one:
@@ -101,8 +102,8 @@ def types_in(one: socket.socket) -> set[str]:
 
 @pytest.mark.timeout(120)
 async def test_who_reads_nothing_for_long_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(event_follower, "PATIENCE_SECONDS", 0.2)
-    monkeypatch.setattr(event_stream, "LOOK_SECONDS", 0.05)
+    monkeypatch.setattr(event_follower, "STALLED_SECONDS", 0.2)
+    monkeypatch.setattr(event_stream, "CHECK_SECONDS", 0.05)
     app = program()
     async with app, served(app) as url:
         lazy = silent(url)

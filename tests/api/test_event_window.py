@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlane.api.event_batch import MOST_BYTES as MOUTHFUL
-from fairlane.api.event_batch import EventBatch, batches_of
-from fairlane.api.event_window import MOST_BYTES, MOST_EVENTS, Window
+from fairlane.api.event_stream.batch import MOST_BYTES as MOUTHFUL
+from fairlane.api.event_stream.batch import EventBatch, split_into_batches
+from fairlane.api.event_stream.window import MOST_BYTES, MOST_EVENTS, EventWindow
 from fairlane.store.views import EventView
 
 
@@ -18,12 +18,12 @@ def event(seq: int, *, size: int = 0) -> EventView:
 
 
 def batch(first: int, amount: int, *, size: int = 0) -> EventBatch:
-    [one] = batches_of([event(first + index, size=size) for index in range(amount)])
+    [one] = split_into_batches([event(first + index, size=size) for index in range(amount)])
     return one
 
 
-def seqs(window: Window, cursor: int) -> list[int]:
-    found = [message.seq for batch in window.after(cursor) for message in batch.messages]
+def seqs(window: EventWindow, cursor: int) -> list[int]:
+    found = [message.seq for batch in window.batches_after(cursor) for message in batch.messages]
     return [seq for seq in found if seq > cursor]
 
 
@@ -32,7 +32,7 @@ def test_whatever_is_put_in_every_number_above_a_cursor_is_found_once(
     amounts: list[int], older: int, data: st.DataObject
 ) -> None:
     begin = 100
-    window = Window(begin)
+    window = EventWindow(begin)
     for amount in amounts:
         window.append(batch(window.last + 1, amount))
     if older:
@@ -44,13 +44,13 @@ def test_whatever_is_put_in_every_number_above_a_cursor_is_found_once(
 
 
 def test_what_would_leave_a_gap_is_not_put_in_front() -> None:
-    window = Window(10)
+    window = EventWindow(10)
     window.prepend([batch(5, 3)])
     assert (window.first, window.last) == (11, 10)
 
 
 def test_it_holds_no_more_events_than_it_should() -> None:
-    window = Window(0)
+    window = EventWindow(0)
     for _ in range(100):
         window.append(batch(window.last + 1, 300))
         kept = window.last - window.first + 1
@@ -60,17 +60,17 @@ def test_it_holds_no_more_events_than_it_should() -> None:
 
 
 def test_it_holds_no_more_bytes_than_it_should() -> None:
-    window = Window(0)
+    window = EventWindow(0)
     for _ in range(100):
         window.append(batch(window.last + 1, 10, size=20_000))
-    held = sum(batch.bytes for batch in window.after(window.first - 1))
+    held = sum(batch.bytes for batch in window.batches_after(window.first - 1))
     assert MOST_BYTES / 2 < held <= MOST_BYTES
     window.prepend([batch(window.first - 40, 10, size=20_000)])
-    assert sum(batch.bytes for batch in window.after(0)) == held
+    assert sum(batch.bytes for batch in window.batches_after(0)) == held
 
 
 def test_many_or_large_events_are_cut_into_mouthfuls() -> None:
-    batches = list(batches_of([event(seq, size=10_000) for seq in range(1, 101)]))
+    batches = list(split_into_batches([event(seq, size=10_000) for seq in range(1, 101)]))
     assert len(batches) > 3
     assert all(batch.bytes <= MOUTHFUL for batch in batches)
     assert [m.seq for batch in batches for m in batch.messages] == list(range(1, 101))

@@ -12,7 +12,8 @@ import pytest
 from pydantic import SecretStr
 
 from fairlane import Context, Fairlane
-from fairlane.api import event_follower, event_stream
+from fairlane.api.event_stream import follower as event_follower
+from fairlane.api.event_stream import stream as event_stream
 from fairlane.redaction import MASK
 from tests.support.eventually import eventually
 from tests.support.followers import OPERATE, READ, WITHOUT_TLS, EventSource, served
@@ -159,7 +160,7 @@ async def test_only_who_may_read_is_told_anything(app: Fairlane) -> None:
 
 async def test_a_quiet_stream_has_comments(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(event_follower, "HEARTBEAT_SECONDS", 0.02)
-    monkeypatch.setattr(event_stream, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(event_stream, "CHECK_SECONDS", 0.01)
     source = EventSource()
     async with aclosing(source.told(url)) as events:
         coming = asyncio.ensure_future(anext(events))

@@ -1,4 +1,4 @@
-"""Files that are sent: whole or not at all, under a name that harms nobody."""
+"""Uploads: stored completely or not at all, under a safe name."""
 
 import asyncio
 import signal

@@ -1,4 +1,4 @@
-"""Every route × method × what a stranger might send; and that those who may come in, do."""
+"""Every route × method × foreign host, origin, token and body is refused; permitted ones pass."""
 
 import socket
 from collections.abc import AsyncIterator, Iterator
@@ -25,7 +25,7 @@ OPEN: Final = ("/healthz", "/api/session")
 
 
 def addresses() -> list[tuple[str, str]]:
-    """Every method on every path of the document, with something in place of its parameters."""
+    """Every method on every path of the document, with sample values for its parameters."""
     paths = Fairlane("memory://").asgi().openapi()["paths"]
     given = {"{id}": "x", "{queue}": "default", "{number}": "0"}
     filled = [reduce(lambda path, one: path.replace(*one), given.items(), path) for path in paths]
@@ -40,7 +40,7 @@ UNSAFE: Final = [(method, path) for method, path in ADDRESSES if method not in S
 
 @pytest.fixture(scope="module")
 def application() -> Any:
-    """The same for all: what is refused never reaches the engine, which is not even started."""
+    """A refused request never reaches the engine: here it is not even started."""
     return Fairlane("memory://").asgi(**TOKENS)
 
 
@@ -116,7 +116,7 @@ async def test_an_oversized_body_is_not_read(stranger: Client) -> None:
     for method, path in ADDRESSES:
         answer = await stranger.request(method, path, headers=headers, content=body)
         if path == FILES and method not in SAFE:
-            refused(answer, 415, "not_octets")  # how large a file may be is told in test_files.py
+            refused(answer, 415, "not_octets")  # test_files.py tests the size limit
         else:
             refused(answer, 413, "too_large")
 
@@ -296,7 +296,7 @@ async def test_a_websocket_is_refused_as_a_request_is(
     port = int(url.rpartition(":")[2])
     others = {name: value for name, value in headers.items() if name != "Host"}
     with pytest.raises(InvalidStatus) as caught:
-        # The name is in the address; where to knock is told apart.
+        # The URL has the name; the address to connect to is given separately.
         await connect(
             f"ws://{host}:{port}/api/ws", host="127.0.0.1", port=port, additional_headers=others
         )
@@ -364,7 +364,7 @@ async def test_a_page_may_come_through_a_proxy_that_names_the_server_otherwise()
 
 @pytest.mark.parametrize("host", ["https://queue.example", "a b", "[::1", "x:y"])
 def test_an_allowed_host_that_is_none_is_refused(host: str) -> None:
-    with pytest.raises(BadSetting, match="no name of a host"):
+    with pytest.raises(BadSetting, match="not a host name"):
         Fairlane("memory://").asgi(hosts=[host])
 
 

@@ -264,10 +264,10 @@ async def test_whoever_prefers_open_metrics_gets_them(world: World, client: Clie
 
 
 async def test_metrics_need_a_token_where_there_are_any(world: World) -> None:
-    keys = {"token": "the-operators-own", "read_token": "the-readers-own"}
+    tokens = {"token": "the-operators-own", "read_token": "the-readers-own"}
     codes = []
     for bearer in (None, "a-strangers-own", "the-readers-own", "the-operators-own"):
-        async with talking_to(world.app, bearer=bearer, **keys) as client:
+        async with talking_to(world.app, bearer=bearer, **tokens) as client:
             codes.append((await client.get("/metrics")).status_code)
 
     assert codes == [401, 401, 200, 200]

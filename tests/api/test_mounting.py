@@ -1,4 +1,4 @@
-"""The API inside of somebody else's program, under a prefix of its choice."""
+"""The API mounted in another ASGI application, under a prefix."""
 
 from urllib.parse import quote
 

@@ -68,7 +68,7 @@ def test_what_runs_is_handed_back_when_it_is_told_to_hurry(tmp_path: Path) -> No
 def test_an_address_that_others_can_reach_needs_a_token(host: str) -> None:
     ended = serve("--host", host)
     assert ended.returncode == 2
-    assert "a token is needed; set FAIRLANE_TOKEN" in ended.stderr
+    assert "a token is required; set FAIRLANE_TOKEN" in ended.stderr
 
 
 def test_with_a_token_every_address_may_be_listened_on() -> None:
@@ -121,7 +121,7 @@ def test_a_token_is_in_nothing_that_the_server_says() -> None:
 def test_while_the_leader_does_not_answer_a_submission_is_kept_and_decided_later(
     tmp_path: Path,
 ) -> None:
-    """Any process can answer; what only the leader may do goes through its inbox."""
+    """Any process can answer a request; changes go to the leader through its inbox."""
     database = f"sqlite:///{tmp_path}/work.db"
     with serving(database=database) as leader, serving(database=database) as standby:
         jobs = f"{standby.url}/api/jobs"

@@ -1,4 +1,4 @@
-"""`GET /api/state`: the present, bounded, and read once for all who ask together."""
+"""`GET /api/state`: a bounded snapshot, read once for simultaneous requests."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -8,14 +8,15 @@ import httpx
 import pytest
 
 from fairlane import Fairlane, Snapshot
+from fairlane.api import models
 from fairlane.api.application import asgi
-from fairlane.api.snapshot import Present, SharedSnapshot
+from fairlane.api.snapshot import SharedSnapshot
 from tests.support.apps import Doors
 from tests.support.eventually import eventually
 
 
 class Counting(Fairlane):
-    """Knows how often it was looked at, and can be made to take its time."""
+    """A snapshot source that counts its readings and can be blocked."""
 
     def __init__(self) -> None:
         super().__init__("memory://", stop_grace_seconds=0)
@@ -66,8 +67,8 @@ async def test_it_is_what_python_sees_with_a_number_to_follow_from(
     waiting = await work.submit("held")
     state = await got(app, "/api/state")
 
-    assert set(state) == set(Present.model_fields)
-    Present.model_validate(state)
+    assert set(state) == set(models.Snapshot.model_fields)
+    models.Snapshot.model_validate(state)
     assert state["seq"] == await app.events.newest()
     assert state["counts"] == {"default": {"running": 1, "queued": 1}}
     assert [job["id"] for job in state["running"]] == [held.id]
@@ -98,12 +99,12 @@ async def test_lists_are_bounded_and_counts_are_not(app: Counting) -> None:
 
 
 async def test_all_who_ask_while_it_is_read_share_the_next_reading(app: Counting) -> None:
-    portrait = SharedSnapshot(app)
+    shared = SharedSnapshot(app)
     app.may_look.clear()
-    first = asyncio.create_task(portrait.taken())
+    first = asyncio.create_task(shared.read())
     await eventually(lambda: app.looks)
     await app.queues.pause("default")
-    others = [asyncio.create_task(portrait.taken()) for _ in range(50)]
+    others = [asyncio.create_task(shared.read()) for _ in range(50)]
     await asyncio.sleep(0)
     app.may_look.set()
     taken = await asyncio.gather(first, *others)
@@ -114,9 +115,9 @@ async def test_all_who_ask_while_it_is_read_share_the_next_reading(app: Counting
 
 
 async def test_one_who_hangs_up_takes_it_from_nobody(app: Counting) -> None:
-    portrait = SharedSnapshot(app)
+    shared = SharedSnapshot(app)
     app.may_look.clear()
-    impatient, patient = (asyncio.create_task(portrait.taken()) for _ in range(2))
+    impatient, patient = (asyncio.create_task(shared.read()) for _ in range(2))
     await eventually(lambda: app.looks)
     impatient.cancel()
     app.may_look.set()

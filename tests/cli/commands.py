@@ -34,7 +34,7 @@ app.resource("gpu", 1)
 
 @app.task(queue="archive", lane="{handle}")
 async def archive(ctx: Context, handle: str, items: int = 2, tags: list[str] = []) -> dict:
-    """Save what an account has posted.
+    """Save the posts of an account.
 
     Not all of it."""
     async with ctx.stage("listing") as stage:
@@ -145,7 +145,7 @@ class CommandLine:
         return said
 
     def to_nobody(self, *words: str) -> int:
-        """Run a command whose reader has left, and return how it ends."""
+        """Run a command with a closed pipe as its output, and return its exit code."""
         theirs, ours = os.pipe()
         os.close(theirs)
         try:

@@ -25,7 +25,7 @@ def fairlane(request: pytest.FixtureRequest, server: Server) -> CommandLine:
 
 @pytest.fixture
 def alone(tmp_path: Path) -> CommandLine:
-    """The command line on a database where nobody works, made by a migration."""
+    """The command line on a migrated database on which no program runs."""
     command = CommandLine(FAIRLANE_DATABASE=f"sqlite:///{tmp_path}/alone.db")
     command("migrate")
     return command

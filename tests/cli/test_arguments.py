@@ -13,19 +13,19 @@ DEEP = '{"handle": ' + "[" * 5000 + "]" * 5000 + "}"
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["jobs", "--since", "99999999999w"], "longer than time is counted"),
-        (["jobs", "--since", "9999999w"], "out of the years"),
-        (["submit", "send", "to=x", "--in", "99999999999w"], "longer than time is counted"),
-        (["submit", "send", "to=x", "--in", "9999999w"], "out of the years"),
-        (["submit", "archive", "handle=x", "items=NaN"], "items has the number NaN"),
-        (["submit", "archive", "handle=x", "items=1e999"], "items has the number 1e999"),
+        (["jobs", "--since", "99999999999w"], "the maximum is 999999999 days"),
+        (["jobs", "--since", "9999999w"], "outside of the years"),
+        (["submit", "send", "to=x", "--in", "99999999999w"], "the maximum is 999999999 days"),
+        (["submit", "send", "to=x", "--in", "9999999w"], "outside of the years"),
+        (["submit", "archive", "handle=x", "items=NaN"], "items contains the number NaN"),
+        (["submit", "archive", "handle=x", "items=1e999"], "items contains the number 1e999"),
         (["submit", "archive", "handle=x", "tags=[1, -Infinity]"], "the number -Infinity"),
-        (["submit", "archive", "--params", '{"handle": NaN}'], "--params has the number NaN"),
-        (["submit", "archive", "--params", DEEP], "--params is nested too deep"),
+        (["submit", "archive", "--params", '{"handle": NaN}'], "--params contains the number NaN"),
+        (["submit", "archive", "--params", DEEP], "--params is nested too deeply"),
         (["submit", "archive", "--params", r'{"handle": "\ud800"}'], "is not JSON"),
         (["limit", "archive", "9" * 5000], "is not a limit"),
         (["limit", "site", "9" * 5000 + "/60s"], "is not a limit"),
-        (["jobs", "--search", "x" * 70_000], "cannot be asked for"),
+        (["jobs", "--search", "x" * 70_000], "has an invalid URL"),
     ],
 )
 def test_a_value_that_cannot_be_is_misuse(
@@ -60,13 +60,13 @@ def test_a_password_in_a_url_is_not_told_when_somebody_does(server: Server) -> N
 @pytest.mark.parametrize("token", ["é", "two words", "a\nline"])
 def test_a_token_that_no_header_carries_is_misuse(token: str) -> None:
     said = CommandLine()("jobs", "--url", "http://127.0.0.1:9", "--token", token, code=2)
-    assert "the token holds a space or a character beyond ASCII" in said.err
+    assert "the token contains a space or a character outside ASCII" in said.err
     assert token not in said.err
 
 
 def test_a_word_that_is_not_utf8_is_misuse() -> None:
     said = CommandLine().in_shell("", "show", b"\xff", "--url", "http://127.0.0.1:9", code=2)
-    assert said.err == 'fairlane: "\\udcff" is not text; write it in UTF-8\n'
+    assert said.err == 'fairlane: "\\udcff" is not valid UTF-8; expected UTF-8 text\n'
 
 
 def test_what_is_set_for_servers_does_not_concern_a_visit(server: Server) -> None:
@@ -75,7 +75,7 @@ def test_what_is_set_for_servers_does_not_concern_a_visit(server: Server) -> Non
 
 
 class Page(BaseHTTPRequestHandler):
-    """What answers where somebody else serves: a page, or the way to one."""
+    """A server that is not Fairlane: it answers with a page or a redirect."""
 
     def do_GET(self) -> None:
         self.send_response(302 if self.path.startswith("/moved") else 200)
@@ -99,24 +99,24 @@ def test_a_page_is_not_taken_for_an_answer() -> None:
         finally:
             pages.shutdown()
             serving.join()
-    assert "is not Fairlane; check the URL" in said.err
+    assert "is not a Fairlane server; check the URL" in said.err
     assert "the server answered 302" in moved.err
 
 
 @pytest.mark.parametrize("id", ["../queues", "..", ".", "", "a/b", "x?y=1", "x#y", "%2e%2e", "é"])
 def test_an_id_leads_nowhere_but_to_a_job(fairlane: CommandLine, id: str) -> None:
     for verb in ("show", "log", "explain", "watch", "cancel"):
-        assert "cannot be a job" in fairlane(verb, id, code=3).err
+        assert "is not a valid job id" in fairlane(verb, id, code=3).err
 
 
 def test_the_id_of_a_job_pauses_no_queue(fairlane: CommandLine) -> None:
     said = fairlane("cancel", "../queues/mail/pause?x=", code=3)
-    assert "cannot be a job" in said.err
+    assert "is not a valid job id" in said.err
     assert all(queue["paused"] is None for queue in fairlane.json("queues")["items"])
 
 
 @pytest.mark.parametrize("name", ["../jobs", "..", ".", "a/b"])
 def test_a_name_leads_nowhere_but_to_its_kind(fairlane: CommandLine, name: str) -> None:
     for words in (["pause", name], ["lanes", name, "x"], ["schedules", name]):
-        assert "cannot be a" in fairlane(*words, code=3).err
+        assert "is not a valid" in fairlane(*words, code=3).err
     assert "not known" in fairlane("pause", "what?x=1#y", code=3).err

@@ -1,4 +1,4 @@
-"""Jobs are submitted, looked at and steered from a terminal, through a server or directly."""
+"""Submitting, showing and controlling jobs on the command line, by URL and by database."""
 
 import json
 from pathlib import Path
@@ -44,7 +44,7 @@ def test_a_job_that_fails_is_an_exit_code_of_its_own(fairlane: CommandLine) -> N
 
 
 def test_text_is_read_by_the_stored_schema(fairlane: CommandLine) -> None:
-    """A handle of digits stays text, a number and a list are read as what they are."""
+    """A text parameter of digits stays text; a number and a list are parsed as JSON."""
     handle = str(uuid4().int)
     job = fairlane.json("submit", "archive", f"handle={handle}", "items=1", 'tags=["a", "b"]')
     assert job["params"] == {"handle": handle, "items": 1, "tags": ["a", "b"]}
@@ -97,7 +97,7 @@ def test_without_a_task_the_tasks_are_listed(fairlane: CommandLine) -> None:
     out = fairlane("submit").out
     assert "archive" in out
     assert "handle [items] [tags]" in out
-    assert "Save what an account has posted." in out
+    assert "Save the posts of an account." in out
 
 
 def test_a_lane_that_is_busy_is_a_conflict_until_its_job_has_ended(
@@ -156,7 +156,7 @@ def test_a_job_can_wait_for_a_time_and_for_another_job(fairlane: CommandLine) ->
     assert after["state"] == "blocked"
     said = fairlane("cancel", after["id"], later["id"])
     assert len(said.lines) == 2
-    assert "a length of time" in fairlane("submit", "send", "to=x", "--in", "soon", code=2).err
+    assert "is not a duration" in fairlane("submit", "send", "to=x", "--in", "soon", code=2).err
 
 
 def test_what_does_not_exist_is_an_exit_code_of_its_own(fairlane: CommandLine) -> None:

@@ -1,7 +1,7 @@
-"""A log is followed line by line, also where events and what is stored overlap, or events are lost.
+"""Following a log prints each line once, also if events and stored lines overlap or are lost.
 
-A queue that plays out a story stands for the real one: the moments in which a line falls between
-two requests cannot be arranged with it.
+A scripted API client replaces the real one, which cannot be made to log a line between two given
+requests.
 """
 
 from collections.abc import AsyncGenerator, Iterator
@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from fairlane.cli.api_client import ApiClient
 from fairlane.cli.log import log
-from fairlane.cli.requests import Requests
 from fairlane.cli.terminal import Terminal
 
 
@@ -30,8 +30,8 @@ def ended(seq: int) -> dict[str, Any]:
     return {"seq": seq, "type": "job_state_changed", "data": {"state": "completed"}}
 
 
-class Story(Requests):
-    """A running job: what its log holds and which event is the newest, each time it is asked."""
+class Story(ApiClient):
+    """A scripted API client: the log lines and the newest event number of each request in turn."""
 
     def __init__(
         self, *, logs: list[range], newest: list[int], events: list[dict[str, Any]]
@@ -40,7 +40,7 @@ class Story(Requests):
         self._newest = iter(newest)
         self._events = events
 
-    async def ask(self, method: str, path: str, **asked: Any) -> Any:
+    async def request(self, method: str, path: str, **asked: Any) -> Any:
         match path:
             case "/api/state":
                 return {"seq": next(self._newest)}
@@ -61,7 +61,7 @@ class Story(Requests):
 async def told(
     story: Story, capsys: pytest.CaptureFixture[str], *, limit: int = 1000
 ) -> tuple[list[int], str]:
-    """Follow a story to its end; return the numbers of the lines told, and what is said beside."""
+    """Follow a log to its end; return the numbers of the printed lines, and the text on stderr."""
     await log(story, Terminal(), "job", follow=True, limit=limit)
     said = capsys.readouterr()
     return [int(text.split()[-1]) for text in said.out.splitlines()], said.err
@@ -70,7 +70,7 @@ async def told(
 async def test_a_line_that_is_stored_and_told_of_is_told_once(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Three lines come after the number was asked for, of which two are shown at first."""
+    """Three lines arrive after the newest number was fetched; two are among the stored lines."""
     events = [*(logged(seq, seq - 8) for seq in (11, 12, 13, 14, 15)), ended(16)]
     story = Story(logs=[range(6)], newest=[10, 14], events=events)
     assert await told(story, capsys, limit=2) == ([4, 5, 6, 7], "")
@@ -89,4 +89,4 @@ async def test_what_cannot_be_looked_up_any_more_is_said(
     story = Story(logs=[range(1), range(30, 32)], newest=[10, 10, 20], events=events)
     numbers, said = await told(story, capsys)
     assert numbers == [0, 30, 31]
-    assert "some lines are left out here" in said
+    assert "some lines are missing here" in said

@@ -1,4 +1,4 @@
-"""A database is looked over, copied and pruned from a terminal, also when it is not well."""
+"""`doctor`, `backup`, `prune` and `migrate` on the command line, also on a damaged database."""
 
 import asyncio
 import os
@@ -25,7 +25,7 @@ def fairlane(database: Path) -> CommandLine:
 
 
 def findings(fairlane: CommandLine, *, code: int = 0) -> dict[str, str]:
-    """Return the level of each thing that was looked at."""
+    """Return the level of each finding by subject."""
     found = fairlane.json("doctor", code=code)["findings"]
     return {finding["subject"]: finding["level"] for finding in found}
 
@@ -118,7 +118,7 @@ def test_a_newer_schema_is_a_problem_that_says_what_to_do(
 
 @pytest.fixture
 def locked(database: Path, fairlane: CommandLine) -> Iterator[None]:
-    """Somebody keeps a transaction open."""
+    """Another connection holds a transaction open."""
     fairlane("migrate")
     connection = apsw.Connection(str(database))
     connection.execute("BEGIN IMMEDIATE")
@@ -135,7 +135,7 @@ def test_a_locked_database_is_a_problem(fairlane: CommandLine) -> None:
 
 
 async def test_what_nobody_can_decide_is_told(fairlane: CommandLine, database: Path) -> None:
-    """Jobs that wait, a queue that is paused, and a dead letter."""
+    """Waiting jobs, a paused queue, and a rejected message."""
     app = Fairlane(f"sqlite:///{database}", work=False)
     app.queue("mail")
 
@@ -178,8 +178,8 @@ def test_migrations_are_shown_and_taken(fairlane: CommandLine, database: Path) -
 
 def test_the_past_is_pruned_by_number_and_by_age(fairlane: CommandLine, database: Path) -> None:
     worked(database, jobs=5)
-    assert fairlane("prune", "--keep", "2", "--dry-run").lines == ["3 jobs would be forgotten"]
-    assert fairlane("prune", "--keep", "2").lines == ["3 jobs are forgotten"]
+    assert fairlane("prune", "--keep", "2", "--dry-run").lines == ["3 jobs would be deleted"]
+    assert fairlane("prune", "--keep", "2").lines == ["3 jobs are deleted"]
     assert fairlane.json("prune", "--older-than", "1h")["jobs"] == 0
     assert fairlane.json("prune", "--older-than", "0s", "--state", "failed")["jobs"] == 0
     assert fairlane.json("prune", "--older-than", "0s")["jobs"] == 2
@@ -208,7 +208,7 @@ async def test_a_program_keeps_as_much_of_the_past_as_it_says(database: Path) ->
         async def kept() -> bool:
             return len((await app.jobs.history()).items) == 3
 
-        await eventually(kept, what="seven jobs are forgotten")
+        await eventually(kept, what="seven jobs are deleted")
 
 
 # backup
@@ -258,7 +258,7 @@ def test_a_copy_that_cannot_be_made_there_is_not_the_database_s_fault(
     alone: CommandLine, tmp_path: Path, name: str
 ) -> None:
     said = alone("backup", str(tmp_path / name), code=2).err
-    assert f"{name} cannot be made" in said
+    assert f"{name} cannot be written" in said
     assert "alone.db" not in said
 
 

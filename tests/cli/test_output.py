@@ -1,6 +1,6 @@
-"""What is said arrives whole and steers no terminal; where it cannot be said, that is told.
+"""Output is complete and free of control characters; an output that cannot be written is reported.
 
-An exit code of 1 means that a job did not complete, so nothing that is only about writing ends so.
+Exit code 1 means that a job did not complete, so an error of writing has another code.
 """
 
 import json
@@ -24,7 +24,9 @@ def through(server: Server) -> CommandLine:
 @pytest.mark.parametrize("more", [(), ("--json",)])
 def test_a_full_disk_under_the_answer_is_told(through: CommandLine, more: tuple[str, ...]) -> None:
     said = through.in_shell(">/dev/full", "queues", *more, code=5)
-    assert said.err.startswith("fairlane: the answer cannot be written (No space left on device)")
+    assert said.err.startswith(
+        "fairlane: standard output cannot be written (No space left on device)"
+    )
     assert len(said.err.splitlines()) == 1
 
 

@@ -1,4 +1,4 @@
-"""The command line as its users meet it: as processes, in terminals, beside other programs."""
+"""The command line in real processes: in terminals, with servers, and next to running programs."""
 
 import asyncio
 import fcntl
@@ -35,22 +35,24 @@ VERBS = [
 def test_where_the_queue_is_has_to_be_said_once(tmp_path: Path) -> None:
     nowhere = CommandLine()
     both = ("--url", "http://127.0.0.1:8420", "--database", "sqlite:///x.db")
-    assert "give one of them" in nowhere("jobs", *both, code=2).err
+    assert "use only one of --url and --database" in nowhere("jobs", *both, code=2).err
     known = CommandLine(FAIRLANE_URL="http://127.0.0.1:9", FAIRLANE_DATABASE="sqlite:///x.db")
     assert "both set" in known("jobs", code=2).err
-    # What is said counts before what is set.
+    # Options take precedence over environment variables.
     missing = f"sqlite:///{tmp_path}/x.db"
     assert "there is no database" in known("jobs", "--database", missing, code=5).err
     assert not (tmp_path / "x.db").exists()
     assert "not the URL" in nowhere("jobs", "--url", "localhost:8420", code=2).err
-    assert "lives inside its program" in nowhere("jobs", "--database", "memory://", code=2).err
+    assert (
+        "exists only inside its program" in nowhere("jobs", "--database", "memory://", code=2).err
+    )
 
 
 def test_the_usual_file_counts_where_nothing_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert "say where the queue is" in CommandLine()("jobs", code=2).err
+    assert "no queue is given" in CommandLine()("jobs", code=2).err
     CommandLine()("migrate", "--database", "sqlite:///fairlane.db")
     assert "no jobs" in CommandLine()("jobs").out
 
@@ -76,7 +78,7 @@ def test_a_token_is_asked_for_and_taken(tmp_path: Path) -> None:
 async def test_what_is_done_while_nobody_leads_is_there_when_the_program_starts(
     tmp_path: Path,
 ) -> None:
-    """The command line leads for a moment, runs nothing, and lets go."""
+    """The command line leads for one change, runs no jobs, and resigns."""
     app = Fairlane(f"sqlite:///{tmp_path}/work.db")
     app.queue("mail", max_concurrent=1)
     ran: list[str] = []
@@ -102,7 +104,7 @@ async def test_what_is_done_while_nobody_leads_is_there_when_the_program_starts(
 
 
 async def test_somebody_who_watches_keeps_nobody_from_leading(tmp_path: Path) -> None:
-    """On SQLite only who leads can work: a watch that led would stop the program it watches."""
+    """On SQLite only the leader can run jobs: a watch that led would stop the program."""
     app = Fairlane(f"sqlite:///{tmp_path}/work.db")
 
     @app.task
@@ -167,7 +169,7 @@ async def test_events_are_lines_of_json(server: Server) -> None:
 
 
 async def test_events_go_on_after_their_server_came_back(tmp_path: Path) -> None:
-    """Each is told once, and what happened while nobody told it as well."""
+    """Each line is printed once, also lines logged while no server ran."""
     server = Server(tmp_path)
     fairlane = CommandLine(FAIRLANE_URL=server.url)
     watching = await fairlane.begin("watch", "--queue", "mail", "--json")
@@ -237,14 +239,14 @@ async def test_a_log_is_followed_beyond_what_is_shown_at_first(server: Server, w
 
 
 def test_a_job_that_nobody_decides_on_is_named(tmp_path: Path) -> None:
-    """Who is not told its id would submit it again."""
+    """Without the id, a user would submit the job again."""
     server = Server(tmp_path)
     fairlane = CommandLine(FAIRLANE_DATABASE=server.database)
     server.freeze()
     try:
         said = fairlane.apart("submit", "send", "to=ann", code=5)
         job = said.out.strip()
-        assert f"do not submit it again: `fairlane show {job}` tells" in said.err
+        assert f"do not submit it again: `fairlane show {job}` shows its state" in said.err
         assert len(said.err.splitlines()) == 1
     finally:
         server.thaw()
@@ -254,7 +256,7 @@ def test_a_job_that_nobody_decides_on_is_named(tmp_path: Path) -> None:
 
 
 class Silent(BaseHTTPRequestHandler):
-    """A server that goes away when it has heard what somebody wants of it."""
+    """A server that closes the connection after it has received the request."""
 
     keys: ClassVar[list[str]] = []
 
@@ -289,7 +291,7 @@ def test_a_submission_without_an_answer_says_what_to_look_for() -> None:
 
 
 def in_terminal(*words: str, columns: int, **settings: str) -> tuple[int, str]:
-    """Run a command in a terminal of so many columns; return its exit code and what it drew."""
+    """Run a command in a terminal of this width; return its exit code and output."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     plain = {k: v for k, v in environment(**settings).items() if k not in ("COLUMNS", "NO_COLOR")}
@@ -367,7 +369,7 @@ async def test_on_postgres_a_visit_steers_whoever_leads(postgres_dsn: str) -> No
         assert "x" in waited.lines
         await asyncio.to_thread(fairlane, "pause", "default")
         assert (await app.queues.list())["default"].paused == "paused"
-    # And with nobody there it is done all the same.
+    # It also works without a running program.
     left = await asyncio.to_thread(fairlane, "submit", "work", "name=y")
     await asyncio.to_thread(fairlane, "resume", "default")
     async with app:

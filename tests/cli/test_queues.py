@@ -45,8 +45,10 @@ def test_a_lane_runs_what_is_saved_for_it(fairlane: CommandLine) -> None:
     assert lane in fairlane("lanes", "archive", "--limit", "1000").out
     assert fairlane.json("lanes", "archive", lane, "--forget")["params"] is None
     assert "no active job" in fairlane("lanes", "archive", lane, "--cancel", code=4).err
-    assert "one thing" in fairlane("lanes", "archive", lane, "--start", "--cancel", code=2).err
-    assert "which lane" in fairlane("lanes", "archive", "--start", code=2).err
+    assert (
+        "use only one of" in fairlane("lanes", "archive", lane, "--start", "--cancel", code=2).err
+    )
+    assert "name the lane" in fairlane("lanes", "archive", "--start", code=2).err
 
 
 def test_devices_are_added_used_paused_changed_and_taken_out(fairlane: CommandLine) -> None:
@@ -66,10 +68,10 @@ def test_devices_are_added_used_paused_changed_and_taken_out(fairlane: CommandLi
     eventually_sync(lambda: "paused" in fairlane("workers").out)
     assert name in fairlane("devices").out
     assert not fairlane.json("devices", name, "--resume")["paused"]
-    assert "one thing" in fairlane("devices", name, "--pause", "--delete", code=2).err
+    assert "use only one of" in fairlane("devices", name, "--pause", "--delete", code=2).err
     assert "name=value" in fairlane("devices", name, "port", code=2).err
-    assert "port has the number NaN" in fairlane("devices", name, "port=NaN", code=2).err
-    assert "taken out" in fairlane("devices", name, "--delete").out
+    assert "port contains the number NaN" in fairlane("devices", name, "port=NaN", code=2).err
+    assert "is removed" in fairlane("devices", name, "--delete").out
     assert "is not known" in fairlane("devices", name, code=3).err
 
 
@@ -100,7 +102,7 @@ def test_a_forecast_compares_now_with_what_if(fairlane: CommandLine, server: Ser
     fairlane("pause", "archive")
     try:
         jobs = [fairlane("submit", "archive", f"handle={uuid4().hex}").out.strip() for _ in "ab"]
-        assert "not known" in fairlane("forecast", "--queue", "archive").out
+        assert "is unknown" in fairlane("forecast", "--queue", "archive").out
         limits = fairlane.json("forecast", "--queue", "archive", "--max-concurrent", "6")
         assert {item["job"] for item in limits["now"]["items"]} == set(jobs)
         assert "--queue" in fairlane("forecast", "--max-concurrent", "6", code=2).err
@@ -108,4 +110,4 @@ def test_a_forecast_compares_now_with_what_if(fairlane: CommandLine, server: Ser
         fairlane("resume", "archive")
     for job in jobs:
         fairlane("watch", job)
-    assert "nothing waits" in fairlane("forecast", "--queue", "archive").out
+    assert "no jobs wait" in fairlane("forecast", "--queue", "archive").out

@@ -1,4 +1,4 @@
-// Made by `npm run schema` from the OpenAPI document c8917c359b2257c0ff05d58a7029dc39d3d2f5eb7f20a04aa4b1efa803ac6686.
+// Made by `npm run schema` from the OpenAPI document 495c485f87e8d1730b014102a1da7dabe9ffebde639848a0e5f5020ebe91bab4.
 export interface paths {
     "/api/dedupe": {
         parameters: {
@@ -9,7 +9,7 @@ export interface paths {
         };
         /**
          * Ask Dedupe
-         * @description Tell whether a job with this dedupe key waits; one that runs does so no longer.
+         * @description Return whether a job with this dedupe key waits; a running job does not count.
          */
         get: operations["ask_dedupe"];
         put?: never;
@@ -29,13 +29,13 @@ export interface paths {
         };
         /**
          * List Devices
-         * @description List every device by name, whether it is idle, busy or down, and what it runs.
+         * @description List every device by name, with its state (idle, busy or down) and its running job.
          */
         get: operations["list_devices"];
         put?: never;
         /**
          * Save Device
-         * @description Add a device to a queue, or put another in the place of the one with this name.
+         * @description Add a device to a queue, or replace the device with this name.
          */
         post: operations["save_device"];
         delete?: never;
@@ -57,14 +57,14 @@ export interface paths {
         post?: never;
         /**
          * Delete Device
-         * @description Take a device out; what runs on it goes on to its end.
+         * @description Remove a device; the job that runs on it continues until it ends.
          */
         delete: operations["delete_device"];
         options?: never;
         head?: never;
         /**
          * Change Device
-         * @description Change some of a device; `paused` lets it take nothing new, and what it runs go on.
+         * @description Change fields of a device. With `paused` it gets no new job; its running job continues.
          */
         patch: operations["change_device"];
         trace?: never;
@@ -78,10 +78,10 @@ export interface paths {
         };
         /**
          * Events
-         * @description Give events in the order of their `seq` as they are committed.
+         * @description Stream events in the order of their `seq`, as they are committed.
          *
-         *     Each carries `prev`, the `seq` before it on this stream: where that is not what you had last,
-         *     something is missing, and you take `GET /api/state` again.
+         *     Each event has `prev`, the `seq` of the event before it on this stream. If `prev` is not the
+         *     last `seq` received, events are missing: request `GET /api/state` again.
          */
         get: operations["events"];
         put?: never;
@@ -103,9 +103,9 @@ export interface paths {
         put?: never;
         /**
          * Upload File
-         * @description Send a file as the body, and be told the path by which a job finds it.
+         * @description Upload a file as the request body; the response has the path to pass to a job.
          *
-         *     With the answer it is whole and on disk. What is not received to its end leaves nothing behind.
+         *     When the response arrives, the file is complete and on disk. An incomplete upload is deleted.
          */
         post: operations["upload_file"];
         delete?: never;
@@ -123,7 +123,7 @@ export interface paths {
         };
         /**
          * Forecast
-         * @description Say when each waiting job will start, by how long its task usually takes.
+         * @description Forecast when each waiting job will start, from recent run times of its task.
          */
         get: operations["forecast"];
         put?: never;
@@ -143,15 +143,15 @@ export interface paths {
         };
         /**
          * List Jobs
-         * @description List live jobs and then ended ones, the newest first.
+         * @description List live jobs and then ended jobs, each the newest first.
          */
         get: operations["list_jobs"];
         put?: never;
         /**
          * Submit
-         * @description Submit a job; with the answer it is on disk.
+         * @description Submit a job; when the response arrives, the job is on disk.
          *
-         *     A lane or a dedupe key that is taken answers 409 and names the active job.
+         *     If another job holds the lane or the dedupe key, the response is 409 and names that job.
          */
         post: operations["submit"];
         delete?: never;
@@ -171,7 +171,7 @@ export interface paths {
         put?: never;
         /**
          * Submit Batch
-         * @description Submit jobs in this order, all or none: one conflict refuses all and names it.
+         * @description Submit jobs in this order, all or none: one conflict refuses the whole batch.
          */
         post: operations["submit_batch"];
         delete?: never;
@@ -189,7 +189,7 @@ export interface paths {
         };
         /**
          * Show Job
-         * @description Show everything known about a job.
+         * @description Show all fields of a job.
          */
         get: operations["show_job"];
         put?: never;
@@ -209,7 +209,7 @@ export interface paths {
         };
         /**
          * Download Artifact
-         * @description Fetch a file that a job has made, or a part of it.
+         * @description Download a file that a job made, or the part of it that `Range` names.
          */
         get: operations["download_artifact"];
         put?: never;
@@ -231,7 +231,7 @@ export interface paths {
         put?: never;
         /**
          * Cancel Job
-         * @description Cancel a job. A running one is asked to stop, and says `stopping` until it has.
+         * @description Cancel a job. A running job is requested to stop, and has `stopping: true` until it does.
          */
         post: operations["cancel_job"];
         delete?: never;
@@ -249,7 +249,7 @@ export interface paths {
         };
         /**
          * Explain Job
-         * @description Say why a job waits: its place, and every limit, lane, pause or worker in its way.
+         * @description Explain why a job waits: its place, and each limit, lane, pause or worker it waits for.
          */
         get: operations["explain_job"];
         put?: never;
@@ -269,7 +269,7 @@ export interface paths {
         };
         /**
          * Job Log
-         * @description Show the newest lines that a job logged, the oldest of them first.
+         * @description Show the newest log lines of a job, in the order they were logged.
          */
         get: operations["job_log"];
         put?: never;
@@ -291,7 +291,7 @@ export interface paths {
         put?: never;
         /**
          * Move Job
-         * @description Put a waiting job elsewhere: to an end of its band, or beside another job.
+         * @description Move a waiting job to the head or tail of its priority, or before or after another job.
          */
         post: operations["move_job"];
         delete?: never;
@@ -311,7 +311,7 @@ export interface paths {
         put?: never;
         /**
          * Set Priority
-         * @description Put a waiting job into another band.
+         * @description Change the priority of a waiting job.
          */
         post: operations["set_priority"];
         delete?: never;
@@ -331,7 +331,7 @@ export interface paths {
         put?: never;
         /**
          * Rerun Job
-         * @description Run an ended job's input again, as a new job.
+         * @description Submit a new job with the task and parameters of an ended one.
          */
         post: operations["rerun_job"];
         delete?: never;
@@ -351,7 +351,7 @@ export interface paths {
         put?: never;
         /**
          * Retry Job
-         * @description Run a failed or cancelled job once more, as itself.
+         * @description Run a failed or cancelled job again, with the same id.
          */
         post: operations["retry_job"];
         delete?: never;
@@ -371,7 +371,7 @@ export interface paths {
         put?: never;
         /**
          * Skip Job
-         * @description Take a waiting job out of its queue as `skipped`.
+         * @description End a waiting job as `skipped`, without running it.
          */
         post: operations["skip_job"];
         delete?: never;
@@ -389,7 +389,7 @@ export interface paths {
         };
         /**
          * List Lanes
-         * @description List lanes by queue and name: those with a job, a past or saved parameters.
+         * @description List the lanes that have an active job, an ended job or saved parameters.
          */
         get: operations["list_lanes"];
         put?: never;
@@ -411,13 +411,13 @@ export interface paths {
         get: operations["show_lane"];
         /**
          * Save Lane
-         * @description Save what a lane runs; refused (`lane_locked`) while it has an active job.
+         * @description Save the task and parameters that a lane runs; refused while it has an active job.
          */
         put: operations["save_lane"];
         post?: never;
         /**
          * Forget Lane
-         * @description Forget what was saved for a lane; its past and its checkpoint stay.
+         * @description Delete the saved call of a lane; its ended jobs and its checkpoint stay.
          */
         delete: operations["forget_lane"];
         options?: never;
@@ -456,7 +456,7 @@ export interface paths {
         put?: never;
         /**
          * Continue Lane
-         * @description Run a lane's saved parameters from where its last job stopped.
+         * @description Submit a lane's saved call, from the checkpoint of its last job.
          */
         post: operations["continue_lane"];
         delete?: never;
@@ -476,7 +476,7 @@ export interface paths {
         put?: never;
         /**
          * Start Lane
-         * @description Run a lane's saved parameters afresh.
+         * @description Submit a lane's saved call, from the beginning.
          */
         post: operations["start_lane"];
         delete?: never;
@@ -494,12 +494,12 @@ export interface paths {
         };
         /**
          * List Limits
-         * @description List the rates and resources there are, by name.
+         * @description List all rates and resources, by name.
          */
         get: operations["list_limits"];
         /**
          * Set Limit
-         * @description Change a rate or a resource while running; null gives it back to what the code says.
+         * @description Change a rate or a resource while jobs run; null restores the value in the code.
          */
         put: operations["set_limit"];
         post?: never;
@@ -545,7 +545,7 @@ export interface paths {
         head?: never;
         /**
          * Change Queue
-         * @description Change settings while running; null gives one back to what the code says.
+         * @description Change settings while jobs run; null restores the value in the code.
          */
         patch: operations["change_queue"];
         trace?: never;
@@ -559,9 +559,9 @@ export interface paths {
         };
         /**
          * List Line
-         * @description List the jobs that stand in a queue's order, the next one first.
+         * @description List the waiting jobs of a queue in order, the next one first.
          *
-         *     A job that waits for others to end stands in no order yet: `GET /api/jobs?state=blocked`.
+         *     Jobs that depend on unfinished jobs are not in the order yet: `GET /api/jobs?state=blocked`.
          */
         get: operations["list_line"];
         put?: never;
@@ -583,7 +583,7 @@ export interface paths {
         put?: never;
         /**
          * Pause Queue
-         * @description Start nothing new; what runs goes on.
+         * @description Start no new jobs of this queue; running jobs continue.
          */
         post: operations["pause_queue"];
         delete?: never;
@@ -620,7 +620,7 @@ export interface paths {
         put?: never;
         /**
          * Stop After Current
-         * @description Pause, and say so; a program that waits for the queue to drain goes on when it has.
+         * @description Pause the queue, and let `drain` in its program return once the running jobs have ended.
          */
         post: operations["stop_after_current"];
         delete?: never;
@@ -638,13 +638,13 @@ export interface paths {
         };
         /**
          * List Schedules
-         * @description List every schedule by name, and when it fires next.
+         * @description List every schedule by name, with its next time.
          */
         get: operations["list_schedules"];
         put?: never;
         /**
          * Save Schedule
-         * @description Make a schedule, or put another in the place of the one with this name.
+         * @description Create a schedule, or replace the schedule with this name.
          */
         post: operations["save_schedule"];
         delete?: never;
@@ -666,14 +666,14 @@ export interface paths {
         post?: never;
         /**
          * Delete Schedule
-         * @description Delete a schedule; one that the code declares stays deleted until it is saved again.
+         * @description Delete a schedule; if the code declares it, it stays deleted until it is saved again.
          */
         delete: operations["delete_schedule"];
         options?: never;
         head?: never;
         /**
          * Change Schedule
-         * @description Change some of a schedule; `paused` stops it from firing, and lets it fire again.
+         * @description Change fields of a schedule; `paused` stops it from firing, or resumes it.
          */
         patch: operations["change_schedule"];
         trace?: never;
@@ -689,7 +689,7 @@ export interface paths {
         put?: never;
         /**
          * Fire Schedule
-         * @description Fire a schedule now; 409 if its policy skipped that, which is recorded.
+         * @description Fire a schedule now; 409 if its overlap policy skips it, which is recorded as a firing.
          */
         post: operations["fire_schedule"];
         delete?: never;
@@ -707,7 +707,7 @@ export interface paths {
         };
         /**
          * List Firings
-         * @description List when a schedule fired, the newest first, and what came of it.
+         * @description List the firings of a schedule, the newest first, with the job or the reason for none.
          */
         get: operations["list_firings"];
         put?: never;
@@ -727,7 +727,7 @@ export interface paths {
         };
         /**
          * Session
-         * @description Say what the sender of this request may do: nothing, `read` or `operate`.
+         * @description Return the role of the sender of this request: null, `read` or `operate`.
          */
         get: operations["session"];
         put?: never;
@@ -738,7 +738,7 @@ export interface paths {
         post: operations["login"];
         /**
          * Logout
-         * @description Forget the cookie.
+         * @description Delete the session cookie.
          */
         delete: operations["logout"];
         options?: never;
@@ -755,10 +755,10 @@ export interface paths {
         };
         /**
          * State
-         * @description Return everything that matters now, true at its `seq`; events above that tell the rest.
+         * @description Return a consistent snapshot at event number `seq`; follow the events above that number.
          *
-         *     `waiting` has the first jobs of each queue, `ended` the last ones, `lanes` those in which
-         *     something happens; `counts` counts all of them.
+         *     `waiting` has the next jobs of each queue, `ended` the last ended jobs, `lanes` the lanes with
+         *     an active job first; `counts` counts all live jobs.
          */
         get: operations["state"];
         put?: never;
@@ -818,7 +818,7 @@ export interface paths {
         };
         /**
          * Health
-         * @description Say whether the engine runs and its database answers; a problem (503) if not.
+         * @description Answer 200 if the engine runs and its database answers, otherwise a problem (503).
          */
         get: operations["health"];
         put?: never;
@@ -838,7 +838,7 @@ export interface paths {
         };
         /**
          * Measure
-         * @description Return the metrics of this process, and the depths of its database.
+         * @description Return the metrics of this process, and the gauges of its database.
          */
         get: operations["metrics"];
         put?: never;
@@ -897,7 +897,7 @@ export interface components {
             force: boolean;
             /**
              * Outputs
-             * @description What becomes of finished files
+             * @description Keep or delete files it has finished
              * @default keep
              * @enum {string}
              */
@@ -909,7 +909,7 @@ export interface components {
             key: string;
             /**
              * Queued
-             * @description A job with this key waits, so another is refused
+             * @description A job with this key waits, so a second one is refused
              */
             queued: boolean;
         };
@@ -917,7 +917,7 @@ export interface components {
         Device: {
             /**
              * Job
-             * @description What it runs now
+             * @description The job that runs on it
              */
             job: string | null;
             /** Labels */
@@ -926,7 +926,7 @@ export interface components {
             name: string;
             /**
              * Note
-             * @description Why it is down
+             * @description Why the device is down
              */
             note: string;
             /** Paused */
@@ -935,7 +935,7 @@ export interface components {
             queue: string;
             /**
              * Seen At
-             * @description When it last answered
+             * @description When the device last answered
              */
             seen_at: string | null;
             /** Settings */
@@ -949,13 +949,13 @@ export interface components {
             state: "idle" | "busy" | "down";
             /**
              * Worker
-             * @description The process that drives it
+             * @description The process that runs its driver
              */
             worker: string | null;
         };
         /**
          * DeviceChanges
-         * @description What is left out, or null, stays.
+         * @description Fields to change. Omitted ones, and null, stay.
          */
         DeviceChanges: {
             /** Labels */
@@ -978,20 +978,20 @@ export interface components {
             job: string;
             /**
              * Starts At
-             * @description null: nothing is known to tell it from
+             * @description null: no run time of its task is known yet
              */
             starts_at: string | null;
         };
         /**
          * Explanation
-         * @description Why a job waits: its place, and everything in its way.
+         * @description Why a job waits: its place in the queue, and the reasons.
          */
         Explanation: {
             /** Job */
             job: string;
             /**
              * Place
-             * @description 1 is next; null if it stands in no order
+             * @description 1 is next; null if the job is not in the queue's order
              */
             place: number | null;
             /** Reasons */
@@ -1017,7 +1017,7 @@ export interface components {
         Firing: {
             /**
              * Count
-             * @description How many due times this stands for
+             * @description The number of due times that this firing covers
              */
             count: number;
             /**
@@ -1029,7 +1029,7 @@ export interface components {
             job: string | null;
             /**
              * Reason
-             * @description Why it made no job
+             * @description Why this firing submitted no job
              */
             reason: string | null;
             /** Schedule */
@@ -1044,14 +1044,14 @@ export interface components {
         Forecast: {
             /**
              * Empty At
-             * @description When the last of them ends; null: unknown
+             * @description When the last job ends; null: unknown
              */
             empty_at: string | null;
             /** Items */
             items: components["schemas"]["ExpectedStart"][];
             /**
              * Waiting
-             * @description How many jobs wait, of which the first are listed
+             * @description The number of waiting jobs; `items` has the first of them
              */
             waiting: number;
         };
@@ -1059,7 +1059,7 @@ export interface components {
         Health: {
             /**
              * Led
-             * @description Some process leads, so that what waits can start
+             * @description A process leads, so waiting jobs can start
              */
             led: boolean;
             /**
@@ -1070,7 +1070,7 @@ export interface components {
         };
         /**
          * Job
-         * @description A job, live or ended. What its task marked as secret shows as `**********`.
+         * @description A job, live or ended. Parameters that its task marks as secret appear as `**********`.
          */
         Job: {
             /** Artifacts */
@@ -1110,7 +1110,7 @@ export interface components {
             };
             /**
              * Position
-             * @description Sorts the jobs of a band; null once it has ended
+             * @description Sort key within its priority; null once ended
              */
             position: string | null;
             /**
@@ -1138,7 +1138,7 @@ export interface components {
             };
             /**
              * Stopping
-             * @description It runs and was asked to stop
+             * @description The job runs, and was requested to stop
              */
             stopping: boolean;
             /** Task */
@@ -1170,7 +1170,7 @@ export interface components {
             lane: string;
             /** Last Job */
             last_job: string | null;
-            /** @description What was saved for it to run */
+            /** @description The saved task and parameters */
             params: components["schemas"]["LaneCall"] | null;
             /** Queue */
             queue: string;
@@ -1244,7 +1244,7 @@ export interface components {
         };
         /**
          * MoveTo
-         * @description To an end of its band; `head` is "start now".
+         * @description Move to the head or tail of its priority; the job at the head starts next.
          */
         MoveTo: {
             /**
@@ -1255,7 +1255,7 @@ export interface components {
         };
         /**
          * NewDevice
-         * @description Something that jobs of a queue run on; `settings` tell its driver how to reach it.
+         * @description A device that jobs of a queue run on; its driver connects by `settings`.
          * @example {
          *       "labels": [
          *         "eu"
@@ -1287,7 +1287,7 @@ export interface components {
         };
         /**
          * NewSchedule
-         * @description A job that comes by itself, by exactly one of `cron`, `every_seconds` and `at`.
+         * @description A job to submit at set times, by exactly one of `cron`, `every_seconds` and `at`.
          * @example {
          *       "cron": "0 3 * * *",
          *       "name": "nightly",
@@ -1355,55 +1355,6 @@ export interface components {
              */
             timezone: string;
         };
-        /** Present */
-        Present: {
-            /**
-             * Counts
-             * @description Live jobs by queue and state
-             */
-            counts: {
-                [key: string]: {
-                    [key: string]: number;
-                };
-            };
-            /**
-             * Ended
-             * @description The newest end first
-             */
-            ended: components["schemas"]["Job"][];
-            /**
-             * Lanes
-             * @description First those in which something happens
-             */
-            lanes: components["schemas"]["Lane"][];
-            /**
-             * Largest Upload
-             * @description How many bytes a file may have that is sent here; null: none is taken
-             */
-            largest_upload: number | null;
-            /** Queues */
-            queues: {
-                [key: string]: components["schemas"]["Queue"];
-            };
-            /** Running */
-            running: components["schemas"]["Job"][];
-            /** Schedules */
-            schedules: components["schemas"]["Schedule"][];
-            /**
-             * Seq
-             * @description The number of the newest event in it
-             */
-            seq: number;
-            /**
-             * Waiting
-             * @description By queue, the next one first
-             */
-            waiting: {
-                [key: string]: components["schemas"]["Job"][];
-            };
-            /** Workers */
-            workers: components["schemas"]["Worker"][];
-        };
         /** Prioritize */
         Prioritize: {
             /**
@@ -1414,7 +1365,7 @@ export interface components {
         };
         /**
          * Problem
-         * @description What went wrong (RFC 9457): `code` for programs, `detail` and `hint` for people.
+         * @description An error (RFC 9457): `code` for programs, `detail` and `hint` for people.
          * @example {
          *       "active_job": "0198f1a2-5c3e-7d41-9b6f-0a1b2c3d4e5f",
          *       "code": "lane_busy",
@@ -1428,7 +1379,7 @@ export interface components {
         Problem: {
             /**
              * Active Job
-             * @description The job in the way, where there is one
+             * @description The active job that caused a conflict
              * @default null
              */
             active_job: string | null;
@@ -1440,13 +1391,13 @@ export interface components {
             hint: string;
             /**
              * Legal
-             * @description What can be done with the job as it is
+             * @description The actions that the job's state allows
              * @default null
              */
             legal: string[] | null;
             /**
              * Problems
-             * @description Each field that does not fit
+             * @description Each invalid field, with its error
              * @default null
              */
             problems: {
@@ -1485,7 +1436,7 @@ export interface components {
         };
         /**
          * QueueChanges
-         * @description What is left out stays; null gives a setting back to the code.
+         * @description Settings to change. Omitted ones stay; null restores the value in the code.
          * @example {
          *       "max_concurrent": 6
          *     }
@@ -1536,7 +1487,7 @@ export interface components {
         };
         /**
          * RateChange
-         * @description So many starts in every so many seconds; null for both gives it back to the code.
+         * @description At most `starts` starts per `per_seconds`; null for both restores the value in the code.
          */
         RateChange: {
             /** Per Seconds */
@@ -1571,7 +1522,7 @@ export interface components {
         };
         /**
          * ResourceChange
-         * @description How much there is of it; null gives it back to the code.
+         * @description The total amount of a resource; null restores the value in the code.
          */
         ResourceChange: {
             /** Amount */
@@ -1592,7 +1543,7 @@ export interface components {
             at: string | null;
             /**
              * Changed
-             * @description By somebody, since
+             * @description An operator changed it since
              */
             changed: boolean;
             /** Coalesce */
@@ -1601,7 +1552,7 @@ export interface components {
             cron: string | null;
             /**
              * Declared
-             * @description By the code
+             * @description The code declares this schedule
              */
             declared: boolean;
             /** Every Seconds */
@@ -1639,7 +1590,8 @@ export interface components {
         };
         /**
          * ScheduleChanges
-         * @description What is left out stays. Whoever changes `task` or `params` chooses queue and lane anew.
+         * @description Fields to change; omitted ones stay. A change of `task`, `params`, `queue`, `lane`,
+         *     `priority` or `meta` sets the last four anew: as given here, or else as the task declares.
          */
         ScheduleChanges: {
             /** At */
@@ -1687,6 +1639,55 @@ export interface components {
             /** Token Needed */
             token_needed: boolean;
         };
+        /** Snapshot */
+        Snapshot: {
+            /**
+             * Counts
+             * @description Live jobs by queue and state
+             */
+            counts: {
+                [key: string]: {
+                    [key: string]: number;
+                };
+            };
+            /**
+             * Ended
+             * @description The job that ended last comes first
+             */
+            ended: components["schemas"]["Job"][];
+            /**
+             * Lanes
+             * @description Lanes with an active job first
+             */
+            lanes: components["schemas"]["Lane"][];
+            /**
+             * Largest Upload
+             * @description The maximum size of an uploaded file in bytes; null: uploads are off
+             */
+            largest_upload: number | null;
+            /** Queues */
+            queues: {
+                [key: string]: components["schemas"]["Queue"];
+            };
+            /** Running */
+            running: components["schemas"]["Job"][];
+            /** Schedules */
+            schedules: components["schemas"]["Schedule"][];
+            /**
+             * Seq
+             * @description The number of the newest event in this snapshot
+             */
+            seq: number;
+            /**
+             * Waiting
+             * @description By queue, the next one first
+             */
+            waiting: {
+                [key: string]: components["schemas"]["Job"][];
+            };
+            /** Workers */
+            workers: components["schemas"]["Worker"][];
+        };
         /** Stage */
         Stage: {
             /** Finished At */
@@ -1707,7 +1708,7 @@ export interface components {
         };
         /**
          * Submission
-         * @description What is left out is as the task says.
+         * @description A job to submit. Omitted options have the values of the task.
          * @example {
          *       "params": {
          *         "handle": "nasa"
@@ -1719,7 +1720,7 @@ export interface components {
         Submission: {
             /**
              * Dedupe
-             * @description No other live job may have the same
+             * @description While a live job has this key, another one is refused
              */
             dedupe?: string | null;
             /**
@@ -1737,7 +1738,7 @@ export interface components {
             lane?: string | null;
             /**
              * Meta
-             * @description Kept with the job, 64 KiB at most
+             * @description Stored with the job, at most 64 KiB
              * @default {}
              */
             meta: {
@@ -1760,13 +1761,13 @@ export interface components {
             queue?: string | null;
             /**
              * Run Anyway
-             * @description Run though a job it depends on did not complete
+             * @description Run even if a job in `depends_on` did not complete
              * @default false
              */
             run_anyway: boolean;
             /**
              * Run At
-             * @description Not before this time
+             * @description Start the job no earlier than this
              */
             run_at?: string | null;
             /** Task */
@@ -1778,7 +1779,7 @@ export interface components {
             id: string;
             /**
              * Merged
-             * @description An equal job was active, and this is its id
+             * @description true: `id` is that of an equal job that was active
              */
             merged: boolean;
         };
@@ -1808,7 +1809,7 @@ export interface components {
         };
         /**
          * Undecided
-         * @description Nobody leads at the moment: what was sent is kept, and decided when somebody does.
+         * @description No process leads at the moment: the request is stored, and the next leader decides it.
          */
         Undecided: {
             /**
@@ -1820,18 +1821,18 @@ export interface components {
             detail: string;
             /**
              * Id
-             * @description The job, if this was a submission; it shows as `created`
+             * @description The id of the submitted job, which is `created` until then; null for others
              */
             id: string | null;
         };
         /**
          * Uploaded
-         * @description A file that was sent, as a job finds it.
+         * @description An uploaded file; pass `path` to a job.
          */
         Uploaded: {
             /**
              * Name
-             * @description What it is called now
+             * @description The name of the stored file
              */
             name: string;
             /** Path */
@@ -1858,7 +1859,7 @@ export interface components {
             name: string;
             /**
              * Note
-             * @description Of a device: why it is down
+             * @description For a device: why it is down
              */
             note: string;
             /** Pid */
@@ -1870,7 +1871,7 @@ export interface components {
             queues: string[] | null;
             /**
              * Seen At
-             * @description Of a device: when it last answered
+             * @description For a device: when it last answered
              */
             seen_at: string | null;
             /** Slots */
@@ -1915,7 +1916,7 @@ export interface operations {
                     "application/json": components["schemas"]["DedupeKey"];
                 };
             };
-            /** @description a token is needed */
+            /** @description A valid token is required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -1924,7 +1925,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description not with this token, from this page or by this name */
+            /** @description The token, the page's origin or the host name is not allowed */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -1933,7 +1934,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description something in the request does not fit; `problems` names it */
+            /** @description A part of the request is invalid; `problems` lists the fields */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -1942,7 +1943,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the database or the leader cannot be reached; try again after `Retry-After` */
+            /** @description The database or the leader is unavailable; retry after `Retry-After` */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -1971,7 +1972,7 @@ export interface operations {
                     "application/json": components["schemas"]["Devices"];
                 };
             };
-            /** @description a token is needed */
+            /** @description A valid token is required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -1980,7 +1981,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description not with this token, from this page or by this name */
+            /** @description The token, the page's origin or the host name is not allowed */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -1989,7 +1990,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description something in the request does not fit; `problems` names it */
+            /** @description A part of the request is invalid; `problems` lists the fields */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -1998,7 +1999,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the database or the leader cannot be reached; try again after `Retry-After` */
+            /** @description The database or the leader is unavailable; retry after `Retry-After` */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2031,7 +2032,7 @@ export interface operations {
                     "application/json": components["schemas"]["Device"];
                 };
             };
-            /** @description recorded, not yet decided */
+            /** @description stored, and not yet decided by a leader */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -2040,7 +2041,7 @@ export interface operations {
                     "application/json": components["schemas"]["Undecided"];
                 };
             };
-            /** @description the body is not JSON */
+            /** @description The body is not valid JSON, or incomplete */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -2049,7 +2050,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description a token is needed */
+            /** @description A valid token is required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -2058,7 +2059,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description not with this token, from this page or by this name */
+            /** @description The token, the page's origin or the host name is not allowed */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -2067,7 +2068,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description it does not exist */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -2076,7 +2077,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the state of things forbids it; `code` tells why */
+            /** @description The current state forbids this; `code` says why */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -2085,7 +2086,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description too large */
+            /** @description The body is too large */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -2094,7 +2095,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the body is not of the type that is taken */
+            /** @description The body has the wrong media type */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -2103,7 +2104,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description something in the request does not fit; `problems` names it */
+            /** @description A part of the request is invalid; `problems` lists the fields */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -2112,7 +2113,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the database or the leader cannot be reached; try again after `Retry-After` */
+            /** @description The database or the leader is unavailable; retry after `Retry-After` */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2143,7 +2144,7 @@ export interface operations {
                     "application/json": components["schemas"]["Device"];
                 };
             };
-            /** @description a token is needed */
+            /** @description A valid token is required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -2152,7 +2153,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description not with this token, from this page or by this name */
+            /** @description The token, the page's origin or the host name is not allowed */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -2161,7 +2162,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description it does not exist */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -2170,7 +2171,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description something in the request does not fit; `problems` names it */
+            /** @description A part of the request is invalid; `problems` lists the fields */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -2179,7 +2180,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the database or the leader cannot be reached; try again after `Retry-After` */
+            /** @description The database or the leader is unavailable; retry after `Retry-After` */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2201,7 +2202,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description recorded, not yet decided */
+            /** @description stored, and not yet decided by a leader */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -2217,7 +2218,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description the body is not JSON */
+            /** @description The body is not valid JSON, or incomplete */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -2226,7 +2227,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description a token is needed */
+            /** @description A valid token is required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -2235,7 +2236,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description not with this token, from this page or by this name */
+            /** @description The token, the page's origin or the host name is not allowed */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -2244,7 +2245,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description it does not exist */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -2253,7 +2254,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the state of things forbids it; `code` tells why */
+            /** @description The current state forbids this; `code` says why */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -2262,7 +2263,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description too large */
+            /** @description The body is too large */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -2271,7 +2272,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the body is not of the type that is taken */
+            /** @description The body has the wrong media type */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -2280,7 +2281,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description something in the request does not fit; `problems` names it */
+            /** @description A part of the request is invalid; `problems` lists the fields */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -2289,7 +2290,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the database or the leader cannot be reached; try again after `Retry-After` */
+            /** @description The database or the leader is unavailable; retry after `Retry-After` */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2324,7 +2325,7 @@ export interface operations {
                     "application/json": components["schemas"]["Device"];
                 };
             };
-            /** @description recorded, not yet decided */
+            /** @description stored, and not yet decided by a leader */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -2333,7 +2334,7 @@ export interface operations {
                     "application/json": components["schemas"]["Undecided"];
                 };
             };
-            /** @description the body is not JSON */
+            /** @description The body is not valid JSON, or incomplete */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -2342,7 +2343,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description a token is needed */
+            /** @description A valid token is required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -2351,7 +2352,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description not with this token, from this page or by this name */
+            /** @description The token, the page's origin or the host name is not allowed */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -2360,7 +2361,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description it does not exist */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -2369,7 +2370,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the state of things forbids it; `code` tells why */
+            /** @description The current state forbids this; `code` says why */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -2378,7 +2379,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description too large */
+            /** @description The body is too large */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -2387,7 +2388,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the body is not of the type that is taken */
+            /** @description The body has the wrong media type */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -2396,7 +2397,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description something in the request does not fit; `problems` names it */
+            /** @description A part of the request is invalid; `problems` lists the fields */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -2405,7 +2406,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the database or the leader cannot be reached; try again after `Retry-After` */
+            /** @description The database or the leader is unavailable; retry after `Retry-After` */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2419,7 +2420,7 @@ export interface operations {
     events: {
         parameters: {
             query?: {
-                /** @description Begin above this `seq`; without it, from now on. */
+                /** @description Begin above this `seq`; without it, with new events. */
                 after?: number | null;
                 /** @description Only this job. */
                 job?: string | null;
@@ -2427,7 +2428,7 @@ export interface operations {
                 queue?: string | null;
             };
             header?: {
-                /** @description What a browser sends when it comes back: its last id. */
+                /** @description The last id received; browsers send it on reconnect. */
                 "last-event-id"?: string | null;
             };
             path?: never;
@@ -2435,7 +2436,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A stream that does not end by itself. A `resync` says: take `GET /api/state` again, because what was asked for is too old, or you fell behind. */
+            /** @description A stream that does not end by itself. After a `resync` event, request `GET /api/state` again: `after` was too old, or the client fell behind. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2449,7 +2450,7 @@ export interface operations {
                     "text/event-stream": string;
                 };
             };
-            /** @description a token is needed */
+            /** @description A valid token is required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -2458,7 +2459,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description not with this token, from this page or by this name */
+            /** @description The token, the page's origin or the host name is not allowed */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -2467,7 +2468,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description something in the request does not fit; `problems` names it */
+            /** @description A part of the request is invalid; `problems` lists the fields */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -2476,7 +2477,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the database or the leader cannot be reached; try again after `Retry-After` */
+            /** @description The database or the leader is unavailable; retry after `Retry-After` */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2490,7 +2491,7 @@ export interface operations {
     upload_file: {
         parameters: {
             query: {
-                /** @description What it is called; it gets a name like that which is safe and free */
+                /** @description The name of the file; the stored file gets a safe, unused name like it */
                 name: string;
             };
             header?: never;
@@ -2512,7 +2513,7 @@ export interface operations {
                     "application/json": components["schemas"]["Uploaded"];
                 };
             };
-            /** @description the body is not JSON */
+            /** @description The body is not valid JSON, or incomplete */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -2521,7 +2522,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description a token is needed */
+            /** @description A valid token is required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -2530,7 +2531,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description not with this token, from this page or by this name */
+            /** @description The token, the page's origin or the host name is not allowed */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -2539,7 +2540,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description nothing more came */
+            /** @description The upload stalled */
             408: {
                 headers: {
                     [name: string]: unknown;
@@ -2548,7 +2549,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the state of things forbids it; `code` tells why */
+            /** @description The current state forbids this; `code` says why */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -2557,7 +2558,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description too large */
+            /** @description The body is too large */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -2566,7 +2567,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the body is not of the type that is taken */
+            /** @description The body has the wrong media type */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -2575,7 +2576,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description something in the request does not fit; `problems` names it */
+            /** @description A part of the request is invalid; `problems` lists the fields */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -2584,7 +2585,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the database or the leader cannot be reached; try again after `Retry-After` */
+            /** @description The database or the leader is unavailable; retry after `Retry-After` */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2593,7 +2594,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description there is no room for it */
+            /** @description The disk is full */
             507: {
                 headers: {
                     [name: string]: unknown;
@@ -2608,7 +2609,7 @@ export interface operations {
         parameters: {
             query?: {
                 queue?: string | null;
-                /** @description What if the queue ran so many at a time? */
+                /** @description Forecast as if the queue had this `max_concurrent` */
                 max_concurrent?: number | null;
                 limit?: number;
             };
@@ -2627,7 +2628,7 @@ export interface operations {
                     "application/json": components["schemas"]["Forecast"];
                 };
             };
-            /** @description a token is needed */
+            /** @description A valid token is required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -2636,7 +2637,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description not with this token, from this page or by this name */
+            /** @description The token, the page's origin or the host name is not allowed */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -2645,7 +2646,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description it does not exist */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -2654,7 +2655,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description something in the request does not fit; `problems` names it */
+            /** @description A part of the request is invalid; `problems` lists the fields */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -2663,7 +2664,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the database or the leader cannot be reached; try again after `Retry-After` */
+            /** @description The database or the leader is unavailable; retry after `Retry-After` */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2683,11 +2684,11 @@ export interface operations {
                 lane?: string | null;
                 /** @description Text in ids, tasks, lanes, parameters, meta or errors */
                 q?: string | null;
-                /** @description Ended, or made if live */
+                /** @description Ended at or after this time; created, if live */
                 since?: string | null;
-                /** @description Ended, or made if live */
+                /** @description Ended before this time; created, if live */
                 until?: string | null;
-                /** @description The most that one page holds */
+                /** @description The maximum number of items on one page */
                 limit?: number;
                 /** @description `next` of the page before; without it, the first page */
                 cursor?: string | null;
@@ -2707,7 +2708,7 @@ export interface operations {
                     "application/json": components["schemas"]["JobPage"];
                 };
             };
-            /** @description a token is needed */
+            /** @description A valid token is required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -2716,7 +2717,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description not with this token, from this page or by this name */
+            /** @description The token, the page's origin or the host name is not allowed */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -2725,7 +2726,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description it does not exist */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -2734,7 +2735,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description something in the request does not fit; `problems` names it */
+            /** @description A part of the request is invalid; `problems` lists the fields */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -2743,7 +2744,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the database or the leader cannot be reached; try again after `Retry-After` */
+            /** @description The database or the leader is unavailable; retry after `Retry-After` */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2758,7 +2759,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The same key with the same body gives the same job, however often it is sent */
+                /** @description Repeating a request with the same key and body returns the same job */
                 "Idempotency-Key"?: string | null;
             };
             path?: never;
@@ -2770,7 +2771,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description an equal job was already there */
+            /** @description an equal job is active; this is it */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2779,7 +2780,7 @@ export interface operations {
                     "application/json": components["schemas"]["Job"];
                 };
             };
-            /** @description it is on disk */
+            /** @description submitted, and stored on disk */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -2788,7 +2789,7 @@ export interface operations {
                     "application/json": components["schemas"]["Job"];
                 };
             };
-            /** @description recorded, not yet decided */
+            /** @description stored, and not yet decided by a leader */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -2797,7 +2798,7 @@ export interface operations {
                     "application/json": components["schemas"]["Undecided"];
                 };
             };
-            /** @description the body is not JSON */
+            /** @description The body is not valid JSON, or incomplete */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -2806,7 +2807,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description a token is needed */
+            /** @description A valid token is required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -2815,7 +2816,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description not with this token, from this page or by this name */
+            /** @description The token, the page's origin or the host name is not allowed */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -2824,7 +2825,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description it does not exist */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -2833,7 +2834,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the state of things forbids it; `code` tells why */
+            /** @description The current state forbids this; `code` says why */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -2842,7 +2843,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description too large */
+            /** @description The body is too large */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -2851,7 +2852,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the body is not of the type that is taken */
+            /** @description The body has the wrong media type */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -2860,7 +2861,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description something in the request does not fit; `problems` names it */
+            /** @description A part of the request is invalid; `problems` lists the fields */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -2869,7 +2870,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the database or the leader cannot be reached; try again after `Retry-After` */
+            /** @description The database or the leader is unavailable; retry after `Retry-After` */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2884,7 +2885,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The same key with the same body gives the same job, however often it is sent */
+                /** @description Repeating a request with the same key and body returns the same job */
                 "Idempotency-Key"?: string | null;
             };
             path?: never;
@@ -2905,7 +2906,7 @@ export interface operations {
                     "application/json": components["schemas"]["BatchAnswer"];
                 };
             };
-            /** @description recorded, not yet decided */
+            /** @description stored, and not yet decided by a leader */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -2914,7 +2915,7 @@ export interface operations {
                     "application/json": components["schemas"]["Undecided"];
                 };
             };
-            /** @description the body is not JSON */
+            /** @description The body is not valid JSON, or incomplete */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -2923,7 +2924,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description a token is needed */
+            /** @description A valid token is required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -2932,7 +2933,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description not with this token, from this page or by this name */
+            /** @description The token, the page's origin or the host name is not allowed */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -2941,7 +2942,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description it does not exist */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -2950,7 +2951,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the state of things forbids it; `code` tells why */
+            /** @description The current state forbids this; `code` says why */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -2959,7 +2960,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description too large */
+            /** @description The body is too large */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -2968,7 +2969,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the body is not of the type that is taken */
+            /** @description The body has the wrong media type */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -2977,7 +2978,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description something in the request does not fit; `problems` names it */
+            /** @description A part of the request is invalid; `problems` lists the fields */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -2986,7 +2987,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the database or the leader cannot be reached; try again after `Retry-After` */
+            /** @description The database or the leader is unavailable; retry after `Retry-After` */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3017,7 +3018,7 @@ export interface operations {
                     "application/json": components["schemas"]["Job"];
                 };
             };
-            /** @description a token is needed */
+            /** @description A valid token is required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -3026,7 +3027,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description not with this token, from this page or by this name */
+            /** @description The token, the page's origin or the host name is not allowed */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3035,7 +3036,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description it does not exist */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -3044,7 +3045,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description something in the request does not fit; `problems` names it */
+            /** @description A part of the request is invalid; `problems` lists the fields */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -3053,7 +3054,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the database or the leader cannot be reached; try again after `Retry-After` */
+            /** @description The database or the leader is unavailable; retry after `Retry-After` */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3070,7 +3071,7 @@ export interface operations {
             header?: never;
             path: {
                 id: string;
-                /** @description Its place in `artifacts` of the job, from 0 */
+                /** @description The index in `artifacts` of the job, from 0 */
                 number: number;
             };
             cookie?: never;
@@ -3086,7 +3087,7 @@ export interface operations {
                     "application/octet-stream": string;
                 };
             };
-            /** @description The part of it that `Range` asked for */
+            /** @description The part of the file that `Range` names */
             206: {
                 headers: {
                     [name: string]: unknown;
@@ -3095,7 +3096,7 @@ export interface operations {
                     "application/octet-stream": string;
                 };
             };
-            /** @description a token is needed */
+            /** @description A valid token is required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -3104,7 +3105,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description not with this token, from this page or by this name */
+            /** @description The token, the page's origin or the host name is not allowed */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3113,7 +3114,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description it does not exist */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -3122,7 +3123,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description that part of it does not exist */
+            /** @description The requested range is outside of the file */
             416: {
                 headers: {
                     [name: string]: unknown;
@@ -3131,7 +3132,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description something in the request does not fit; `problems` names it */
+            /** @description A part of the request is invalid; `problems` lists the fields */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -3140,7 +3141,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the database or the leader cannot be reached; try again after `Retry-After` */
+            /** @description The database or the leader is unavailable; retry after `Retry-After` */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3175,7 +3176,7 @@ export interface operations {
                     "application/json": components["schemas"]["Job"];
                 };
             };
-            /** @description recorded, not yet decided */
+            /** @description stored, and not yet decided by a leader */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -3184,7 +3185,7 @@ export interface operations {
                     "application/json": components["schemas"]["Undecided"];
                 };
             };
-            /** @description the body is not JSON */
+            /** @description The body is not valid JSON, or incomplete */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -3193,7 +3194,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description a token is needed */
+            /** @description A valid token is required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -3202,7 +3203,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description not with this token, from this page or by this name */
+            /** @description The token, the page's origin or the host name is not allowed */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3211,7 +3212,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description it does not exist */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -3220,7 +3221,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the state of things forbids it; `code` tells why */
+            /** @description The current state forbids this; `code` says why */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -3229,7 +3230,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description too large */
+            /** @description The body is too large */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -3238,7 +3239,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the body is not of the type that is taken */
+            /** @description The body has the wrong media type */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -3247,7 +3248,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description something in the request does not fit; `problems` names it */
+            /** @description A part of the request is invalid; `problems` lists the fields */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -3256,7 +3257,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the database or the leader cannot be reached; try again after `Retry-After` */
+            /** @description The database or the leader is unavailable; retry after `Retry-After` */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3287,7 +3288,7 @@ export interface operations {
                     "application/json": components["schemas"]["Explanation"];
                 };
             };
-            /** @description a token is needed */
+            /** @description A valid token is required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -3296,7 +3297,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description not with this token, from this page or by this name */
+            /** @description The token, the page's origin or the host name is not allowed */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3305,7 +3306,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description it does not exist */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -3314,7 +3315,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description something in the request does not fit; `problems` names it */
+            /** @description A part of the request is invalid; `problems` lists the fields */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -3323,7 +3324,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the database or the leader cannot be reached; try again after `Retry-After` */
+            /** @description The database or the leader is unavailable; retry after `Retry-After` */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3337,7 +3338,7 @@ export interface operations {
     job_log: {
         parameters: {
             query?: {
-                /** @description The most that one page holds */
+                /** @description The maximum number of items on one page */
                 limit?: number;
             };
             header?: never;
@@ -3357,7 +3358,7 @@ export interface operations {
                     "application/json": components["schemas"]["Log"];
                 };
             };
-            /** @description a token is needed */
+            /** @description A valid token is required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -3366,7 +3367,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description not with this token, from this page or by this name */
+            /** @description The token, the page's origin or the host name is not allowed */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3375,7 +3376,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description it does not exist */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -3384,7 +3385,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description something in the request does not fit; `problems` names it */
+            /** @description A part of the request is invalid; `problems` lists the fields */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -3393,7 +3394,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the database or the leader cannot be reached; try again after `Retry-After` */
+            /** @description The database or the leader is unavailable; retry after `Retry-After` */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3428,7 +3429,7 @@ export interface operations {
                     "application/json": components["schemas"]["Job"];
                 };
             };
-            /** @description recorded, not yet decided */
+            /** @description stored, and not yet decided by a leader */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -3437,7 +3438,7 @@ export interface operations {
                     "application/json": components["schemas"]["Undecided"];
                 };
             };
-            /** @description the body is not JSON */
+            /** @description The body is not valid JSON, or incomplete */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -3446,7 +3447,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description a token is needed */
+            /** @description A valid token is required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -3455,7 +3456,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description not with this token, from this page or by this name */
+            /** @description The token, the page's origin or the host name is not allowed */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3464,7 +3465,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description it does not exist */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -3473,7 +3474,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the state of things forbids it; `code` tells why */
+            /** @description The current state forbids this; `code` says why */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -3482,7 +3483,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description too large */
+            /** @description The body is too large */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -3491,7 +3492,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the body is not of the type that is taken */
+            /** @description The body has the wrong media type */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -3500,7 +3501,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description something in the request does not fit; `problems` names it */
+            /** @description A part of the request is invalid; `problems` lists the fields */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -3509,7 +3510,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the database or the leader cannot be reached; try again after `Retry-After` */
+            /** @description The database or the leader is unavailable; retry after `Retry-After` */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3544,7 +3545,7 @@ export interface operations {
                     "application/json": components["schemas"]["Job"];
                 };
             };
-            /** @description recorded, not yet decided */
+            /** @description stored, and not yet decided by a leader */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -3553,7 +3554,7 @@ export interface operations {
                     "application/json": components["schemas"]["Undecided"];
                 };
             };
-            /** @description the body is not JSON */
+            /** @description The body is not valid JSON, or incomplete */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -3562,7 +3563,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description a token is needed */
+            /** @description A valid token is required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -3571,7 +3572,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description not with this token, from this page or by this name */
+            /** @description The token, the page's origin or the host name is not allowed */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3580,7 +3581,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description it does not exist */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -3589,7 +3590,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the state of things forbids it; `code` tells why */
+            /** @description The current state forbids this; `code` says why */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -3598,7 +3599,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description too large */
+            /** @description The body is too large */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -3607,7 +3608,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the body is not of the type that is taken */
+            /** @description The body has the wrong media type */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -3616,7 +3617,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description something in the request does not fit; `problems` names it */
+            /** @description A part of the request is invalid; `problems` lists the fields */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -3625,7 +3626,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the database or the leader cannot be reached; try again after `Retry-After` */
+            /** @description The database or the leader is unavailable; retry after `Retry-After` */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3647,7 +3648,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description an equal job was already there */
+            /** @description an equal job is active; this is it */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3656,7 +3657,7 @@ export interface operations {
                     "application/json": components["schemas"]["Job"];
                 };
             };
-            /** @description it is on disk */
+            /** @description submitted, and stored on disk */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -3665,7 +3666,7 @@ export interface operations {
                     "application/json": components["schemas"]["Job"];
                 };
             };
-            /** @description recorded, not yet decided */
+            /** @description stored, and not yet decided by a leader */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -3674,7 +3675,7 @@ export interface operations {
                     "application/json": components["schemas"]["Undecided"];
                 };
             };
-            /** @description the body is not JSON */
+            /** @description The body is not valid JSON, or incomplete */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -3683,7 +3684,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description a token is needed */
+            /** @description A valid token is required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -3692,7 +3693,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description not with this token, from this page or by this name */
+            /** @description The token, the page's origin or the host name is not allowed */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3701,7 +3702,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description it does not exist */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -3710,7 +3711,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the state of things forbids it; `code` tells why */
+            /** @description The current state forbids this; `code` says why */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -3719,7 +3720,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description too large */
+            /** @description The body is too large */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -3728,7 +3729,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the body is not of the type that is taken */
+            /** @description The body has the wrong media type */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -3737,7 +3738,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description something in the request does not fit; `problems` names it */
+            /** @description A part of the request is invalid; `problems` lists the fields */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -3746,7 +3747,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the database or the leader cannot be reached; try again after `Retry-After` */
+            /** @description The database or the leader is unavailable; retry after `Retry-After` */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3781,7 +3782,7 @@ export interface operations {
                     "application/json": components["schemas"]["Job"];
                 };
             };
-            /** @description recorded, not yet decided */
+            /** @description stored, and not yet decided by a leader */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -3790,7 +3791,7 @@ export interface operations {
                     "application/json": components["schemas"]["Undecided"];
                 };
             };
-            /** @description the body is not JSON */
+            /** @description The body is not valid JSON, or incomplete */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -3799,7 +3800,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description a token is needed */
+            /** @description A valid token is required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -3808,7 +3809,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description not with this token, from this page or by this name */
+            /** @description The token, the page's origin or the host name is not allowed */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3817,7 +3818,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description it does not exist */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -3826,7 +3827,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the state of things forbids it; `code` tells why */
+            /** @description The current state forbids this; `code` says why */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -3835,7 +3836,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description too large */
+            /** @description The body is too large */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -3844,7 +3845,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the body is not of the type that is taken */
+            /** @description The body has the wrong media type */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -3853,7 +3854,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description something in the request does not fit; `problems` names it */
+            /** @description A part of the request is invalid; `problems` lists the fields */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -3862,7 +3863,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the database or the leader cannot be reached; try again after `Retry-After` */
+            /** @description The database or the leader is unavailable; retry after `Retry-After` */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3893,7 +3894,7 @@ export interface operations {
                     "application/json": components["schemas"]["Job"];
                 };
             };
-            /** @description recorded, not yet decided */
+            /** @description stored, and not yet decided by a leader */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -3902,7 +3903,7 @@ export interface operations {
                     "application/json": components["schemas"]["Undecided"];
                 };
             };
-            /** @description the body is not JSON */
+            /** @description The body is not valid JSON, or incomplete */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -3911,7 +3912,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description a token is needed */
+            /** @description A valid token is required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -3920,7 +3921,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description not with this token, from this page or by this name */
+            /** @description The token, the page's origin or the host name is not allowed */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -3929,7 +3930,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description it does not exist */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -3938,7 +3939,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the state of things forbids it; `code` tells why */
+            /** @description The current state forbids this; `code` says why */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -3947,7 +3948,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description too large */
+            /** @description The body is too large */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -3956,7 +3957,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the body is not of the type that is taken */
+            /** @description The body has the wrong media type */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -3965,7 +3966,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description something in the request does not fit; `problems` names it */
+            /** @description A part of the request is invalid; `problems` lists the fields */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -3974,7 +3975,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the database or the leader cannot be reached; try again after `Retry-After` */
+            /** @description The database or the leader is unavailable; retry after `Retry-After` */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3989,7 +3990,7 @@ export interface operations {
         parameters: {
             query?: {
                 queue?: string | null;
-                /** @description The most that one page holds */
+                /** @description The maximum number of items on one page */
                 limit?: number;
                 /** @description `next` of the page before; without it, the first page */
                 cursor?: string | null;
@@ -4009,7 +4010,7 @@ export interface operations {
                     "application/json": components["schemas"]["LanePage"];
                 };
             };
-            /** @description a token is needed */
+            /** @description A valid token is required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -4018,7 +4019,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description not with this token, from this page or by this name */
+            /** @description The token, the page's origin or the host name is not allowed */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4027,7 +4028,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description something in the request does not fit; `problems` names it */
+            /** @description A part of the request is invalid; `problems` lists the fields */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -4036,7 +4037,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the database or the leader cannot be reached; try again after `Retry-After` */
+            /** @description The database or the leader is unavailable; retry after `Retry-After` */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4069,7 +4070,7 @@ export interface operations {
                     "application/json": components["schemas"]["Lane"];
                 };
             };
-            /** @description a token is needed */
+            /** @description A valid token is required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -4078,7 +4079,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description not with this token, from this page or by this name */
+            /** @description The token, the page's origin or the host name is not allowed */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4087,7 +4088,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description it does not exist */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -4096,7 +4097,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description something in the request does not fit; `problems` names it */
+            /** @description A part of the request is invalid; `problems` lists the fields */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -4105,7 +4106,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the database or the leader cannot be reached; try again after `Retry-After` */
+            /** @description The database or the leader is unavailable; retry after `Retry-After` */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4142,7 +4143,7 @@ export interface operations {
                     "application/json": components["schemas"]["Lane"];
                 };
             };
-            /** @description recorded, not yet decided */
+            /** @description stored, and not yet decided by a leader */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -4151,7 +4152,7 @@ export interface operations {
                     "application/json": components["schemas"]["Undecided"];
                 };
             };
-            /** @description the body is not JSON */
+            /** @description The body is not valid JSON, or incomplete */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4160,7 +4161,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description a token is needed */
+            /** @description A valid token is required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -4169,7 +4170,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description not with this token, from this page or by this name */
+            /** @description The token, the page's origin or the host name is not allowed */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4178,7 +4179,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description it does not exist */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -4187,7 +4188,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the state of things forbids it; `code` tells why */
+            /** @description The current state forbids this; `code` says why */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4196,7 +4197,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description too large */
+            /** @description The body is too large */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -4205,7 +4206,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the body is not of the type that is taken */
+            /** @description The body has the wrong media type */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -4214,7 +4215,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description something in the request does not fit; `problems` names it */
+            /** @description A part of the request is invalid; `problems` lists the fields */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -4223,7 +4224,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the database or the leader cannot be reached; try again after `Retry-After` */
+            /** @description The database or the leader is unavailable; retry after `Retry-After` */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4256,7 +4257,7 @@ export interface operations {
                     "application/json": components["schemas"]["Lane"];
                 };
             };
-            /** @description recorded, not yet decided */
+            /** @description stored, and not yet decided by a leader */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -4265,7 +4266,7 @@ export interface operations {
                     "application/json": components["schemas"]["Undecided"];
                 };
             };
-            /** @description the body is not JSON */
+            /** @description The body is not valid JSON, or incomplete */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4274,7 +4275,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description a token is needed */
+            /** @description A valid token is required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -4283,7 +4284,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description not with this token, from this page or by this name */
+            /** @description The token, the page's origin or the host name is not allowed */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4292,7 +4293,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description it does not exist */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -4301,7 +4302,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the state of things forbids it; `code` tells why */
+            /** @description The current state forbids this; `code` says why */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4310,7 +4311,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description too large */
+            /** @description The body is too large */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -4319,7 +4320,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the body is not of the type that is taken */
+            /** @description The body has the wrong media type */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -4328,7 +4329,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description something in the request does not fit; `problems` names it */
+            /** @description A part of the request is invalid; `problems` lists the fields */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -4337,7 +4338,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the database or the leader cannot be reached; try again after `Retry-After` */
+            /** @description The database or the leader is unavailable; retry after `Retry-After` */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4374,7 +4375,7 @@ export interface operations {
                     "application/json": components["schemas"]["Job"];
                 };
             };
-            /** @description recorded, not yet decided */
+            /** @description stored, and not yet decided by a leader */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -4383,7 +4384,7 @@ export interface operations {
                     "application/json": components["schemas"]["Undecided"];
                 };
             };
-            /** @description the body is not JSON */
+            /** @description The body is not valid JSON, or incomplete */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4392,7 +4393,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description a token is needed */
+            /** @description A valid token is required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -4401,7 +4402,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description not with this token, from this page or by this name */
+            /** @description The token, the page's origin or the host name is not allowed */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4410,7 +4411,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description it does not exist */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -4419,7 +4420,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the state of things forbids it; `code` tells why */
+            /** @description The current state forbids this; `code` says why */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4428,7 +4429,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description too large */
+            /** @description The body is too large */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -4437,7 +4438,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the body is not of the type that is taken */
+            /** @description The body has the wrong media type */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -4446,7 +4447,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description something in the request does not fit; `problems` names it */
+            /** @description A part of the request is invalid; `problems` lists the fields */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -4455,7 +4456,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the database or the leader cannot be reached; try again after `Retry-After` */
+            /** @description The database or the leader is unavailable; retry after `Retry-After` */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4479,7 +4480,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description an equal job was already there */
+            /** @description an equal job is active; this is it */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4488,7 +4489,7 @@ export interface operations {
                     "application/json": components["schemas"]["Job"];
                 };
             };
-            /** @description it is on disk */
+            /** @description submitted, and stored on disk */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -4497,7 +4498,7 @@ export interface operations {
                     "application/json": components["schemas"]["Job"];
                 };
             };
-            /** @description recorded, not yet decided */
+            /** @description stored, and not yet decided by a leader */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -4506,7 +4507,7 @@ export interface operations {
                     "application/json": components["schemas"]["Undecided"];
                 };
             };
-            /** @description the body is not JSON */
+            /** @description The body is not valid JSON, or incomplete */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4515,7 +4516,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description a token is needed */
+            /** @description A valid token is required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -4524,7 +4525,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description not with this token, from this page or by this name */
+            /** @description The token, the page's origin or the host name is not allowed */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4533,7 +4534,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description it does not exist */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -4542,7 +4543,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the state of things forbids it; `code` tells why */
+            /** @description The current state forbids this; `code` says why */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4551,7 +4552,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description too large */
+            /** @description The body is too large */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -4560,7 +4561,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the body is not of the type that is taken */
+            /** @description The body has the wrong media type */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -4569,7 +4570,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description something in the request does not fit; `problems` names it */
+            /** @description A part of the request is invalid; `problems` lists the fields */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -4578,7 +4579,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the database or the leader cannot be reached; try again after `Retry-After` */
+            /** @description The database or the leader is unavailable; retry after `Retry-After` */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4602,7 +4603,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description an equal job was already there */
+            /** @description an equal job is active; this is it */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4611,7 +4612,7 @@ export interface operations {
                     "application/json": components["schemas"]["Job"];
                 };
             };
-            /** @description it is on disk */
+            /** @description submitted, and stored on disk */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -4620,7 +4621,7 @@ export interface operations {
                     "application/json": components["schemas"]["Job"];
                 };
             };
-            /** @description recorded, not yet decided */
+            /** @description stored, and not yet decided by a leader */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -4629,7 +4630,7 @@ export interface operations {
                     "application/json": components["schemas"]["Undecided"];
                 };
             };
-            /** @description the body is not JSON */
+            /** @description The body is not valid JSON, or incomplete */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4638,7 +4639,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description a token is needed */
+            /** @description A valid token is required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -4647,7 +4648,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description not with this token, from this page or by this name */
+            /** @description The token, the page's origin or the host name is not allowed */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4656,7 +4657,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description it does not exist */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -4665,7 +4666,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the state of things forbids it; `code` tells why */
+            /** @description The current state forbids this; `code` says why */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4674,7 +4675,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description too large */
+            /** @description The body is too large */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -4683,7 +4684,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the body is not of the type that is taken */
+            /** @description The body has the wrong media type */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -4692,7 +4693,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description something in the request does not fit; `problems` names it */
+            /** @description A part of the request is invalid; `problems` lists the fields */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -4701,7 +4702,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the database or the leader cannot be reached; try again after `Retry-After` */
+            /** @description The database or the leader is unavailable; retry after `Retry-After` */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4730,7 +4731,7 @@ export interface operations {
                     "application/json": components["schemas"]["Limits"];
                 };
             };
-            /** @description a token is needed */
+            /** @description A valid token is required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -4739,7 +4740,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description not with this token, from this page or by this name */
+            /** @description The token, the page's origin or the host name is not allowed */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4748,7 +4749,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description something in the request does not fit; `problems` names it */
+            /** @description A part of the request is invalid; `problems` lists the fields */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -4757,7 +4758,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the database or the leader cannot be reached; try again after `Retry-After` */
+            /** @description The database or the leader is unavailable; retry after `Retry-After` */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4792,7 +4793,7 @@ export interface operations {
                     "application/json": components["schemas"]["RateOrResource"];
                 };
             };
-            /** @description recorded, not yet decided */
+            /** @description stored, and not yet decided by a leader */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -4801,7 +4802,7 @@ export interface operations {
                     "application/json": components["schemas"]["Undecided"];
                 };
             };
-            /** @description the body is not JSON */
+            /** @description The body is not valid JSON, or incomplete */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -4810,7 +4811,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description a token is needed */
+            /** @description A valid token is required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -4819,7 +4820,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description not with this token, from this page or by this name */
+            /** @description The token, the page's origin or the host name is not allowed */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4828,7 +4829,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description it does not exist */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -4837,7 +4838,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description too large */
+            /** @description The body is too large */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -4846,7 +4847,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the body is not of the type that is taken */
+            /** @description The body has the wrong media type */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -4855,7 +4856,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description something in the request does not fit; `problems` names it */
+            /** @description A part of the request is invalid; `problems` lists the fields */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -4864,7 +4865,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the database or the leader cannot be reached; try again after `Retry-After` */
+            /** @description The database or the leader is unavailable; retry after `Retry-After` */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4893,7 +4894,7 @@ export interface operations {
                     "application/json": components["schemas"]["Queues"];
                 };
             };
-            /** @description a token is needed */
+            /** @description A valid token is required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -4902,7 +4903,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description not with this token, from this page or by this name */
+            /** @description The token, the page's origin or the host name is not allowed */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4911,7 +4912,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description something in the request does not fit; `problems` names it */
+            /** @description A part of the request is invalid; `problems` lists the fields */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -4920,7 +4921,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the database or the leader cannot be reached; try again after `Retry-After` */
+            /** @description The database or the leader is unavailable; retry after `Retry-After` */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -4951,7 +4952,7 @@ export interface operations {
                     "application/json": components["schemas"]["Queue"];
                 };
             };
-            /** @description a token is needed */
+            /** @description A valid token is required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -4960,7 +4961,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description not with this token, from this page or by this name */
+            /** @description The token, the page's origin or the host name is not allowed */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -4969,7 +4970,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description it does not exist */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -4978,7 +4979,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description something in the request does not fit; `problems` names it */
+            /** @description A part of the request is invalid; `problems` lists the fields */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -4987,7 +4988,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the database or the leader cannot be reached; try again after `Retry-After` */
+            /** @description The database or the leader is unavailable; retry after `Retry-After` */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5022,7 +5023,7 @@ export interface operations {
                     "application/json": components["schemas"]["Queue"];
                 };
             };
-            /** @description recorded, not yet decided */
+            /** @description stored, and not yet decided by a leader */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -5031,7 +5032,7 @@ export interface operations {
                     "application/json": components["schemas"]["Undecided"];
                 };
             };
-            /** @description the body is not JSON */
+            /** @description The body is not valid JSON, or incomplete */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -5040,7 +5041,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description a token is needed */
+            /** @description A valid token is required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -5049,7 +5050,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description not with this token, from this page or by this name */
+            /** @description The token, the page's origin or the host name is not allowed */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5058,7 +5059,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description it does not exist */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5067,7 +5068,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description too large */
+            /** @description The body is too large */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -5076,7 +5077,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the body is not of the type that is taken */
+            /** @description The body has the wrong media type */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -5085,7 +5086,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description something in the request does not fit; `problems` names it */
+            /** @description A part of the request is invalid; `problems` lists the fields */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5094,7 +5095,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the database or the leader cannot be reached; try again after `Retry-After` */
+            /** @description The database or the leader is unavailable; retry after `Retry-After` */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5108,7 +5109,7 @@ export interface operations {
     list_line: {
         parameters: {
             query?: {
-                /** @description The most that one page holds */
+                /** @description The maximum number of items on one page */
                 limit?: number;
                 /** @description `next` of the page before; without it, the first page */
                 cursor?: string | null;
@@ -5130,7 +5131,7 @@ export interface operations {
                     "application/json": components["schemas"]["JobPage"];
                 };
             };
-            /** @description a token is needed */
+            /** @description A valid token is required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -5139,7 +5140,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description not with this token, from this page or by this name */
+            /** @description The token, the page's origin or the host name is not allowed */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5148,7 +5149,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description it does not exist */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5157,7 +5158,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description something in the request does not fit; `problems` names it */
+            /** @description A part of the request is invalid; `problems` lists the fields */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5166,7 +5167,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the database or the leader cannot be reached; try again after `Retry-After` */
+            /** @description The database or the leader is unavailable; retry after `Retry-After` */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5197,7 +5198,7 @@ export interface operations {
                     "application/json": components["schemas"]["Queue"];
                 };
             };
-            /** @description recorded, not yet decided */
+            /** @description stored, and not yet decided by a leader */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -5206,7 +5207,7 @@ export interface operations {
                     "application/json": components["schemas"]["Undecided"];
                 };
             };
-            /** @description the body is not JSON */
+            /** @description The body is not valid JSON, or incomplete */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -5215,7 +5216,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description a token is needed */
+            /** @description A valid token is required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -5224,7 +5225,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description not with this token, from this page or by this name */
+            /** @description The token, the page's origin or the host name is not allowed */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5233,7 +5234,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description it does not exist */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5242,7 +5243,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description too large */
+            /** @description The body is too large */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -5251,7 +5252,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the body is not of the type that is taken */
+            /** @description The body has the wrong media type */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -5260,7 +5261,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description something in the request does not fit; `problems` names it */
+            /** @description A part of the request is invalid; `problems` lists the fields */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5269,7 +5270,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the database or the leader cannot be reached; try again after `Retry-After` */
+            /** @description The database or the leader is unavailable; retry after `Retry-After` */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5300,7 +5301,7 @@ export interface operations {
                     "application/json": components["schemas"]["Queue"];
                 };
             };
-            /** @description recorded, not yet decided */
+            /** @description stored, and not yet decided by a leader */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -5309,7 +5310,7 @@ export interface operations {
                     "application/json": components["schemas"]["Undecided"];
                 };
             };
-            /** @description the body is not JSON */
+            /** @description The body is not valid JSON, or incomplete */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -5318,7 +5319,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description a token is needed */
+            /** @description A valid token is required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -5327,7 +5328,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description not with this token, from this page or by this name */
+            /** @description The token, the page's origin or the host name is not allowed */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5336,7 +5337,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description it does not exist */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5345,7 +5346,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description too large */
+            /** @description The body is too large */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -5354,7 +5355,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the body is not of the type that is taken */
+            /** @description The body has the wrong media type */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -5363,7 +5364,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description something in the request does not fit; `problems` names it */
+            /** @description A part of the request is invalid; `problems` lists the fields */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5372,7 +5373,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the database or the leader cannot be reached; try again after `Retry-After` */
+            /** @description The database or the leader is unavailable; retry after `Retry-After` */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5403,7 +5404,7 @@ export interface operations {
                     "application/json": components["schemas"]["Queue"];
                 };
             };
-            /** @description recorded, not yet decided */
+            /** @description stored, and not yet decided by a leader */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -5412,7 +5413,7 @@ export interface operations {
                     "application/json": components["schemas"]["Undecided"];
                 };
             };
-            /** @description the body is not JSON */
+            /** @description The body is not valid JSON, or incomplete */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -5421,7 +5422,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description a token is needed */
+            /** @description A valid token is required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -5430,7 +5431,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description not with this token, from this page or by this name */
+            /** @description The token, the page's origin or the host name is not allowed */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5439,7 +5440,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description it does not exist */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5448,7 +5449,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description too large */
+            /** @description The body is too large */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -5457,7 +5458,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the body is not of the type that is taken */
+            /** @description The body has the wrong media type */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -5466,7 +5467,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description something in the request does not fit; `problems` names it */
+            /** @description A part of the request is invalid; `problems` lists the fields */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5475,7 +5476,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the database or the leader cannot be reached; try again after `Retry-After` */
+            /** @description The database or the leader is unavailable; retry after `Retry-After` */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5504,7 +5505,7 @@ export interface operations {
                     "application/json": components["schemas"]["Schedules"];
                 };
             };
-            /** @description a token is needed */
+            /** @description A valid token is required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -5513,7 +5514,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description not with this token, from this page or by this name */
+            /** @description The token, the page's origin or the host name is not allowed */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5522,7 +5523,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description something in the request does not fit; `problems` names it */
+            /** @description A part of the request is invalid; `problems` lists the fields */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5531,7 +5532,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the database or the leader cannot be reached; try again after `Retry-After` */
+            /** @description The database or the leader is unavailable; retry after `Retry-After` */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5564,7 +5565,7 @@ export interface operations {
                     "application/json": components["schemas"]["Schedule"];
                 };
             };
-            /** @description recorded, not yet decided */
+            /** @description stored, and not yet decided by a leader */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -5573,7 +5574,7 @@ export interface operations {
                     "application/json": components["schemas"]["Undecided"];
                 };
             };
-            /** @description the body is not JSON */
+            /** @description The body is not valid JSON, or incomplete */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -5582,7 +5583,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description a token is needed */
+            /** @description A valid token is required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -5591,7 +5592,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description not with this token, from this page or by this name */
+            /** @description The token, the page's origin or the host name is not allowed */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5600,7 +5601,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description it does not exist */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5609,7 +5610,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the state of things forbids it; `code` tells why */
+            /** @description The current state forbids this; `code` says why */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -5618,7 +5619,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description too large */
+            /** @description The body is too large */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -5627,7 +5628,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the body is not of the type that is taken */
+            /** @description The body has the wrong media type */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -5636,7 +5637,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description something in the request does not fit; `problems` names it */
+            /** @description A part of the request is invalid; `problems` lists the fields */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5645,7 +5646,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the database or the leader cannot be reached; try again after `Retry-After` */
+            /** @description The database or the leader is unavailable; retry after `Retry-After` */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5676,7 +5677,7 @@ export interface operations {
                     "application/json": components["schemas"]["Schedule"];
                 };
             };
-            /** @description a token is needed */
+            /** @description A valid token is required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -5685,7 +5686,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description not with this token, from this page or by this name */
+            /** @description The token, the page's origin or the host name is not allowed */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5694,7 +5695,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description it does not exist */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5703,7 +5704,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description something in the request does not fit; `problems` names it */
+            /** @description A part of the request is invalid; `problems` lists the fields */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5712,7 +5713,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the database or the leader cannot be reached; try again after `Retry-After` */
+            /** @description The database or the leader is unavailable; retry after `Retry-After` */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5734,7 +5735,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description recorded, not yet decided */
+            /** @description stored, and not yet decided by a leader */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -5750,7 +5751,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description the body is not JSON */
+            /** @description The body is not valid JSON, or incomplete */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -5759,7 +5760,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description a token is needed */
+            /** @description A valid token is required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -5768,7 +5769,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description not with this token, from this page or by this name */
+            /** @description The token, the page's origin or the host name is not allowed */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5777,7 +5778,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description it does not exist */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5786,7 +5787,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the state of things forbids it; `code` tells why */
+            /** @description The current state forbids this; `code` says why */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -5795,7 +5796,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description too large */
+            /** @description The body is too large */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -5804,7 +5805,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the body is not of the type that is taken */
+            /** @description The body has the wrong media type */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -5813,7 +5814,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description something in the request does not fit; `problems` names it */
+            /** @description A part of the request is invalid; `problems` lists the fields */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5822,7 +5823,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the database or the leader cannot be reached; try again after `Retry-After` */
+            /** @description The database or the leader is unavailable; retry after `Retry-After` */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5857,7 +5858,7 @@ export interface operations {
                     "application/json": components["schemas"]["Schedule"];
                 };
             };
-            /** @description recorded, not yet decided */
+            /** @description stored, and not yet decided by a leader */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -5866,7 +5867,7 @@ export interface operations {
                     "application/json": components["schemas"]["Undecided"];
                 };
             };
-            /** @description the body is not JSON */
+            /** @description The body is not valid JSON, or incomplete */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -5875,7 +5876,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description a token is needed */
+            /** @description A valid token is required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -5884,7 +5885,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description not with this token, from this page or by this name */
+            /** @description The token, the page's origin or the host name is not allowed */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -5893,7 +5894,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description it does not exist */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -5902,7 +5903,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the state of things forbids it; `code` tells why */
+            /** @description The current state forbids this; `code` says why */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -5911,7 +5912,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description too large */
+            /** @description The body is too large */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -5920,7 +5921,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the body is not of the type that is taken */
+            /** @description The body has the wrong media type */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -5929,7 +5930,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description something in the request does not fit; `problems` names it */
+            /** @description A part of the request is invalid; `problems` lists the fields */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5938,7 +5939,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the database or the leader cannot be reached; try again after `Retry-After` */
+            /** @description The database or the leader is unavailable; retry after `Retry-After` */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5960,7 +5961,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description it is on disk */
+            /** @description submitted, and stored on disk */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -5969,7 +5970,7 @@ export interface operations {
                     "application/json": components["schemas"]["Job"];
                 };
             };
-            /** @description recorded, not yet decided */
+            /** @description stored, and not yet decided by a leader */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -5978,7 +5979,7 @@ export interface operations {
                     "application/json": components["schemas"]["Undecided"];
                 };
             };
-            /** @description the body is not JSON */
+            /** @description The body is not valid JSON, or incomplete */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -5987,7 +5988,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description a token is needed */
+            /** @description A valid token is required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -5996,7 +5997,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description not with this token, from this page or by this name */
+            /** @description The token, the page's origin or the host name is not allowed */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6005,7 +6006,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description it does not exist */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -6014,7 +6015,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the state of things forbids it; `code` tells why */
+            /** @description The current state forbids this; `code` says why */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -6023,7 +6024,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description too large */
+            /** @description The body is too large */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -6032,7 +6033,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the body is not of the type that is taken */
+            /** @description The body has the wrong media type */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -6041,7 +6042,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description something in the request does not fit; `problems` names it */
+            /** @description A part of the request is invalid; `problems` lists the fields */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6050,7 +6051,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the database or the leader cannot be reached; try again after `Retry-After` */
+            /** @description The database or the leader is unavailable; retry after `Retry-After` */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6064,7 +6065,7 @@ export interface operations {
     list_firings: {
         parameters: {
             query?: {
-                /** @description The most that one page holds */
+                /** @description The maximum number of items on one page */
                 limit?: number;
             };
             header?: never;
@@ -6084,7 +6085,7 @@ export interface operations {
                     "application/json": components["schemas"]["Firings"];
                 };
             };
-            /** @description a token is needed */
+            /** @description A valid token is required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -6093,7 +6094,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description not with this token, from this page or by this name */
+            /** @description The token, the page's origin or the host name is not allowed */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6102,7 +6103,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description it does not exist */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -6111,7 +6112,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description something in the request does not fit; `problems` names it */
+            /** @description A part of the request is invalid; `problems` lists the fields */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6120,7 +6121,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the database or the leader cannot be reached; try again after `Retry-After` */
+            /** @description The database or the leader is unavailable; retry after `Retry-After` */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6149,7 +6150,7 @@ export interface operations {
                     "application/json": components["schemas"]["Session"];
                 };
             };
-            /** @description a token is needed */
+            /** @description A valid token is required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -6158,7 +6159,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description not with this token, from this page or by this name */
+            /** @description The token, the page's origin or the host name is not allowed */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6167,7 +6168,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description something in the request does not fit; `problems` names it */
+            /** @description A part of the request is invalid; `problems` lists the fields */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6176,7 +6177,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the database or the leader cannot be reached; try again after `Retry-After` */
+            /** @description The database or the leader is unavailable; retry after `Retry-After` */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6209,7 +6210,7 @@ export interface operations {
                     "application/json": components["schemas"]["Session"];
                 };
             };
-            /** @description the body is not JSON */
+            /** @description The body is not valid JSON, or incomplete */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -6218,7 +6219,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description a token is needed */
+            /** @description A valid token is required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -6227,7 +6228,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description not with this token, from this page or by this name */
+            /** @description The token, the page's origin or the host name is not allowed */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6236,7 +6237,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description too large */
+            /** @description The body is too large */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -6245,7 +6246,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the body is not of the type that is taken */
+            /** @description The body has the wrong media type */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -6254,7 +6255,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description something in the request does not fit; `problems` names it */
+            /** @description A part of the request is invalid; `problems` lists the fields */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6263,7 +6264,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the database or the leader cannot be reached; try again after `Retry-After` */
+            /** @description The database or the leader is unavailable; retry after `Retry-After` */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6290,7 +6291,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description a token is needed */
+            /** @description A valid token is required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -6299,7 +6300,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description not with this token, from this page or by this name */
+            /** @description The token, the page's origin or the host name is not allowed */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6308,7 +6309,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description something in the request does not fit; `problems` names it */
+            /** @description A part of the request is invalid; `problems` lists the fields */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6317,7 +6318,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the database or the leader cannot be reached; try again after `Retry-After` */
+            /** @description The database or the leader is unavailable; retry after `Retry-After` */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6343,10 +6344,10 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Present"];
+                    "application/json": components["schemas"]["Snapshot"];
                 };
             };
-            /** @description a token is needed */
+            /** @description A valid token is required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -6355,7 +6356,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description not with this token, from this page or by this name */
+            /** @description The token, the page's origin or the host name is not allowed */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6364,7 +6365,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description something in the request does not fit; `problems` names it */
+            /** @description A part of the request is invalid; `problems` lists the fields */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6373,7 +6374,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the database or the leader cannot be reached; try again after `Retry-After` */
+            /** @description The database or the leader is unavailable; retry after `Retry-After` */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6402,7 +6403,7 @@ export interface operations {
                     "application/json": components["schemas"]["Tasks"];
                 };
             };
-            /** @description a token is needed */
+            /** @description A valid token is required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -6411,7 +6412,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description not with this token, from this page or by this name */
+            /** @description The token, the page's origin or the host name is not allowed */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6420,7 +6421,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description something in the request does not fit; `problems` names it */
+            /** @description A part of the request is invalid; `problems` lists the fields */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6429,7 +6430,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the database or the leader cannot be reached; try again after `Retry-After` */
+            /** @description The database or the leader is unavailable; retry after `Retry-After` */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6458,7 +6459,7 @@ export interface operations {
                     "application/json": components["schemas"]["Workers"];
                 };
             };
-            /** @description a token is needed */
+            /** @description A valid token is required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -6467,7 +6468,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description not with this token, from this page or by this name */
+            /** @description The token, the page's origin or the host name is not allowed */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6476,7 +6477,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description something in the request does not fit; `problems` names it */
+            /** @description A part of the request is invalid; `problems` lists the fields */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6485,7 +6486,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the database or the leader cannot be reached; try again after `Retry-After` */
+            /** @description The database or the leader is unavailable; retry after `Retry-After` */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6514,7 +6515,7 @@ export interface operations {
                     "application/json": components["schemas"]["Health"];
                 };
             };
-            /** @description a token is needed */
+            /** @description A valid token is required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -6523,7 +6524,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description not with this token, from this page or by this name */
+            /** @description The token, the page's origin or the host name is not allowed */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6532,7 +6533,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description something in the request does not fit; `problems` names it */
+            /** @description A part of the request is invalid; `problems` lists the fields */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6541,7 +6542,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the database or the leader cannot be reached; try again after `Retry-After` */
+            /** @description The database or the leader is unavailable; retry after `Retry-After` */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6561,7 +6562,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description In the text format of Prometheus, or as OpenMetrics for who accepts that. */
+            /** @description Metrics in the Prometheus text format, or as OpenMetrics if `Accept` names it. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6571,7 +6572,7 @@ export interface operations {
                     "text/plain": string;
                 };
             };
-            /** @description a token is needed */
+            /** @description A valid token is required */
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -6580,7 +6581,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description not with this token, from this page or by this name */
+            /** @description The token, the page's origin or the host name is not allowed */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -6589,7 +6590,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description something in the request does not fit; `problems` names it */
+            /** @description A part of the request is invalid; `problems` lists the fields */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6598,7 +6599,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description the database or the leader cannot be reached; try again after `Retry-After` */
+            /** @description The database or the leader is unavailable; retry after `Retry-After` */
             503: {
                 headers: {
                     [name: string]: unknown;

@@ -35,7 +35,7 @@ export type Schedules = Schemas["Schedules"];
 export type Firing = Schemas["Firing"];
 export type Firings = Schemas["Firings"];
 export type Session = Schemas["Session"];
-export type Present = Schemas["Present"];
+export type Present = Schemas["Snapshot"];
 
 /** The target position of a waiting job. */
 export type Place = { to: "head" | "tail" } | { before: string } | { after: string };

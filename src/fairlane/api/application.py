@@ -1,4 +1,4 @@
-"""The ASGI application: routers under one roof, and what is the same for all of them."""
+"""The ASGI application: all routers, with the guard, error handlers and OpenAPI document around."""
 
 import os
 from collections.abc import AsyncIterator, Iterable
@@ -32,13 +32,13 @@ from fairlane.api import (
     websocket,
     workers,
 )
-from fairlane.api.auth import Keys
-from fairlane.api.dependencies import the_app
+from fairlane.api.auth import AccessTokens
+from fairlane.api.dependencies import app_of
 from fairlane.api.guard import LARGEST_BODY, Guard
-from fairlane.api.responses import answer, prefix_of
+from fairlane.api.responses import json_response, mount_prefix
 from fairlane.app import Fairlane
 
-__all__ = ["ROUTERS", "asgi", "the_app"]
+__all__ = ["ROUTERS", "app_of", "asgi"]
 
 ROUTERS: Final[tuple[APIRouter, ...]] = (
     snapshot.router,
@@ -58,19 +58,19 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
 )
 
 TAGS: Final = {
-    "jobs": "Submit, look, steer.",
-    "files": "What jobs work on, and what they have made.",
-    "queues": "Pauses and settings; what is set here stays in force over what the code says.",
-    "lanes": "What a lane runs, and how it goes on from where it stopped.",
+    "jobs": "Submit, list, show, cancel, retry and move jobs.",
+    "files": "Upload input files of jobs, and download the files that jobs made.",
+    "queues": "Pauses and settings. A setting made here overrides the one in the code.",
+    "lanes": "The saved call of each lane, and its start from a checkpoint.",
     "limits": "Rates and resources.",
-    "workers": "Where jobs run.",
-    "devices": "Named things that jobs run on, one at a time on each.",
-    "schedules": "Jobs that come by themselves.",
-    "forecasts": "When will it run, and what if?",
-    "tasks": "What can be submitted.",
-    "state": "The present, and what changes it from then on.",
+    "workers": "The processes that run jobs.",
+    "devices": "Named devices that jobs run on, one job at a time on each.",
+    "schedules": "Jobs that are submitted at set times.",
+    "forecasts": "When each waiting job will start, also with another limit.",
+    "tasks": "The tasks that can be submitted, with their parameters.",
+    "state": "A snapshot of the whole queue, and the events after it.",
     "sessions": "Cookies for browsers.",
-    "health": "For whoever supervises the process.",
+    "health": "Health and metrics of the process, for supervisors and monitoring.",
 }
 
 
@@ -82,15 +82,15 @@ def asgi(
     hosts: Iterable[str] = (),
     largest_body: int = LARGEST_BODY,
 ) -> FastAPI:
-    """Return the API and the console of an app, to be served or mounted; see `Fairlane.asgi`."""
+    """Return the ASGI application with the API and the console; see `Fairlane.asgi`."""
     allowed = [*hosts, *os.environ.get("FAIRLANE_ALLOWED_HOSTS", "").split(",")]
-    keys = Keys(
+    tokens = AccessTokens(
         token=token or os.environ.get("FAIRLANE_TOKEN"),
         read_token=read_token or os.environ.get("FAIRLANE_READ_TOKEN"),
     )
     uploads = app._uploads
     guard = Guard(
-        keys=keys,
+        tokens=tokens,
         allowed_hosts=allowed,
         largest_body=largest_body,
         largest_upload=None if uploads is None else uploads.largest,
@@ -108,7 +108,7 @@ def asgi(
 
     application = _Application(
         title="Fairlane",
-        summary="A durable task queue: look at it and steer it.",
+        summary="A durable task queue: read its state and control it.",
         version="1",
         lifespan=lifespan,
         docs_url=None,
@@ -116,34 +116,34 @@ def asgi(
         openapi_url=None,
         redirect_slashes=False,
         openapi_tags=[{"name": name, "description": text} for name, text in TAGS.items()],
-        middleware=[Middleware(guard.around)],
+        middleware=[Middleware(guard.wrap)],
     )
     application.state.fairlane = app
     application.state.guard = guard
-    problems.install(application, _addresses())
+    problems.install_error_handlers(application, _served_paths())
     for router in ROUTERS:
-        application.include_router(router, prefix="/api", responses=problems.documented())
+        application.include_router(router, prefix="/api", responses=problems.problem_docs())
     application.include_router(health.router)
     application.include_router(metrics.router)
     application.include_router(console.router)
 
     @application.get("/api/openapi.json", include_in_schema=False)
     async def document(request: Request) -> Response:
-        prefix = prefix_of(request)
+        prefix = mount_prefix(request)
         servers = {"servers": [{"url": prefix}]} if prefix else {}
-        return answer(application.openapi() | servers)
+        return json_response(application.openapi() | servers)
 
     return application
 
 
-def _addresses() -> list[tuple[str, set[str]]]:
-    """Return every path that is served, and the methods it takes."""
+def _served_paths() -> list[tuple[str, set[str]]]:
+    """Return every path that this application serves, with its methods."""
     found: list[tuple[str, set[str]]] = []
     outside = (("", health.router), ("", metrics.router), ("", console.router))
     for prefix, router in (*(("/api", router) for router in ROUTERS), *outside):
         for route in router.routes:
             if isinstance(route, APIRoute):
-                # FastAPI asks the class of a response for its status, which not each can tell.
+                # FastAPI reads the status from the response class, and not every class has one.
                 route.status_code = route.status_code or 200
                 found.append((prefix + route.path, set(route.methods or ())))
     return found
@@ -151,17 +151,17 @@ def _addresses() -> list[tuple[str, set[str]]]:
 
 class _Application(FastAPI):
     def openapi(self) -> dict[str, Any]:
-        """Describe the API: FastAPI's description, and how to show a token."""
+        """Return FastAPI's OpenAPI document, plus `Problem` and the bearer token."""
         if self.openapi_schema is None:
             document = super().openapi()
             document["components"]["schemas"]["Problem"] = models.Problem.model_json_schema()
-            if self.state.guard.keys.are_set:
-                _secure(document)
+            if self.state.guard.tokens.any_set:
+                _document_token(document)
             self.openapi_schema = document
         return self.openapi_schema
 
 
-def _secure(document: dict[str, Any]) -> None:
+def _document_token(document: dict[str, Any]) -> None:
     document.setdefault("components", {})["securitySchemes"] = {
         "token": {"type": "http", "scheme": "bearer"},
     }

@@ -1,8 +1,8 @@
-"""The console: files that were built into the package, served at `/`.
+"""The console: static files that are built into the package, served at `/`.
 
-They are text without data, the same for everybody, so they ask for no token: the page does, when
-the API tells it so. All addresses in them are relative, so they work under any prefix. What is
-named after its content is kept by browsers for good; the page itself is asked for anew.
+The files hold no data and are the same for every user, so they need no token; the page asks for
+one when the API answers 401. All links are relative, so the console works under any prefix.
+Browsers cache files named by their content hash for good, and revalidate the page itself.
 """
 
 import gzip
@@ -30,12 +30,12 @@ POLICY: Final = "; ".join(
         "base-uri 'none'",
         "form-action 'none'",
         "frame-ancestors 'none'",
-        # Text becomes markup only where Svelte makes its own templates; nobody else can do it.
+        # Only Svelte's own templates may turn text into markup.
         "require-trusted-types-for 'script'",
         "trusted-types svelte-trusted-html",
     ]
 )
-_NAME: Final = re.compile(r"(assets/)?[\w-][\w.-]*")  # no way up, and nothing hidden
+_NAME: Final = re.compile(r"(assets/)?[\w-][\w.-]*")  # no "..", and no hidden files
 _TYPES: Final = {
     ".css": "text/css",
     ".html": "text/html",
@@ -46,10 +46,10 @@ _TYPES: Final = {
 }
 _PACKED_ALREADY: Final = (".png", ".woff2")
 _MISSING: Final = """\
-Fairlane runs, but its console was not built into this installation.
+Fairlane runs, but this installation does not contain the console.
 
-In a clone, `make setup` builds it, and so does `pip install .`; both need to reach a registry of
-npm packages the first time. The API works without it: see api/openapi.json below this address.
+In a clone, `make setup` or `pip install .` builds it; the first build downloads npm packages. The
+API works without the console: see api/openapi.json below this address.
 """
 
 
@@ -61,36 +61,38 @@ class Asset(Struct, frozen=True):
 
 
 def is_public(path: str) -> bool:
-    """Tell whether a path is one of the console's, which are answered without a token."""
+    """Return whether a path belongs to the console, which needs no token."""
     return path in ("/", ICON) or path.startswith(ASSETS)
 
 
 @router.api_route("/", methods=["GET", "HEAD"], include_in_schema=False)
 async def page(request: Request) -> Response:
-    asset = await _found("index.html")
+    asset = await _find_asset("index.html")
     if asset is None:
         return PlainTextResponse(_MISSING, status_code=404)
-    return _answer(request, asset, {"Cache-Control": "no-cache", "Content-Security-Policy": POLICY})
+    return _asset_response(
+        request, asset, {"Cache-Control": "no-cache", "Content-Security-Policy": POLICY}
+    )
 
 
 @router.api_route(ICON, methods=["GET", "HEAD"], include_in_schema=False)
 async def icon(request: Request) -> Response:
-    return await _file(request, ICON[1:], "no-cache")
+    return await _asset_or_404(request, ICON[1:], "no-cache")
 
 
 @router.api_route(f"{ASSETS}{{name}}", methods=["GET", "HEAD"], include_in_schema=False)
 async def asset(request: Request, name: str) -> Response:
-    return await _file(request, f"assets/{name}", "public, max-age=31536000, immutable")
+    return await _asset_or_404(request, f"assets/{name}", "public, max-age=31536000, immutable")
 
 
-async def _file(request: Request, name: str, caching: str) -> Response:
-    asset = await _found(name)
+async def _asset_or_404(request: Request, name: str, caching: str) -> Response:
+    asset = await _find_asset(name)
     if asset is None:
-        raise HTTPException(404, "there is no such file")
-    return _answer(request, asset, {"Cache-Control": caching})
+        raise HTTPException(404, "the console has no such file")
+    return _asset_response(request, asset, {"Cache-Control": caching})
 
 
-def _answer(request: Request, asset: Asset, headers: dict[str, str]) -> Response:
+def _asset_response(request: Request, asset: Asset, headers: dict[str, str]) -> Response:
     headers |= {"ETag": asset.etag, "Vary": "Accept-Encoding"}
     if asset.etag in request.headers.get("if-none-match", ""):
         return Response(status_code=304, headers=headers)
@@ -101,23 +103,23 @@ def _answer(request: Request, asset: Asset, headers: dict[str, str]) -> Response
     return Response(content, media_type=asset.media_type, headers=headers)
 
 
-async def _found(name: str) -> Asset | None:
+async def _find_asset(name: str) -> Asset | None:
     if not _NAME.fullmatch(name):
         return None
     try:
-        return await run_in_threadpool(_look_up, FOLDER / name)
+        return await run_in_threadpool(_read_asset, FOLDER / name)
     except OSError:
         return None
 
 
-def _look_up(path: Path) -> Asset:
+def _read_asset(path: Path) -> Asset:
     found = path.stat()
-    return _read(path, found.st_mtime_ns, found.st_size)
+    return _read_asset_version(path, found.st_mtime_ns, found.st_size)
 
 
 @lru_cache(maxsize=256)
-def _read(path: Path, changed_at: int, size: int) -> Asset:
-    """Read a file once, until it is another."""
+def _read_asset_version(path: Path, changed_at: int, size: int) -> Asset:
+    """Read a file; the cached copy is used until its time or size changes."""
     content = path.read_bytes()
     return Asset(
         content=content,

@@ -1,4 +1,4 @@
-"""The app that a request is about."""
+"""FastAPI dependencies that several routers share."""
 
 from typing import Annotated
 
@@ -8,10 +8,10 @@ from starlette.requests import HTTPConnection
 from fairlane.app import Fairlane
 
 
-def the_app(connection: HTTPConnection) -> Fairlane:
-    """Return the app that a request or a WebSocket is about, as a dependency of routes."""
+def app_of(connection: HTTPConnection) -> Fairlane:
+    """Return the app that serves this request or WebSocket."""
     app: Fairlane = connection.app.state.fairlane
     return app
 
 
-App = Annotated[Fairlane, Depends(the_app)]
+App = Annotated[Fairlane, Depends(app_of)]

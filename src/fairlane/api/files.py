@@ -1,4 +1,4 @@
-"""Files: send one for a job to work on, and fetch one that a job has made."""
+"""Files: upload an input file for a job, and download a file that a job made."""
 
 import asyncio
 import errno
@@ -15,9 +15,9 @@ from fairlane.api import models
 from fairlane.api.dependencies import App
 from fairlane.api.jobs import JobId
 from fairlane.api.models import LARGEST
-from fairlane.api.problems import documented, problem
-from fairlane.api.range_download import Download, Missing, opened
-from fairlane.api.responses import answer
+from fairlane.api.problems import problem_docs, problem_response
+from fairlane.api.range_download import FileDownload, MissingFile, open_artifact
+from fairlane.api.responses import json_response
 from fairlane.errors import Permanent
 from fairlane.runtime.threads import await_uncancelled
 from fairlane.task.disk_space import shortage
@@ -26,23 +26,23 @@ from fairlane.uploads import IncomingFile, Uploads
 log = logging.getLogger("fairlane.files")
 router = APIRouter(tags=["files"])
 
-SILENCE_SECONDS: Final = 120.0  # a slow sender is waited for, one that went away is not
+SILENCE_SECONDS: Final = 120.0  # long enough for a slow sender; a dead one must not hold the file
 WRITTEN_AT_ONCE: Final = 1024 * 1024
 LONGEST_NAME: Final = 1000
 
-_FULL: Final = (errno.ENOSPC, errno.EDQUOT)
+_DISK_FULL: Final = (errno.ENOSPC, errno.EDQUOT)
 _CONTENT: Final[dict[str, Any]] = {
     "application/octet-stream": {"schema": {"type": "string", "format": "binary"}}
 }
 _SENT: Final[dict[str, Any]] = {"requestBody": {"required": True, "content": _CONTENT}}
 _FETCHED: Final[dict[int | str, dict[str, Any]]] = {
     200: {"description": "The file, as an attachment", "content": _CONTENT},
-    206: {"description": "The part of it that `Range` asked for", "content": _CONTENT},
+    206: {"description": "The part of the file that `Range` names", "content": _CONTENT},
 }
 
 
 @router.post("/files", operation_id="upload_file", status_code=201, response_model=models.Uploaded,
-             openapi_extra=_SENT, responses=documented(408, 409, 507, body=True))  # fmt: skip
+             openapi_extra=_SENT, responses=problem_docs(408, 409, 507, body=True))  # fmt: skip
 async def upload_file(
     app: App,
     request: Request,
@@ -51,54 +51,62 @@ async def upload_file(
         Query(
             min_length=1,
             max_length=LONGEST_NAME,
-            description="What it is called; it gets a name like that which is safe and free",
+            description="The name of the file; the stored file gets a safe, unused name like it",
         ),
     ],
 ) -> Response:
-    """Send a file as the body, and be told the path by which a job finds it.
+    """Upload a file as the request body; the response has the path to pass to a job.
 
-    With the answer it is whole and on disk. What is not received to its end leaves nothing behind.
+    When the response arrives, the file is complete and on disk. An incomplete upload is deleted.
     """
     uploads = app._uploads
     if uploads is None:
-        return problem(409, "uploads_off", "this server takes no files")
+        return problem_response(409, "uploads_off", "this server accepts no uploads")
     told = request.headers.get("content-length", "")
     length = int(told) if told.isdecimal() and len(told) < 30 else None
     try:
-        return await _received(request, uploads, name, length)
+        return await _receive_file(request, uploads, name, length)
     except ClientDisconnect:
-        return problem(400, "cut_off", "the connection ended before the file did")  # to nobody
+        return problem_response(
+            400, "cut_off", "the connection closed before the file was complete"
+        )  # which only the log sees
     except TimeoutError:
-        return problem(408, "silent", f"nothing has come for {SILENCE_SECONDS:.0f} seconds")
+        return problem_response(
+            408, "silent", f"no data arrived for {SILENCE_SECONDS:.0f} seconds; send the file again"
+        )
     except Permanent as error:
-        return problem(409, error.code, error.message)
+        return problem_response(409, error.code, error.message)
     except OSError as error:
-        if error.errno in _FULL:
-            return problem(507, "disk_full", f"there is no room left in {uploads.folder}")
+        if error.errno in _DISK_FULL:
+            return problem_response(507, "disk_full", f"no space is left in {uploads.folder}")
         why = (error.strerror or str(error)).lower()
-        log.warning("a file could not be received: %s", error)
-        return problem(503, "uploads_closed", f"{uploads.folder} cannot be written to: {why}")
+        log.warning("an upload to %s failed: %s", uploads.folder, error)
+        return problem_response(
+            503, "uploads_closed", f"{uploads.folder} cannot be written to: {why}"
+        )
 
 
-async def _received(request: Request, uploads: Uploads, name: str, length: int | None) -> Response:
+async def _receive_file(
+    request: Request, uploads: Uploads, name: str, length: int | None
+) -> Response:
     if length is not None:
         lack = await run_in_threadpool(shortage, uploads.folder, length)
         if lack is not None:
-            return problem(507, "disk_full", f"the file {lack}")
-    arrival = await await_uncancelled(run_in_threadpool(uploads.open_incoming))
+            return problem_response(507, "disk_full", f"the file {lack}")
+    incoming = await await_uncancelled(run_in_threadpool(uploads.open_incoming))
     try:
-        async for piece in _pieces(request):
-            await await_uncancelled(run_in_threadpool(arrival.write, piece))
-        if length is not None and arrival.size != length:
-            detail = f"{length:,} bytes were announced and {arrival.size:,} came"
-            return problem(400, "wrong_length", detail)
-        return await _kept(arrival, name)
+        async for piece in _read_chunks(request):
+            await await_uncancelled(run_in_threadpool(incoming.write, piece))
+        if length is not None and incoming.size != length:
+            detail = f"Content-Length is {length:,} bytes, but {incoming.size:,} bytes arrived"
+            return problem_response(400, "wrong_length", detail)
+        return await _store_file(incoming, name)
     finally:
-        await await_uncancelled(run_in_threadpool(arrival.close))
+        await await_uncancelled(run_in_threadpool(incoming.close))
 
 
-async def _pieces(request: Request) -> AsyncIterator[bytes]:
-    """Give the body in pieces that are worth a write each."""
+async def _read_chunks(request: Request) -> AsyncIterator[bytes]:
+    """Yield the body in chunks of about `WRITTEN_AT_ONCE` bytes, to save writes."""
     stream = request.stream()
     gathered = bytearray()
     while True:
@@ -112,28 +120,28 @@ async def _pieces(request: Request) -> AsyncIterator[bytes]:
             return
 
 
-async def _kept(arrival: IncomingFile, name: str) -> Response:
-    path = await await_uncancelled(run_in_threadpool(arrival.publish, name))
-    return answer({"path": str(path), "name": path.name, "size": arrival.size}, status=201)
+async def _store_file(incoming: IncomingFile, name: str) -> Response:
+    path = await await_uncancelled(run_in_threadpool(incoming.publish, name))
+    return json_response({"path": str(path), "name": path.name, "size": incoming.size}, status=201)
 
 
 @router.get("/jobs/{id}/artifacts/{number}", operation_id="download_artifact",
-            response_class=Download, responses=_FETCHED | documented(404, 416))  # fmt: skip
+            response_class=FileDownload, responses=_FETCHED | problem_docs(404, 416))  # fmt: skip
 async def download_artifact(
     app: App,
     id: JobId,
     number: Annotated[
-        int, Path(ge=0, le=LARGEST, description="Its place in `artifacts` of the job, from 0")
+        int, Path(ge=0, le=LARGEST, description="The index in `artifacts` of the job, from 0")
     ],
 ) -> Response:
-    """Fetch a file that a job has made, or a part of it."""
+    """Download a file that a job made, or the part of it that `Range` names."""
     job = await app.jobs.show(id)
     if number >= len(job.artifacts):
-        had = f"it has {len(job.artifacts)}" if job.artifacts else "it has none"
-        return problem(404, "no_such_artifact", f"job {id} has no file {number}; {had}")
+        count = f"it has {len(job.artifacts)}, numbered from 0" if job.artifacts else "it has none"
+        return problem_response(404, "no_such_artifact", f"job {id} has no file {number}; {count}")
     artifact = job.artifacts[number]
     hosts = {worker.name: worker.host for worker in await app.workers.list()}
-    found = await run_in_threadpool(opened, artifact, hosts.get(job.worker or ""))
-    if isinstance(found, Missing):
-        return problem(404, found.code, found.detail)
-    return Download(found)
+    found = await run_in_threadpool(open_artifact, artifact, hosts.get(job.worker or ""))
+    if isinstance(found, MissingFile):
+        return problem_response(404, found.code, found.detail)
+    return FileDownload(found)

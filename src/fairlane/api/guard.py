@@ -1,11 +1,15 @@
-"""Who may come in: the same checks for every request, stream and WebSocket, before any route.
+"""The access checks before every route, for requests, streams and WebSockets alike.
 
-A page in a browser on this machine can reach a server on this machine, whoever made the page. Three
-things keep it out. The `Host` must be a name that the operator vouches for, so that a foreign name
-which was made to point here (DNS rebinding) finds nothing. An `Origin`, where a browser sends one,
-must be this server's own. What has a body must be JSON, which no plain form can send, and a file
-that is sent must be called octets, which none can either. All of this holds with a token and
-without; without one, only this machine itself gets in.
+Rules:
+* The `Host` must be localhost, or a name that the operator allows. This stops DNS rebinding, where
+  a foreign name resolves to this machine.
+* An `Origin`, which browsers send, must be this server's own or that of an allowed proxy name.
+* A body must be `application/json`, and an upload `application/octet-stream`. A plain HTML form can
+  send neither.
+* Without a token, only clients on this machine are served.
+
+The first three hold with and without a token: any web page that a user opens can send requests to
+a server on the same machine, so being local is no proof of permission.
 """
 
 import re
@@ -20,14 +24,14 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from fairlane.api import console
-from fairlane.api.auth import Keys, Role
-from fairlane.api.problems import SAFE_METHODS, problem
+from fairlane.api.auth import AccessTokens, Role
+from fairlane.api.problems import SAFE_METHODS, problem_response
 from fairlane.errors import BadSetting
 
 LARGEST_BODY: Final = 8 * 1024 * 1024
-HERE: Final = ("localhost", "127.0.0.1", "::1")
-_OPEN: Final = ("/healthz", "/api/session")  # these tell nothing and change nothing
-_FILES: Final = "/api/files"
+LOOPBACK_HOSTS: Final = ("localhost", "127.0.0.1", "::1")
+_PUBLIC_PATHS: Final = ("/healthz", "/api/session")  # they show no data and change no state
+_UPLOAD_PATH: Final = "/api/files"
 _PORTS: Final = {"http": 80, "https": 443}
 _HOST: Final = re.compile(
     r"(\[(?P<address>[0-9a-fA-F:.]+)\]|(?P<name>[\w.*-]+))(:(?P<port>[0-9]{1,5}))?"
@@ -46,20 +50,20 @@ class Guard:
     def __init__(
         self,
         *,
-        keys: Keys,
+        tokens: AccessTokens,
         allowed_hosts: Iterable[str] = (),
         largest_body: int = LARGEST_BODY,
         largest_upload: int | None = None,
     ) -> None:
-        self.keys = keys
+        self.tokens = tokens
         allowed = [host.strip() for host in allowed_hosts if host.strip()]
-        self._vouched = frozenset(_allowed_name(host) for host in allowed)
+        self._allowed_names = frozenset(_check_allowed_host(host) for host in allowed)
         self._origins = frozenset(place for host in allowed for place in _origins_of(host))
         self._largest_body = largest_body
         self._largest_upload = largest_upload
 
-    def around(self, app: ASGIApp) -> ASGIApp:
-        """Return the application with this guard before it."""
+    def wrap(self, app: ASGIApp) -> ASGIApp:
+        """Return the application with the checks of this guard in front of it."""
 
         async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
             if scope["type"] not in ("http", "websocket"):
@@ -67,100 +71,113 @@ class Guard:
                 return
             refusal = self._refusal(scope)
             if refusal is not None:
-                await _refuse(refusal, scope, receive, _with_headers(send))
+                await _refuse(refusal, scope, receive, _add_headers(send))
             elif scope["type"] == "websocket":
                 await app(scope, receive, send)
             else:
-                bounded = _bounded(receive, self._largest(scope))
-                await app(scope, bounded, _with_headers(send))
+                bounded = _limit_body(receive, self._body_limit(scope))
+                await app(scope, bounded, _add_headers(send))
 
         return guarded
 
     def role_in(self, scope: Scope) -> Role | None:
-        """Return what the sender of a request may do, by its token or its session."""
-        if not self.keys.are_set:
+        """Return the role of a request, from its token or its session cookie."""
+        if not self.tokens.any_set:
             return "operate"
         headers = Headers(scope=scope)
         scheme, _, token = headers.get("authorization", "").partition(" ")
         if scheme:
-            return self.keys.role_of(token.strip()) if scheme.lower() == "bearer" else None
-        return self.keys.role_in(_cookies(headers))
+            return self.tokens.role_of(token.strip()) if scheme.lower() == "bearer" else None
+        return self.tokens.role_from_cookies(_cookies(headers))
 
     def _refusal(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)
         host = headers.get("host", "")
-        if not self._is_allowed(_name(host)):
-            return problem(403, "bad_host", f'this server is not called "{host[:200]}"')
+        if not self._is_allowed_host(_host_name(host)):
+            return problem_response(403, "bad_host", f'the host name "{host[:200]}" is not allowed')
         origin = headers.get("origin")
-        if origin is not None and not self._is_own(origin, host):
-            return problem(403, "bad_origin", f'a page of "{origin[:200]}" has no business here')
+        if origin is not None and not self._is_own_origin(origin, host):
+            return problem_response(
+                403,
+                "bad_origin",
+                f'requests from pages of "{origin[:200]}" are refused (Origin check)',
+            )
         return self._role_refusal(scope) or self._body_refusal(scope, headers)
 
-    def _is_allowed(self, name: str) -> bool:
+    def _is_allowed_host(self, name: str) -> bool:
         if not name:
             return False
-        if name in HERE or name in self._vouched or "*" in self._vouched:
+        if name in LOOPBACK_HOSTS or name in self._allowed_names or "*" in self._allowed_names:
             return True
-        return self.keys.are_set and _is_address(name)  # numbers cannot be made to point elsewhere
+        return self.tokens.any_set and _is_address(
+            name
+        )  # numbers cannot be made to point elsewhere
 
-    def _is_own(self, origin: str, host: str) -> bool:
-        """Tell whether a page is the server's own: of the same name and port, or of a proxy's."""
+    def _is_own_origin(self, origin: str, host: str) -> bool:
+        """Return whether an origin has the name and port of this server, or an allowed name."""
         scheme, _, rest = origin.lower().partition("://")
         if scheme not in _PORTS:
             return False
-        place = _place(rest, _PORTS[scheme])
+        place = _host_and_port(rest, _PORTS[scheme])
         return place is not None and (
-            place == _place(host.lower(), _PORTS[scheme]) or place in self._origins
+            place == _host_and_port(host.lower(), _PORTS[scheme]) or place in self._origins
         )
 
     def _role_refusal(self, scope: Scope) -> Response | None:
-        if not self.keys.are_set:
+        if not self.tokens.any_set:
             client = scope.get("client")
-            if client is not None and not _is_here(client[0]):
-                return _unauthorized("without a token, only this machine itself is served")
+            if client is not None and not _is_loopback(client[0]):
+                return _unauthorized(
+                    "this server has no token, so it serves only clients on its own machine"
+                )
             return None
-        path = _path(scope)
-        if path in _OPEN or console.is_public(path):
+        path = _path_in_app(scope)
+        if path in _PUBLIC_PATHS or console.is_public(path):
             return None
         role = self.role_in(scope)
         if role is None:
-            return _unauthorized("this needs a token, or another one than was sent")
+            return _unauthorized(
+                "this request needs a valid token; the one sent is missing or wrong"
+            )
         if role == "read" and scope.get("method", "GET") not in SAFE_METHODS:
-            return problem(403, "read_only", "this token may read, not change anything")
+            return problem_response(403, "read_only", "this token may only read")
         return None
 
     def _body_refusal(self, scope: Scope, headers: Mapping[str, str]) -> Response | None:
         length = headers.get("content-length", "")
         has_body = "transfer-encoding" in headers or length not in ("", "0")
-        is_file = _is_file(scope)
+        is_file = _is_upload(scope)
         if scope["type"] != "http" or not (has_body or is_file):
             return None
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()
         if is_file and kind != "application/octet-stream":
             detail = f'the body is "{kind[:100]}"; send application/octet-stream'
-            return problem(415, "not_octets", detail)
-        largest = self._largest(scope)
+            return problem_response(415, "not_octets", detail)
+        largest = self._body_limit(scope)
         if largest is not None and length.isdecimal() and int(length[:30]) > largest:
-            return problem(413, "too_large", _too_large(largest))
+            return problem_response(413, "too_large", _too_large_detail(largest))
         if not is_file and kind != "application/json" and scope["method"] not in SAFE_METHODS:
-            return problem(415, "not_json", f'the body is "{kind[:100]}"; send application/json')
+            return problem_response(
+                415, "not_json", f'the body is "{kind[:100]}"; send application/json'
+            )
         return None
 
-    def _largest(self, scope: Scope) -> int | None:
-        """Return how many bytes a body may have; None where it is not read, but told why not."""
-        return self._largest_upload if _is_file(scope) else self._largest_body
+    def _body_limit(self, scope: Scope) -> int | None:
+        """Return the maximum body size; None for an upload where uploads are off (the route
+        then refuses without reading it)."""
+        return self._largest_upload if _is_upload(scope) else self._largest_body
 
 
-def _is_file(scope: Scope) -> bool:
-    return scope.get("method", "GET") not in SAFE_METHODS and _path(scope) == _FILES
+def _is_upload(scope: Scope) -> bool:
+    return scope.get("method", "GET") not in SAFE_METHODS and _path_in_app(scope) == _UPLOAD_PATH
 
 
-def _too_large(largest: int) -> str:
-    return f"a body may have {largest:,} bytes"
+def _too_large_detail(largest: int) -> str:
+    return f"the body is too large; at most {largest:,} bytes are accepted"
 
 
-def _bounded(receive: Receive, largest: int | None) -> Receive:
-    """Stop reading a body that turns out too large: who sends it in pieces tells no length."""
+def _limit_body(receive: Receive, largest: int | None) -> Receive:
+    """Stop reading a body that exceeds the limit; a chunked body has no Content-Length."""
     size = 0
 
     async def read() -> Message:
@@ -168,18 +185,18 @@ def _bounded(receive: Receive, largest: int | None) -> Receive:
         message = await receive()
         size += len(message.get("body", b""))
         if largest is not None and size > largest:
-            raise HTTPException(413, _too_large(largest))
+            raise HTTPException(413, _too_large_detail(largest))
         return message
 
     return read
 
 
 def _unauthorized(detail: str) -> Response:
-    return problem(401, "unauthorized", detail, headers={"WWW-Authenticate": "Bearer"})
+    return problem_response(401, "unauthorized", detail, headers={"WWW-Authenticate": "Bearer"})
 
 
 async def _refuse(refusal: Response, scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer in place of the application; a WebSocket that is refused never opens."""
+    """Send the refusal instead of calling the application; a refused WebSocket never opens."""
     if scope["type"] == "websocket" and "websocket.http.response" not in scope.get(
         "extensions", {}
     ):
@@ -193,7 +210,7 @@ async def _refuse(refusal: Response, scope: Scope, receive: Receive, send: Send)
     await refusal({**scope, "type": "http"}, receive, send_here)
 
 
-def _with_headers(send: Send) -> Send:
+def _add_headers(send: Send) -> Send:
     async def with_headers(message: Message) -> None:
         if message["type"].endswith("http.response.start") or message["type"].endswith(
             "websocket.http.response.start"
@@ -207,44 +224,44 @@ def _with_headers(send: Send) -> Send:
     return with_headers
 
 
-def _path(scope: Scope) -> str:
-    """Return the path inside this application, wherever it is mounted."""
+def _path_in_app(scope: Scope) -> str:
+    """Return the path without the prefix under which this application is mounted."""
     path: str = scope["path"]
     return path.removeprefix(scope.get("root_path", ""))
 
 
-def _name(host: str) -> str:
-    """Return the name in a Host header without its port; nothing if it cannot be read."""
+def _host_name(host: str) -> str:
+    """Return the name in a Host header without its port; "" if the header is malformed."""
     found = _HOST.fullmatch(host.strip())
     return "" if found is None else (found["address"] or found["name"]).lower()
 
 
-def _place(host: str, usual_port: int) -> tuple[str, int] | None:
-    """Return the name and the port that a header tells."""
+def _host_and_port(host: str, usual_port: int) -> tuple[str, int] | None:
+    """Return the name and the port in a Host or Origin header; None if it is malformed."""
     found = _HOST.fullmatch(host)
     if found is None:
         return None
     return found["address"] or found["name"], int(found["port"] or usual_port)
 
 
-def _allowed_name(host: str) -> str:
-    """Return the name in a host that the operator allows."""
-    name = host.lower() if _is_address(host) else _name(host)
+def _check_allowed_host(host: str) -> str:
+    """Return the name in an entry of the allowed hosts, or raise `BadSetting`."""
+    name = host.lower() if _is_address(host) else _host_name(host)
     if not name:
         raise BadSetting(
-            f'the allowed host "{host}" is no name of a host; write "queue.example", '
-            '"queue.example:8443" or an address, without http://'
+            f'the allowed host "{host}" is not a host name; write "queue.example", '
+            '"queue.example:8443" or an IP address, without http://'
         )
     return name
 
 
 def _origins_of(host: str) -> list[tuple[str, int]]:
-    """Return where pages may come from that reach us through a proxy which names us otherwise.
+    """Return the origins of pages that reach this server through a proxy with another name.
 
-    Only names: on an address of this machine anybody may serve a page.
+    Only names count: any program on this machine may serve a page on an IP address of it.
     """
     found = _HOST.fullmatch(host.lower())
-    if found is None or found["name"] is None or found["name"] in (*HERE, "*"):
+    if found is None or found["name"] is None or found["name"] in (*LOOPBACK_HOSTS, "*"):
         return []
     if _is_address(found["name"]):
         return []
@@ -260,7 +277,7 @@ def _is_address(name: str) -> bool:
     return True
 
 
-def _is_here(client: Any) -> bool:
+def _is_loopback(client: Any) -> bool:
     try:
         address = ip_address(client)
     except ValueError:
@@ -270,5 +287,5 @@ def _is_here(client: Any) -> bool:
 
 
 def _cookies(headers: Headers) -> dict[str, str]:
-    """Return what cookies say; other programs on this machine may have set odd ones."""
+    """Parse the cookies leniently: other programs on this host may have set malformed ones."""
     return cookie_parser(headers.get("cookie", ""))

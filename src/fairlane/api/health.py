@@ -1,18 +1,18 @@
-"""Is it alive? For whoever supervises the process."""
+"""The health check, for supervisors and load balancers."""
 
 from fastapi import APIRouter
 from starlette.responses import Response
 
 from fairlane.api.dependencies import App
 from fairlane.api.models import Health
-from fairlane.api.problems import documented
-from fairlane.api.responses import answer
+from fairlane.api.problems import problem_docs
+from fairlane.api.responses import json_response
 
 router = APIRouter(tags=["health"])
 
 
-@router.get("/healthz", operation_id="health", response_model=Health, responses=documented())
+@router.get("/healthz", operation_id="health", response_model=Health, responses=problem_docs())
 async def health(app: App) -> Response:
-    """Say whether the engine runs and its database answers; a problem (503) if not."""
+    """Answer 200 if the engine runs and its database answers, otherwise a problem (503)."""
     leader = await app.workers.leader()
-    return answer({"status": "ok", "led": leader is not None})
+    return json_response({"status": "ok", "led": leader is not None})

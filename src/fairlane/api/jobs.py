@@ -1,4 +1,4 @@
-"""Jobs: submit them, list them, look at one, steer it."""
+"""Jobs: submit, list, show, cancel, retry, move and skip them."""
 
 import hashlib
 from typing import Annotated, Any, Final
@@ -11,8 +11,8 @@ from starlette.responses import Response
 from fairlane.api import models, openapi_links
 from fairlane.api.dependencies import App
 from fairlane.api.models import Id, Instant, Key, Limit, Name, State
-from fairlane.api.problems import documented
-from fairlane.api.responses import answer, made
+from fairlane.api.problems import problem_docs
+from fairlane.api.responses import job_response, json_response
 from fairlane.api.strict_json import StrictRoute
 from fairlane.app import Fairlane
 from fairlane.client.job import Job
@@ -27,20 +27,24 @@ IdempotencyKey = Annotated[
     Annotated[str, StringConstraints(pattern=r"^[!-~]{1,200}$")] | None,
     Header(
         alias="Idempotency-Key",
-        description="The same key with the same body gives the same job, however often it is sent",
+        description="Repeating a request with the same key and body returns the same job",
     ),
 ]
 JobCursor = Annotated[
     Annotated[str, StringConstraints(pattern=CURSOR)] | None,
     Query(description="`next` of the page before; without it, the first page"),
 ]
-UNDECIDED: Any = {202: {"model": models.Undecided, "description": "recorded, not yet decided"}}
-MADE: Any = {201: {"description": "it is on disk", **openapi_links.TO_JOB}}
-MERGED: Any = MADE | {200: {"model": models.Job, "description": "an equal job was already there"}}
+UNDECIDED: Any = {
+    202: {"model": models.Undecided, "description": "stored, and not yet decided by a leader"}
+}
+CREATED: Any = {201: {"description": "submitted, and stored on disk", **openapi_links.TO_JOB}}
+MERGED: Any = CREATED | {
+    200: {"model": models.Job, "description": "an equal job is active; this is it"}
+}
 
 
-async def call_of(app: Fairlane, given: models.Submission) -> Call[Any]:
-    """Check what somebody wants to submit against its task."""
+async def validated_call(app: Fairlane, given: models.Submission) -> Call[Any]:
+    """Return the call of a submission, checked against the parameters of its task."""
     task = await app._submissions.find_task(given.task)
     chosen = given.model_dump(exclude={"task", "params"}, exclude_unset=True)
     return task.options(**chosen).call(**given.params)
@@ -49,7 +53,7 @@ async def call_of(app: Fairlane, given: models.Submission) -> Call[Any]:
 async def _submit(
     app: Fairlane, given: list[models.Submission], key: str | None, request: models.Request
 ) -> list[Job[Any]]:
-    calls = [await call_of(app, one) for one in given]
+    calls = [await validated_call(app, one) for one in given]
     if key is None:
         return await app.submit_many(calls)
     body = msgspec.json.encode(request.model_dump(mode="json"), order="deterministic")
@@ -57,34 +61,36 @@ async def _submit(
 
 
 @router.post("/jobs", operation_id="submit", status_code=201, response_model=models.Job,
-             responses=MERGED | UNDECIDED | documented(404, 409, body=True))  # fmt: skip
+             responses=MERGED | UNDECIDED | problem_docs(404, 409, body=True))  # fmt: skip
 async def submit(
     app: App,
     request: Request,
     submission: Annotated[models.Submission, Body()],
     key: IdempotencyKey = None,
 ) -> Response:
-    """Submit a job; with the answer it is on disk.
+    """Submit a job; when the response arrives, the job is on disk.
 
-    A lane or a dedupe key that is taken answers 409 and names the active job.
+    If another job holds the lane or the dedupe key, the response is 409 and names that job.
     """
     job = (await _submit(app, [submission], key, submission))[0]
-    return made(request, await job.show(), merged=job.merged)
+    return job_response(request, await job.show(), merged=job.merged)
 
 
 @router.post("/jobs/batch", operation_id="submit_batch", status_code=201,
              response_model=models.BatchAnswer,
-             responses=UNDECIDED | documented(404, 409, body=True))  # fmt: skip
+             responses=UNDECIDED | problem_docs(404, 409, body=True))  # fmt: skip
 async def submit_batch(
     app: App, batch: Annotated[models.Batch, Body()], key: IdempotencyKey = None
 ) -> Response:
-    """Submit jobs in this order, all or none: one conflict refuses all and names it."""
+    """Submit jobs in this order, all or none: one conflict refuses the whole batch."""
     jobs = await _submit(app, batch.jobs, key, batch)
-    return answer({"jobs": [{"id": job.id, "merged": job.merged} for job in jobs]}, status=201)
+    return json_response(
+        {"jobs": [{"id": job.id, "merged": job.merged} for job in jobs]}, status=201
+    )
 
 
 @router.get("/jobs", operation_id="list_jobs", response_model=models.JobPage,
-            responses=documented(404))  # fmt: skip
+            responses=problem_docs(404))  # fmt: skip
 async def list_jobs(
     app: App,
     state: Annotated[list[State] | None, Query(max_length=11)] = None,
@@ -94,13 +100,17 @@ async def list_jobs(
     q: Annotated[
         Key | None, Query(description="Text in ids, tasks, lanes, parameters, meta or errors")
     ] = None,
-    since: Annotated[Instant | None, Query(description="Ended, or made if live")] = None,
-    until: Annotated[Instant | None, Query(description="Ended, or made if live")] = None,
+    since: Annotated[
+        Instant | None, Query(description="Ended at or after this time; created, if live")
+    ] = None,
+    until: Annotated[
+        Instant | None, Query(description="Ended before this time; created, if live")
+    ] = None,
     limit: Limit = 50,
     cursor: JobCursor = None,
 ) -> Response:
-    """List live jobs and then ended ones, the newest first."""
-    return answer(
+    """List live jobs and then ended jobs, each the newest first."""
+    return json_response(
         await app.jobs.list(
             states=state or (), queue=queue, task=task, lane=lane, text=q, since=since,
             until=until, limit=limit, cursor=cursor,
@@ -109,35 +119,35 @@ async def list_jobs(
 
 
 @router.get("/jobs/{id}", operation_id="show_job", response_model=models.Job,
-            responses=documented(404))  # fmt: skip
+            responses=problem_docs(404))  # fmt: skip
 async def show_job(app: App, id: JobId) -> Response:
-    """Show everything known about a job."""
-    return answer(await app.jobs.show(id))
+    """Show all fields of a job."""
+    return json_response(await app.jobs.show(id))
 
 
 @router.get("/jobs/{id}/log", operation_id="job_log", response_model=models.Log,
-            responses=documented(404))  # fmt: skip
+            responses=problem_docs(404))  # fmt: skip
 async def job_log(app: App, id: JobId, limit: Limit = 1000) -> Response:
-    """Show the newest lines that a job logged, the oldest of them first."""
+    """Show the newest log lines of a job, in the order they were logged."""
     await app.jobs.show(id)
-    return answer({"items": await app.jobs.log(id, limit=limit)})
+    return json_response({"items": await app.jobs.log(id, limit=limit)})
 
 
 @router.get("/jobs/{id}/explain", operation_id="explain_job", response_model=models.Explanation,
-            responses=documented(404))  # fmt: skip
+            responses=problem_docs(404))  # fmt: skip
 async def explain_job(app: App, id: JobId) -> Response:
-    """Say why a job waits: its place, and every limit, lane, pause or worker in its way."""
-    return answer(await app.jobs.explain(id))
+    """Explain why a job waits: its place, and each limit, lane, pause or worker it waits for."""
+    return json_response(await app.jobs.explain(id))
 
 
 @router.get("/dedupe", operation_id="ask_dedupe", response_model=models.DedupeKey,
-            responses=documented())  # fmt: skip
+            responses=problem_docs())  # fmt: skip
 async def ask_dedupe(app: App, key: Key) -> Response:
-    """Tell whether a job with this dedupe key waits; one that runs does so no longer."""
-    return answer({"key": key, "queued": await app.jobs.is_queued(key)})
+    """Return whether a job with this dedupe key waits; a running job does not count."""
+    return json_response({"key": key, "queued": await app.jobs.is_queued(key)})
 
 
-_CHANGE: Any = UNDECIDED | documented(404, 409, body=True)
+_CHANGE: Any = UNDECIDED | problem_docs(404, 409, body=True)
 
 
 @router.post("/jobs/{id}/cancel", operation_id="cancel_job", response_model=models.Job,
@@ -145,9 +155,9 @@ _CHANGE: Any = UNDECIDED | documented(404, 409, body=True)
 async def cancel_job(
     app: App, id: JobId, how: Annotated[models.Cancel, Body()] = models.Cancel()
 ) -> Response:
-    """Cancel a job. A running one is asked to stop, and says `stopping` until it has."""
+    """Cancel a job. A running job is requested to stop, and has `stopping: true` until it does."""
     await app.jobs.handle(id).cancel(outputs=how.outputs, force=how.force)
-    return answer(await app.jobs.show(id))
+    return json_response(await app.jobs.show(id))
 
 
 @router.post("/jobs/{id}/retry", operation_id="retry_job", response_model=models.Job,
@@ -155,25 +165,25 @@ async def cancel_job(
 async def retry_job(
     app: App, id: JobId, how: Annotated[models.Retry, Body()] = models.Retry()
 ) -> Response:
-    """Run a failed or cancelled job once more, as itself."""
+    """Run a failed or cancelled job again, with the same id."""
     await app.jobs.handle(id).retry(place=how.place)
-    return answer(await app.jobs.show(id))
+    return json_response(await app.jobs.show(id))
 
 
 @router.post("/jobs/{id}/rerun", operation_id="rerun_job", status_code=201,
              response_model=models.Job, responses=MERGED | _CHANGE)  # fmt: skip
 async def rerun_job(app: App, request: Request, id: JobId) -> Response:
-    """Run an ended job's input again, as a new job."""
+    """Submit a new job with the task and parameters of an ended one."""
     job = await app.jobs.rerun(id)
-    return made(request, await job.show(), merged=job.merged)
+    return job_response(request, await job.show(), merged=job.merged)
 
 
 @router.post("/jobs/{id}/move", operation_id="move_job", response_model=models.Job,
              responses=_CHANGE)  # fmt: skip
 async def move_job(app: App, id: JobId, where: Annotated[models.Move, Body()]) -> Response:
-    """Put a waiting job elsewhere: to an end of its band, or beside another job."""
+    """Move a waiting job to the head or tail of its priority, or before or after another job."""
     await app.jobs.handle(id).move(**where.model_dump())
-    return answer(await app.jobs.show(id))
+    return json_response(await app.jobs.show(id))
 
 
 @router.post("/jobs/{id}/priority", operation_id="set_priority", response_model=models.Job,
@@ -181,14 +191,14 @@ async def move_job(app: App, id: JobId, where: Annotated[models.Move, Body()]) -
 async def set_priority(
     app: App, id: JobId, wanted: Annotated[models.Prioritize, Body()]
 ) -> Response:
-    """Put a waiting job into another band."""
+    """Change the priority of a waiting job."""
     await app.jobs.handle(id).set_priority(Priority[wanted.priority.upper()])
-    return answer(await app.jobs.show(id))
+    return json_response(await app.jobs.show(id))
 
 
 @router.post("/jobs/{id}/skip", operation_id="skip_job", response_model=models.Job,
              responses=_CHANGE)  # fmt: skip
 async def skip_job(app: App, id: JobId) -> Response:
-    """Take a waiting job out of its queue as `skipped`."""
+    """End a waiting job as `skipped`, without running it."""
     await app.jobs.handle(id).skip()
-    return answer(await app.jobs.show(id))
+    return json_response(await app.jobs.show(id))

@@ -1,12 +1,12 @@
-"""`GET /metrics`: what a process has counted, and how much there is to do, for Prometheus.
+"""`GET /metrics`: counters of this process and gauges of its database, for Prometheus.
 
-Numbers are only added up while jobs run and become metrics here, when somebody asks. Labels are
-tasks, queues, states and results, of which there are few; never lanes or ids, of which there is no
-end. What the whole database knows is read at most once a second, however many ask.
+The engine only adds to counters; they become metrics here, on request. Labels are tasks, queues,
+states and results, which are few; never lanes or ids, which are unbounded. The database is queried
+at most once a second, for any number of requests.
 """
 
 import asyncio
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from math import inf
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -24,7 +24,7 @@ from prometheus_client.registry import Collector
 from starlette.requests import HTTPConnection
 from starlette.responses import PlainTextResponse, Response
 
-from fairlane.api.problems import documented
+from fairlane.api.problems import problem_docs
 from fairlane.core.lifecycle import LIVE
 from fairlane.errors import StoreError
 from fairlane.runtime.counters import Counters, Histogram
@@ -38,10 +38,12 @@ router = APIRouter(tags=["health"])
 FRESH_SECONDS: Final = 1.0
 MOST_QUEUES: Final = 1_000
 _LIVE: Final = sorted(LIVE)
+_encode_openmetrics: Final[Callable[[CollectorRegistry], bytes]] = openmetrics.generate_latest
 
 _DOCUMENTED: Final[dict[int | str, dict[str, Any]]] = {
     200: {
-        "description": "In the text format of Prometheus, or as OpenMetrics for who accepts that.",
+        "description": "Metrics in the Prometheus text format, or as OpenMetrics if `Accept` "
+        "names it.",
         "content": {
             "text/plain": {"schema": {"type": "string"}},
             "application/openmetrics-text": {"schema": {"type": "string"}},
@@ -51,24 +53,24 @@ _DOCUMENTED: Final[dict[int | str, dict[str, Any]]] = {
 
 
 class DatabaseGauges:
-    """How much there is to do and who is there to do it, as the database has it."""
+    """Gauges of the whole database: live jobs by queue and state, workers and their slots."""
 
     def __init__(self, app: "Fairlane") -> None:
         self._app = app
         self._turn = asyncio.Lock()
         self._read_at = -inf
-        self._found: list[Metric] = []
+        self._metrics_read: list[Metric] = []
 
     async def read(self) -> list[Metric]:
         async with self._turn:
             now = asyncio.get_running_loop().time()
             if now - self._read_at >= FRESH_SECONDS:
-                self._found = await self._look()
+                self._metrics_read = await self._query()
                 self._read_at = asyncio.get_running_loop().time()
-            return self._found
+            return self._metrics_read
 
-    async def _look(self) -> list[Metric]:
-        """Read it; where that cannot be done, what this process knows is still worth telling."""
+    async def _query(self) -> list[Metric]:
+        """Query the database; if it fails, report that, so that process metrics still appear."""
         up = GaugeMetricFamily("fairlane_database_up", "Whether the database answers.")
         try:
             counts = await self._app.queues.counts()
@@ -82,7 +84,7 @@ class DatabaseGauges:
             "fairlane_jobs", "Live jobs of the database.", labels=["queue", "state"]
         )
         for queue in sorted({*queues, *counts})[:MOST_QUEUES]:
-            for state in _LIVE:  # also those of which there are none: a gap would look like trouble
+            for state in _LIVE:  # also with a count of 0: a missing series looks like an outage
                 jobs.add_metric([queue, state], counts.get(queue, {}).get(state, 0))
         slots = sum(worker.slots for worker in workers if worker.accepting)
         return [
@@ -93,21 +95,22 @@ class DatabaseGauges:
         ]
 
 
-def _of_process(engine: "Engine", followers: int) -> Iterator[Metric]:
-    """Give what this process is doing right now."""
+def _process_metrics(engine: "Engine", followers: int) -> Iterator[Metric]:
+    """Yield gauges of the current work of this process."""
     yield GaugeMetricFamily("fairlane_slots", "Jobs that this process may run at a time.",
                             engine.worker.slots if engine.works else 0)  # fmt: skip
     yield GaugeMetricFamily("fairlane_slots_used", "Jobs that this process runs.",
                             engine.worker.running)  # fmt: skip
     yield GaugeMetricFamily("fairlane_leading", "Whether this process leads.",
                             engine.calls.leading)  # fmt: skip
-    yield GaugeMetricFamily("fairlane_inbox_length", "What waits in this process to be decided.",
+    yield GaugeMetricFamily("fairlane_inbox_length",
+                            "Inputs in this process that the leader has not decided yet.",
                             len(engine.inbox))  # fmt: skip
     yield GaugeMetricFamily("fairlane_followers", "Clients that follow the events here.", followers)
 
 
-def _of_attempts(counters: Counters) -> Iterator[Metric]:
-    """Give what this process has run."""
+def _attempt_metrics(counters: Counters) -> Iterator[Metric]:
+    """Yield counters of the attempts that ran in this process."""
     attempts = CounterMetricFamily(
         "fairlane_attempts", "Attempts that ended in this process.",
         labels=["task", "queue", "result"],
@@ -115,13 +118,13 @@ def _of_attempts(counters: Counters) -> Iterator[Metric]:
     for labels, number in counters.attempts.items():
         attempts.add_metric(labels, number)
     yield attempts
-    yield _spread_of_tasks(
+    yield _histogram_by_task(
         "fairlane_run_seconds", "How long attempts ran here.", counters.runs.items()
     )
 
 
-def _of_leading(counters: Counters) -> Iterator[Metric]:
-    """Give what this process has decided while it led."""
+def _leader_metrics(counters: Counters) -> Iterator[Metric]:
+    """Yield counters of the decisions that this process made as leader."""
     yield CounterMetricFamily("fairlane_elections", "Times this process began to lead.",
                               counters.elections)  # fmt: skip
     yield GaugeMetricFamily("fairlane_epoch", "The epoch in which this process led last.",
@@ -141,44 +144,46 @@ def _of_leading(counters: Counters) -> Iterator[Metric]:
         for of, number in counts.items():
             family.add_metric(of, number)
         yield family
-    yield _spread_of_tasks(
+    yield _histogram_by_task(
         "fairlane_wait_seconds",
         "From when a job may run to its first start.",
         counters.waits.items(),
     )
-    yield _spread("fairlane_commit_seconds", "How long commits took.", counters.commit_seconds)
-    yield _spread("fairlane_commit_jobs", "How many jobs a commit changed.", counters.commit_jobs)
+    yield _histogram("fairlane_commit_seconds", "How long commits took.", counters.commit_seconds)
+    yield _histogram(
+        "fairlane_commit_jobs", "How many jobs a commit changed.", counters.commit_jobs
+    )
 
 
-def _of_loops(counters: Counters) -> Metric:
+def _loop_lag(counters: Counters) -> Metric:
     lag = HistogramMetricFamily(
         "fairlane_loop_lag_seconds", "How late an event loop comes round.", labels=["loop"]
     )
-    for loop, spread in (("program", counters.program_lag), ("leader", counters.leader_lag)):
-        lag.add_metric([loop], _buckets(spread), spread.total)
+    for loop, histogram in (("program", counters.program_lag), ("leader", counters.leader_lag)):
+        lag.add_metric([loop], _buckets(histogram), histogram.total)
     return lag
 
 
-def _spread(name: str, about: str, spread: Histogram) -> Metric:
-    return HistogramMetricFamily(name, about, _buckets(spread), spread.total)
+def _histogram(name: str, about: str, histogram: Histogram) -> Metric:
+    return HistogramMetricFamily(name, about, _buckets(histogram), histogram.total)
 
 
-def _spread_of_tasks(
-    name: str, about: str, spreads: Iterable[tuple[tuple[str, str], Histogram]]
+def _histogram_by_task(
+    name: str, about: str, histograms: Iterable[tuple[tuple[str, str], Histogram]]
 ) -> Metric:
     family = HistogramMetricFamily(name, about, labels=["task", "queue"])
-    for of, spread in spreads:
-        family.add_metric(of, _buckets(spread), spread.total)
+    for of, histogram in histograms:
+        family.add_metric(of, _buckets(histogram), histogram.total)
     return family
 
 
-def _buckets(spread: Histogram) -> list[tuple[str, float]]:
-    below = spread.below()
+def _buckets(histogram: Histogram) -> list[tuple[str, float]]:
+    below = histogram.below()
     return [("+Inf" if bound == inf else str(bound), number) for bound, number in below]
 
 
-class _Page(Collector):
-    """Metrics that are complete already, as the encoders want them."""
+class _MetricsCollector(Collector):
+    """Adapter from a list of metrics to the collector interface of the encoders."""
 
     def __init__(self, metrics: list[Metric]) -> None:
         self._metrics = metrics
@@ -187,40 +192,39 @@ class _Page(Collector):
         return self._metrics
 
 
-def the_depths(connection: HTTPConnection) -> DatabaseGauges:
-    """Return the depths of the app that a request is about, as a dependency of routes."""
+def database_gauges_of(connection: HTTPConnection) -> DatabaseGauges:
+    """Return the database gauges of the app that serves this request, as a dependency."""
     state = connection.app.state
-    if not hasattr(state, "depths"):
-        state.depths = DatabaseGauges(state.fairlane)
-    depths: DatabaseGauges = state.depths
-    return depths
+    if not hasattr(state, "gauges"):
+        state.gauges = DatabaseGauges(state.fairlane)
+    gauges: DatabaseGauges = state.gauges
+    return gauges
 
 
 @router.get("/metrics", operation_id="metrics", response_class=PlainTextResponse,
-            responses={**_DOCUMENTED, **documented()}, summary="Measure")  # fmt: skip
+            responses={**_DOCUMENTED, **problem_docs()}, summary="Measure")  # fmt: skip
 async def metrics(
     connection: HTTPConnection,
-    depths: Annotated[DatabaseGauges, Depends(the_depths)],
+    gauges: Annotated[DatabaseGauges, Depends(database_gauges_of)],
     accept: Annotated[str, Header(include_in_schema=False)] = "",
 ) -> Response:
-    """Return the metrics of this process, and the depths of its database."""
+    """Return the metrics of this process, and the gauges of its database."""
     state = connection.app.state
     engine: Engine = state.fairlane._engine
     followers = state.stream.followers if hasattr(state, "stream") else 0
     found = [
-        *await depths.read(),
-        *_of_process(engine, followers),
-        *_of_attempts(engine.counters),
-        *_of_leading(engine.counters),
-        _of_loops(engine.counters),
+        *await gauges.read(),
+        *_process_metrics(engine, followers),
+        *_attempt_metrics(engine.counters),
+        *_leader_metrics(engine.counters),
+        _loop_lag(engine.counters),
     ]
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_Page(found))
+    registry.register(_MetricsCollector(found))
     if "application/openmetrics-text" in accept:
-        body = openmetrics.generate_latest(registry)  # type: ignore[no-untyped-call]
-        return _text(body, openmetrics.CONTENT_TYPE_LATEST)
-    return _text(generate_latest(registry), CONTENT_TYPE_PLAIN_0_0_4)
+        return _metrics_response(_encode_openmetrics(registry), openmetrics.CONTENT_TYPE_LATEST)
+    return _metrics_response(generate_latest(registry), CONTENT_TYPE_PLAIN_0_0_4)
 
 
-def _text(body: bytes, content_type: str) -> Response:
+def _metrics_response(body: bytes, content_type: str) -> Response:
     return Response(body, headers={"Content-Type": content_type})

@@ -1,7 +1,7 @@
-"""The shapes of requests and answers, as the OpenAPI document shows them.
+"""The models of request and response bodies in the OpenAPI document.
 
-Requests are checked by these. Answers are written from our own structs and only described here; the
-tests hold what is sent against the description.
+Request models validate requests. Response models only describe: responses are encoded from the
+view structs, and tests compare them with these models.
 """
 
 import re
@@ -18,9 +18,9 @@ from pydantic import (
     StringConstraints,
 )
 
-# What every database can keep: not too long for an index, and without the character NUL.
+# Text that every database can store and index: of limited length, and without the NUL character.
 Name = Annotated[str, StringConstraints(min_length=1, max_length=250, pattern=r"^[^\x00]*$")]
-# What is to be a part of a path.
+# A name that is also a segment of a URL path, so without "/".
 PathName = Annotated[str, StringConstraints(min_length=1, max_length=250, pattern=r"^[^\x00/]*$")]
 Key = Annotated[str, StringConstraints(max_length=250, pattern=r"^[^\x00]*$")]
 Id = Annotated[
@@ -28,12 +28,12 @@ Id = Annotated[
     StringConstraints(pattern=r"^[A-Za-z0-9_.:-]{1,100}$"),
     Field(examples=["0198f1a2-5c3e-7d41-9b6f-0a1b2c3d4e5f"]),
 ]
-# Above this, JavaScript and its like no longer tell whole numbers apart.
+# The largest integer that JavaScript represents exactly.
 LARGEST: Final = 2**53 - 1
 
 
 def _whole(given: object) -> object:
-    """Take 3.0 as 3, as JSON does, but no other type for a number."""
+    """Convert 3.0 to 3, which are equal in JSON; other types are refused later."""
     if isinstance(given, float) and given.is_integer():
         return int(given)
     return given
@@ -43,13 +43,13 @@ Count = Annotated[int, Field(ge=0, le=LARGEST, strict=True), BeforeValidator(_wh
 CountAboveZero = Annotated[int, Field(ge=1, le=LARGEST, strict=True), BeforeValidator(_whole)]
 Seconds = Annotated[float, Field(ge=0.001, le=LARGEST, strict=True)]
 Flag = Annotated[bool, Field(strict=True)]
-Limit = Annotated[int, Field(ge=1, le=1000, description="The most that one page holds")]
+Limit = Annotated[int, Field(ge=1, le=1000, description="The maximum number of items on one page")]
 
 
 def _refuse_numbers(given: object) -> object:
-    """Refuse a time that is no text: pydantic would take a number for seconds since 1970."""
+    """Refuse a time that is not text: pydantic would accept a number as seconds since 1970."""
     if not isinstance(given, str) or not _INSTANT.match(given):
-        raise ValueError("a time is written as 2030-01-31T12:00:00Z (RFC 3339)")
+        raise ValueError("expected a time such as 2030-01-31T12:00:00Z (RFC 3339)")
     return given
 
 
@@ -69,7 +69,7 @@ class Request(BaseModel):
 
 
 class Problem(BaseModel):
-    """What went wrong (RFC 9457): `code` for programs, `detail` and `hint` for people."""
+    """An error (RFC 9457): `code` for programs, `detail` and `hint` for people."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -97,20 +97,22 @@ class Problem(BaseModel):
     code: str
     hint: str
     active_job: str | None = Field(
-        default=None, description="The job in the way, where there is one"
+        default=None, description="The active job that caused a conflict"
     )
     legal: list[str] | None = Field(
-        default=None, description="What can be done with the job as it is"
+        default=None, description="The actions that the job's state allows"
     )
     problems: list[dict[str, Any]] | None = Field(
-        default=None, description="Each field that does not fit"
+        default=None, description="Each invalid field, with its error"
     )
 
 
 class Undecided(BaseModel):
-    """Nobody leads at the moment: what was sent is kept, and decided when somebody does."""
+    """No process leads at the moment: the request is stored, and the next leader decides it."""
 
-    id: str | None = Field(description="The job, if this was a submission; it shows as `created`")
+    id: str | None = Field(
+        description="The id of the submitted job, which is `created` until then; null for others"
+    )
     code: Literal["undecided"]
     detail: str
 
@@ -151,7 +153,7 @@ class Artifact(BaseModel):
 
 
 class Job(BaseModel):
-    """A job, live or ended. What its task marked as secret shows as `**********`."""
+    """A job, live or ended. Parameters that its task marks as secret appear as `**********`."""
 
     id: str
     task: str
@@ -160,14 +162,14 @@ class Job(BaseModel):
     kind: Literal["start", "continue"]
     state: State
     priority: Priority
-    position: str | None = Field(description="Sorts the jobs of a band; null once it has ended")
+    position: str | None = Field(description="Sort key within its priority; null once ended")
     params: dict[str, Any]
     progress: Progress
     stages: list[Stage]
     statistics: dict[str, Any]
     attempt: int
     crashes: int
-    stopping: bool = Field(description="It runs and was asked to stop")
+    stopping: bool = Field(description="The job runs, and was requested to stop")
     waiting_for: list[Reason]
     error: Failure | None
     result: Any
@@ -194,7 +196,7 @@ class Call(Request):
 
 
 class Submission(Call):
-    """What is left out is as the task says."""
+    """A job to submit. Omitted options have the values of the task."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -208,13 +210,15 @@ class Submission(Call):
     lane: Key | None = None
     priority: Priority = "normal"
     kind: Literal["start", "continue"] = "start"
-    run_at: Instant | None = Field(default=None, description="Not before this time")
-    dedupe: Key | None = Field(default=None, description="No other live job may have the same")
+    run_at: Instant | None = Field(default=None, description="Start the job no earlier than this")
+    dedupe: Key | None = Field(
+        default=None, description="While a live job has this key, another one is refused"
+    )
     depends_on: list[Id] = Field(default=[], max_length=1000)
     run_anyway: Flag = Field(
-        default=False, description="Run though a job it depends on did not complete"
+        default=False, description="Run even if a job in `depends_on` did not complete"
     )
-    meta: dict[str, Any] = Field(default={}, description="Kept with the job, 64 KiB at most")
+    meta: dict[str, Any] = Field(default={}, description="Stored with the job, at most 64 KiB")
 
 
 class Batch(Request):
@@ -223,7 +227,7 @@ class Batch(Request):
 
 class Submitted(BaseModel):
     id: str
-    merged: bool = Field(description="An equal job was active, and this is its id")
+    merged: bool = Field(description="true: `id` is that of an equal job that was active")
 
 
 class BatchAnswer(BaseModel):
@@ -231,7 +235,7 @@ class BatchAnswer(BaseModel):
 
 
 class Cancel(Request):
-    outputs: Outputs = Field(default="keep", description="What becomes of finished files")
+    outputs: Outputs = Field(default="keep", description="Keep or delete files it has finished")
     force: Flag = Field(default=False, description="Kill a process that does not stop")
 
 
@@ -240,7 +244,7 @@ class Retry(Request):
 
 
 class MoveTo(Request):
-    """To an end of its band; `head` is "start now"."""
+    """Move to the head or tail of its priority; the job at the head starts next."""
 
     to: Literal["head", "tail"]
 
@@ -267,10 +271,10 @@ class LogLine(BaseModel):
 
 
 class Uploaded(BaseModel):
-    """A file that was sent, as a job finds it."""
+    """An uploaded file; pass `path` to a job."""
 
     path: str
-    name: str = Field(description="What it is called now")
+    name: str = Field(description="The name of the stored file")
     size: int = Field(description="In bytes")
 
 
@@ -280,15 +284,15 @@ class Log(BaseModel):
 
 class DedupeKey(BaseModel):
     key: str
-    queued: bool = Field(description="A job with this key waits, so another is refused")
+    queued: bool = Field(description="A job with this key waits, so a second one is refused")
 
 
 class Explanation(BaseModel):
-    """Why a job waits: its place, and everything in its way."""
+    """Why a job waits: its place in the queue, and the reasons."""
 
     job: str
     state: State
-    place: int | None = Field(description="1 is next; null if it stands in no order")
+    place: int | None = Field(description="1 is next; null if the job is not in the queue's order")
     reasons: list[Reason]
 
 
@@ -318,7 +322,7 @@ class Queues(BaseModel):
 
 
 class QueueChanges(Request):
-    """What is left out stays; null gives a setting back to the code."""
+    """Settings to change. Omitted ones stay; null restores the value in the code."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"max_concurrent": 6}]})
 
@@ -345,7 +349,7 @@ class Lane(BaseModel):
     state: Literal["idle", "queued", "running", "done", "failed", "cancelled"]
     active_job: str | None
     last_job: str | None
-    params: LaneCall | None = Field(description="What was saved for it to run")
+    params: LaneCall | None = Field(description="The saved task and parameters")
     checkpoint: dict[str, Any] | None
 
 
@@ -371,14 +375,14 @@ class Limits(BaseModel):
 
 
 class RateChange(Request):
-    """So many starts in every so many seconds; null for both gives it back to the code."""
+    """At most `starts` starts per `per_seconds`; null for both restores the value in the code."""
 
     starts: Count | None
     per_seconds: Seconds | None
 
 
 class ResourceChange(Request):
-    """How much there is of it; null gives it back to the code."""
+    """The total amount of a resource; null restores the value in the code."""
 
     amount: Count | None
 
@@ -397,8 +401,8 @@ class Worker(BaseModel):
     accepting: bool
     host: str
     pid: int
-    note: str = Field(description="Of a device: why it is down")
-    seen_at: datetime | None = Field(description="Of a device: when it last answered")
+    note: str = Field(description="For a device: why it is down")
+    seen_at: datetime | None = Field(description="For a device: when it last answered")
 
 
 class Workers(BaseModel):
@@ -411,7 +415,7 @@ Labels = Annotated[list[Name], Field(max_length=100)]
 
 
 class NewDevice(Request):
-    """Something that jobs of a queue run on; `settings` tell its driver how to reach it."""
+    """A device that jobs of a queue run on; its driver connects by `settings`."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -431,7 +435,7 @@ class NewDevice(Request):
 
 
 class DeviceChanges(Request):
-    """What is left out, or null, stays."""
+    """Fields to change. Omitted ones, and null, stay."""
 
     labels: Labels | None = None
     settings: dict[str, Any] | None = None
@@ -445,10 +449,10 @@ class Device(BaseModel):
     settings: dict[str, Any]
     paused: bool
     state: Literal["idle", "busy", "down"]
-    note: str = Field(description="Why it is down")
-    seen_at: datetime | None = Field(description="When it last answered")
-    worker: str | None = Field(description="The process that drives it")
-    job: str | None = Field(description="What it runs now")
+    note: str = Field(description="Why the device is down")
+    seen_at: datetime | None = Field(description="When the device last answered")
+    worker: str | None = Field(description="The process that runs its driver")
+    job: str | None = Field(description="The job that runs on it")
 
 
 class Devices(BaseModel):
@@ -468,13 +472,13 @@ class Tasks(BaseModel):
 
 class ExpectedStart(BaseModel):
     job: str
-    starts_at: datetime | None = Field(description="null: nothing is known to tell it from")
+    starts_at: datetime | None = Field(description="null: no run time of its task is known yet")
 
 
 class Forecast(BaseModel):
     items: list[ExpectedStart]
-    waiting: int = Field(description="How many jobs wait, of which the first are listed")
-    empty_at: datetime | None = Field(description="When the last of them ends; null: unknown")
+    waiting: int = Field(description="The number of waiting jobs; `items` has the first of them")
+    empty_at: datetime | None = Field(description="When the last job ends; null: unknown")
 
 
 # schedules
@@ -491,7 +495,7 @@ class Rules(Request):
 
 
 class NewSchedule(Rules):
-    """A job that comes by itself, by exactly one of `cron`, `every_seconds` and `at`."""
+    """A job to submit at set times, by exactly one of `cron`, `every_seconds` and `at`."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -514,7 +518,8 @@ class NewSchedule(Rules):
 
 
 class ScheduleChanges(Request):
-    """What is left out stays. Whoever changes `task` or `params` chooses queue and lane anew."""
+    """Fields to change; omitted ones stay. A change of `task`, `params`, `queue`, `lane`,
+    `priority` or `meta` sets the last four anew: as given here, or else as the task declares."""
 
     cron: Annotated[str, StringConstraints(max_length=200)] | None = None
     every_seconds: Annotated[float, Field(ge=1, le=316_224_000, strict=True)] | None = None
@@ -547,8 +552,8 @@ class Schedule(BaseModel):
     coalesce: bool
     overlap: Literal["skip", "queue", "cancel"]
     paused: bool
-    declared: bool = Field(description="By the code")
-    changed: bool = Field(description="By somebody, since")
+    declared: bool = Field(description="The code declares this schedule")
+    changed: bool = Field(description="An operator changed it since")
     next_at: datetime | None
 
 
@@ -560,12 +565,30 @@ class Firing(BaseModel):
     schedule: str
     fire_at: datetime
     job: str | None
-    count: int = Field(description="How many due times this stands for")
-    reason: str | None = Field(description="Why it made no job")
+    count: int = Field(description="The number of due times that this firing covers")
+    reason: str | None = Field(description="Why this firing submitted no job")
 
 
 class Firings(BaseModel):
     items: list[Firing]
+
+
+# the state
+
+
+class Snapshot(BaseModel):
+    seq: int = Field(description="The number of the newest event in this snapshot")
+    counts: dict[str, dict[str, int]] = Field(description="Live jobs by queue and state")
+    queues: dict[str, Queue]
+    running: list[Job]
+    waiting: dict[str, list[Job]] = Field(description="By queue, the next one first")
+    ended: list[Job] = Field(description="The job that ended last comes first")
+    lanes: list[Lane] = Field(description="Lanes with an active job first")
+    workers: list[Worker]
+    schedules: list[Schedule]
+    largest_upload: int | None = Field(
+        description="The maximum size of an uploaded file in bytes; null: uploads are off"
+    )
 
 
 # sessions, health
@@ -582,4 +605,4 @@ class Session(BaseModel):
 
 class Health(BaseModel):
     status: Literal["ok"]
-    led: bool = Field(description="Some process leads, so that what waits can start")
+    led: bool = Field(description="A process leads, so waiting jobs can start")

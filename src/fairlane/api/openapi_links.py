@@ -1,4 +1,4 @@
-"""Links of the OpenAPI document: where to go from an answer, for clients that find their way."""
+"""Links in the OpenAPI document: the operations that accept the ids in a response."""
 
 from typing import Any, Final
 
@@ -13,8 +13,8 @@ DEVICE: Final = ("show_device", "change_device", "delete_device")
 LANE: Final = ("show_lane", "start_lane", "continue_lane", "cancel_lane", "forget_lane")
 
 
-def to(operations: tuple[str, ...], **parameters: str) -> dict[str, Any]:
-    """Say that these operations take parameters from the fields of this answer."""
+def links_to(operations: tuple[str, ...], **parameters: str) -> dict[str, Any]:
+    """Return links to operations whose parameters are fields of this response."""
     given = {name: f"$response.body#/{field}" for name, field in parameters.items()}
     return {
         "links": {
@@ -23,7 +23,7 @@ def to(operations: tuple[str, ...], **parameters: str) -> dict[str, Any]:
     }
 
 
-TO_JOB: Final = to(JOB, id="id")
-TO_SCHEDULE: Final = to(SCHEDULE, id="name")
-TO_DEVICE: Final = to(DEVICE, id="name")
-TO_LANE: Final = to(LANE, queue="queue", lane="lane")
+TO_JOB: Final = links_to(JOB, id="id")
+TO_SCHEDULE: Final = links_to(SCHEDULE, id="name")
+TO_DEVICE: Final = links_to(DEVICE, id="name")
+TO_LANE: Final = links_to(LANE, queue="queue", lane="lane")

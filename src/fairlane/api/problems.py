@@ -1,4 +1,4 @@
-"""Errors as problems (RFC 9457): a stable code, what happened, and what to do about it."""
+"""Errors as problem responses (RFC 9457): a stable code, a detail and a hint."""
 
 import json
 import logging
@@ -15,7 +15,7 @@ from starlette.responses import Response
 from starlette.routing import compile_path
 
 from fairlane import errors
-from fairlane.api.responses import undecided
+from fairlane.api.responses import undecided_response
 from fairlane.core.lifecycle import VERBS, State
 from fairlane.errors import FairlaneError, Undecided
 
@@ -25,7 +25,7 @@ MEDIA_TYPE: Final = "application/problem+json"
 RETRY_AFTER_SECONDS: Final = 1
 SAFE_METHODS: Final = ("GET", "HEAD", "OPTIONS")
 
-# By the nearest class in the tree of errors.
+# The status of an error is that of its nearest base class in this table.
 STATUSES: Final[Mapping[type[FairlaneError], int]] = {
     errors.UsageError: 422,
     errors.UnknownName: 404,
@@ -38,31 +38,31 @@ STATUSES: Final[Mapping[type[FairlaneError], int]] = {
     errors.FairlaneError: 500,
 }
 
-_WAIT: Final = "wait for the job in `active_job` to end, or cancel it; then send the same again"
+_WAIT: Final = "wait for the job in `active_job` to end, or cancel it; then repeat the request"
 HINTS: Final = {
-    "bad_host": "ask by a name that the server allows, or add the name to FAIRLANE_ALLOWED_HOSTS",
-    "bad_origin": "a page may only steer the server it came from",
-    "artifact_elsewhere": "fetch it from there, or let both have the same folder",
-    "artifact_gone": "it was moved, renamed or deleted since; running the job again makes it anew",
+    "bad_host": "use a host name that the server allows, or add this one to FAIRLANE_ALLOWED_HOSTS",
+    "bad_origin": "open the page from this server, or allow its name with FAIRLANE_ALLOWED_HOSTS",
+    "artifact_elsewhere": "download it from a server on that host, or share the folder",
+    "artifact_gone": "it was moved, renamed or deleted; rerun the job to make it again",
     "bad_parameters": "GET /api/tasks shows the parameters of each task",
-    "disk_full": "make room there, or name a folder with more of it: Fairlane(uploads=…)",
+    "disk_full": "free some disk space, or use another folder: Fairlane(uploads=…)",
     "duplicate": _WAIT,
-    "illegal_transition": "`legal` names what can be done with the job as it is",
-    "invalid_request": "`problems` names each field; GET /api/openapi.json describes them all",
+    "illegal_transition": "`legal` lists the actions that the job's state allows",
+    "invalid_request": "`problems` lists the invalid fields; GET /api/openapi.json describes all",
     "lane_busy": _WAIT,
     "lane_locked": _WAIT,
-    "not_octets": "the body is the file itself, with nothing around it",
-    "not_started": "the program that serves this has to start the engine: `async with app:`",
-    "store_unavailable": "the database does not answer; send the same again in a moment",
-    "too_large": "send less at a time, or keep large data in a file and pass its path",
+    "not_octets": "send the file itself as the body, not a form",
+    "not_started": "start the engine in the program that serves this: `async with app:`",
+    "store_unavailable": "the database does not answer; repeat the request in a moment",
+    "too_large": "send less at a time, or store large data in a file and pass its path",
     "unauthorized": "send `Authorization: Bearer …` with the server's token",
-    "read_only": "this token may look; what changes something needs the token for operating",
-    "uploads_off": 'the program that serves this can allow it: Fairlane(uploads="folder")',
-    "undecided": "no process leads at the moment; send the same again in a moment",
+    "read_only": "use the operating token (FAIRLANE_TOKEN) for requests that change state",
+    "uploads_off": 'enable uploads in the program that serves this: Fairlane(uploads="folder")',
+    "undecided": "no process leads at the moment; repeat the request in a moment",
 }
 
 
-def problem(
+def problem_response(
     status: int, code: str, detail: str, *, headers: Mapping[str, str] | None = None, **more: Any
 ) -> Response:
     body = {
@@ -79,13 +79,13 @@ def problem(
     return Response(text, status_code=status, media_type=MEDIA_TYPE, headers=dict(headers or {}))
 
 
-def problem_from(request: Request, error: FairlaneError) -> Response:
+def error_response(request: Request, error: FairlaneError) -> Response:
     if isinstance(error, Undecided) and request.method not in SAFE_METHODS:
-        return undecided(request, error)
+        return undecided_response(request, error)
     status = _status(error)
     facts = error.facts
     state = facts.get("state")
-    return problem(
+    return problem_response(
         status,
         error.code,
         error.message,
@@ -101,12 +101,12 @@ def _status(error: FairlaneError) -> int:
     return next(STATUSES[kind] for kind in type(error).__mro__ if kind in STATUSES)
 
 
-def install(application: FastAPI, addresses: Iterable[tuple[str, set[str]]]) -> None:
-    """Have every error of an application answered as a problem, those of the framework as well.
+def install_error_handlers(application: FastAPI, addresses: Iterable[tuple[str, set[str]]]) -> None:
+    """Turn every error of an application, also of the framework, into a problem response.
 
-    `addresses` are the paths it serves with their methods, to tell what an address does take.
+    `addresses` are the served paths with their methods, for the `Allow` header of a 405.
     """
-    # A path without parameters comes first: it is meant, though another could be read into it.
+    # Paths without parameters come first, as in routing: a pattern could match them as well.
     ordered = sorted(addresses, key=lambda address: "{" in address[0])
     patterns = [(compile_path(path)[0], methods) for path, methods in ordered]
 
@@ -114,18 +114,20 @@ def install(application: FastAPI, addresses: Iterable[tuple[str, set[str]]]) -> 
         assert isinstance(error, FairlaneError)
         if _status(error) >= 500:
             log.warning("%s %s: %s", request.method, request.url.path, error)
-        return problem_from(request, error)
+        return error_response(request, error)
 
     async def invalid(_: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
-        return _invalid(error)
+        return _invalid_request_response(error)
 
     async def framework(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
-        return _of_framework(request, error, patterns)
+        return _framework_error_response(request, error, patterns)
 
     async def unexpected(*_: Any) -> Response:
-        return problem(500, "internal_error", "something went wrong here; the log says what")
+        return problem_response(
+            500, "internal_error", "the server failed unexpectedly; its log has the traceback"
+        )
 
     application.add_exception_handler(FairlaneError, ours)
     application.add_exception_handler(RequestValidationError, invalid)
@@ -133,20 +135,22 @@ def install(application: FastAPI, addresses: Iterable[tuple[str, set[str]]]) -> 
     application.add_exception_handler(Exception, unexpected)
 
 
-def _invalid(error: RequestValidationError) -> Response:
-    """Name each field that does not fit, and never its value: it may be a secret."""
+def _invalid_request_response(error: RequestValidationError) -> Response:
+    """Return a problem with each invalid field, but not its value, which may be secret."""
     found = error.errors()
     if found and found[0]["type"] == "json_invalid":
         why = found[0].get("ctx", {}).get("error", found[0]["msg"])
-        return problem(400, "bad_request", f"the body is not JSON: {why}")
+        return problem_response(400, "bad_request", f"the body is not JSON: {why}")
     problems = [
         {"where": ".".join(map(str, item["loc"])), "message": item["msg"]} for item in found
     ]
     lines = "; ".join(f"{item['where']}: {item['message']}" for item in problems[:10])
-    return problem(422, "invalid_request", f"the request does not fit: {lines}", problems=problems)
+    return problem_response(
+        422, "invalid_request", f"the request is invalid: {lines}", problems=problems
+    )
 
 
-def _of_framework(
+def _framework_error_response(
     request: Request, error: HTTPException, patterns: list[tuple[Pattern[str], set[str]]]
 ) -> Response:
     headers = dict(error.headers or {})
@@ -158,29 +162,29 @@ def _of_framework(
         meant = next((pattern for pattern, _ in patterns if pattern.match(path)), None)
         taken = [methods for pattern, methods in patterns if pattern == meant]
         headers["Allow"] = ", ".join(sorted(set().union(*taken)))
-    return problem(error.status_code, code, str(error.detail), headers=headers)
+    return problem_response(error.status_code, code, str(error.detail), headers=headers)
 
 
 _MEANINGS: Final = {
-    400: "the body is not JSON",
-    401: "a token is needed",
-    403: "not with this token, from this page or by this name",
-    404: "it does not exist",
-    408: "nothing more came",
-    409: "the state of things forbids it; `code` tells why",
-    413: "too large",
-    415: "the body is not of the type that is taken",
-    416: "that part of it does not exist",
-    422: "something in the request does not fit; `problems` names it",
-    503: "the database or the leader cannot be reached; try again after `Retry-After`",
-    507: "there is no room for it",
+    400: "The body is not valid JSON, or incomplete",
+    401: "A valid token is required",
+    403: "The token, the page's origin or the host name is not allowed",
+    404: "Not found",
+    408: "The upload stalled",
+    409: "The current state forbids this; `code` says why",
+    413: "The body is too large",
+    415: "The body has the wrong media type",
+    416: "The requested range is outside of the file",
+    422: "A part of the request is invalid; `problems` lists the fields",
+    503: "The database or the leader is unavailable; retry after `Retry-After`",
+    507: "The disk is full",
 }
 _ALWAYS: Final = (401, 403, 422, 503)
 _OF_BODIES: Final = (400, 413, 415)
 
 
-def documented(*statuses: int, body: bool = False) -> dict[int | str, dict[str, Any]]:
-    """Describe the problems that a route may answer with, for the OpenAPI document."""
+def problem_docs(*statuses: int, body: bool = False) -> dict[int | str, dict[str, Any]]:
+    """Return the problem responses of a route, for the OpenAPI document."""
     wanted = {*statuses, *_ALWAYS, *(_OF_BODIES if body else ())}
     content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
     return {

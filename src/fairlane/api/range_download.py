@@ -1,4 +1,7 @@
-"""A file of this machine as an answer: the one that was opened, however its name is used since."""
+"""Downloads of files, whole or by `Range`.
+
+A download sends the file that was opened, also if its name is deleted or reused meanwhile.
+"""
 
 import os
 import socket
@@ -11,88 +14,88 @@ from starlette.datastructures import Headers
 from starlette.responses import FileResponse
 from starlette.types import Message, Receive, Scope, Send
 
-from fairlane.api.problems import problem
+from fairlane.api.problems import problem_response
 from fairlane.store.views import Artifact
 
-# Not through a link that took the place of the file, and not to wait for who writes to a pipe.
+# O_NOFOLLOW: a symbolic link may have replaced the file. O_NONBLOCK: opening a pipe must not wait.
 _FLAGS: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 
 
-class Opened(Struct):
+class OpenFile(Struct):
     name: str
     file: int
     status: os.stat_result
 
 
-class Missing(Struct):
+class MissingFile(Struct):
     code: str
     detail: str
 
 
-def opened(artifact: Artifact, host: str | None) -> Opened | Missing:
-    """Open a file that a job has made on a host, or say why it cannot be had.
+def open_artifact(artifact: Artifact, host: str | None) -> OpenFile | MissingFile:
+    """Open a file that a job made on a host, or return why it is not available.
 
-    On another machine the same path may be another file, unless they share the folder: there it has
-    the same size as well.
+    On another host the same path may be a different file, unless both share the folder; a file of
+    the recorded size counts as shared.
     """
     path = PurePath(artifact.path)
     is_elsewhere = host not in (None, socket.gethostname())
     try:
         file = os.open(path, _FLAGS)
     except (OSError, ValueError):
-        return _elsewhere(path, host) if is_elsewhere else _gone(path)
+        return _file_on_other_host(path, host) if is_elsewhere else _gone_file(path)
     status = os.fstat(file)
     if is_elsewhere and status.st_size != artifact.bytes:
         os.close(file)
-        return _elsewhere(path, host)
+        return _file_on_other_host(path, host)
     if not stat.S_ISREG(status.st_mode):
         os.close(file)
-        return Missing("not_a_file", f"{path} is no file but a folder or a device")
-    return Opened(path.name, file, status)
+        return MissingFile("not_a_file", f"{path} is not a regular file")
+    return OpenFile(path.name, file, status)
 
 
-def _gone(path: PurePath) -> Missing:
-    return Missing("artifact_gone", f"{path} is no longer there, or may not be read")
+def _gone_file(path: PurePath) -> MissingFile:
+    return MissingFile("artifact_gone", f"{path} no longer exists, or is not readable")
 
 
-def _elsewhere(path: PurePath, host: str | None) -> Missing:
+def _file_on_other_host(path: PurePath, host: str | None) -> MissingFile:
     detail = f"{path} was made on {host}; this server runs on {socket.gethostname()}"
-    return Missing("artifact_elsewhere", detail)
+    return MissingFile("artifact_elsewhere", detail)
 
 
-class Download(FileResponse):
-    """An open file, or the part of it that was asked for; it is closed at the end."""
+class FileDownload(FileResponse):
+    """A response with an open file or a range of it; closes the file."""
 
     media_type = "application/octet-stream"
 
-    def __init__(self, opened: Opened) -> None:
+    def __init__(self, file: OpenFile) -> None:
         super().__init__(
-            f"/dev/fd/{opened.file}",
+            f"/dev/fd/{file.file}",
             media_type=self.media_type,
-            filename=opened.name,
-            stat_result=opened.status,
+            filename=file.name,
+            stat_result=file.status,
         )
-        self._opened = opened
+        self._opened = file
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        exact = _Exact(send)
-        # A server that sends files by itself would look for it after it is closed.
+        exact = _ExactLengthSender(send)
+        # Without extensions: a server that sends files by path would open it after it is closed.
         try:
             await super().__call__({**scope, "extensions": {}}, receive, exact)
         finally:
             os.close(self._opened.file)
         if exact.refused:
             size = self._opened.status.st_size
-            await problem(
+            await problem_response(
                 416,
                 "bad_range",
-                f"that part of it does not exist; it has {size:,} bytes",
+                f"the requested range is outside of the file, which has {size:,} bytes",
                 headers={"Content-Range": f"bytes */{size}"},
             )(scope, receive, send)
 
 
-class _Exact:
-    """Sends no more than was announced: a file may grow while it is read."""
+class _ExactLengthSender:
+    """Truncates the body to Content-Length, because a file may grow while it is read."""
 
     def __init__(self, send: Send) -> None:
         self.refused = False

@@ -1,4 +1,4 @@
-"""Answers as JSON, written straight from our own structs."""
+"""JSON responses, encoded directly from the view structs."""
 
 from typing import Any
 from urllib.parse import quote
@@ -13,30 +13,34 @@ from fairlane.store.views import JobView
 _encode = msgspec.json.Encoder(enc_hook=str).encode
 
 
-def answer(
+def json_response(
     value: Any, *, status: int = 200, media_type: str = "application/json", **headers: str
 ) -> Response:
     named = {name.replace("_", "-"): text for name, text in headers.items()}
     return Response(_encode(value), status_code=status, media_type=media_type, headers=named)
 
 
-def made(request: Request, job: JobView, *, merged: bool = False) -> Response:
-    """Answer with a job that was submitted, or with the equal one that was there already."""
-    return answer(job, status=200 if merged else 201, Location=address_of(request, "jobs", job.id))
+def job_response(request: Request, job: JobView, *, merged: bool = False) -> Response:
+    """Return a submitted job (201), or the equal job that it was merged into (200)."""
+    return json_response(
+        job, status=200 if merged else 201, Location=resource_path(request, "jobs", job.id)
+    )
 
 
-def address_of(request: Request, kind: str, name: str) -> str:
-    """Return the path of a job or a schedule, as a header may carry it."""
-    return f"{prefix_of(request)}/api/{kind}/{quote(name, safe='')}"
+def resource_path(request: Request, kind: str, name: str) -> str:
+    """Return the URL path of a job, schedule or device, for the `Location` header."""
+    return f"{mount_prefix(request)}/api/{kind}/{quote(name, safe='')}"
 
 
-def prefix_of(request: Request) -> str:
-    """Return under what this application is mounted."""
+def mount_prefix(request: Request) -> str:
+    """Return the URL prefix under which this application is mounted."""
     return quote(request.scope.get("root_path", ""))
 
 
-def undecided(request: Request, error: Undecided) -> Response:
-    """Say that nobody leads: what was sent is kept, and decided as soon as somebody does."""
+def undecided_response(request: Request, error: Undecided) -> Response:
+    """Return 202: no process leads; the request is stored, and the next leader decides it."""
     body = {"id": error.job_id, "code": error.code, "detail": error.message}
-    where = {} if error.job_id is None else {"Location": address_of(request, "jobs", error.job_id)}
-    return answer(body, status=202, **where)
+    where = (
+        {} if error.job_id is None else {"Location": resource_path(request, "jobs", error.job_id)}
+    )
+    return json_response(body, status=202, **where)

@@ -1,4 +1,4 @@
-"""Sessions of browsers: a cookie in place of the token, because `EventSource` sends no headers."""
+"""Browser sessions: a cookie instead of the token, because `EventSource` cannot send headers."""
 
 from typing import Annotated
 
@@ -7,8 +7,8 @@ from starlette.responses import Response
 
 from fairlane.api.guard import Guard
 from fairlane.api.models import Login, Session
-from fairlane.api.problems import documented, problem
-from fairlane.api.responses import answer, prefix_of
+from fairlane.api.problems import problem_docs, problem_response
+from fairlane.api.responses import json_response, mount_prefix
 from fairlane.api.strict_json import StrictRoute
 
 router = APIRouter(tags=["sessions"], route_class=StrictRoute)
@@ -20,21 +20,21 @@ def _guard(request: Request) -> Guard:
 
 
 @router.post("/session", operation_id="login", response_model=Session,
-             responses=documented(body=True))  # fmt: skip
+             responses=problem_docs(body=True))  # fmt: skip
 async def login(request: Request, login: Annotated[Login, Body()]) -> Response:
     """Exchange a token for a cookie that scripts cannot read."""
-    keys = _guard(request).keys
-    role = keys.role_of(login.token.get_secret_value())
+    tokens = _guard(request).tokens
+    role = tokens.role_of(login.token.get_secret_value())
     if role is None:
-        return problem(401, "unauthorized", "this is not a token of this server",
+        return problem_response(401, "unauthorized", "this is not a valid token of this server",
                        headers={"WWW-Authenticate": "Bearer"})  # fmt: skip
-    response = answer({"role": role, "token_needed": keys.are_set})
-    name, value = keys.session(role)
+    response = json_response({"role": role, "token_needed": tokens.any_set})
+    name, value = tokens.session_cookie(role)
     response.set_cookie(
         name,
         value,
-        max_age=keys.SESSION_SECONDS,
-        path=prefix_of(request) or "/",
+        max_age=tokens.SESSION_SECONDS,
+        path=mount_prefix(request) or "/",
         httponly=True,
         samesite="strict",
         secure=request.url.scheme == "https",
@@ -42,17 +42,21 @@ async def login(request: Request, login: Annotated[Login, Body()]) -> Response:
     return response
 
 
-@router.get("/session", operation_id="session", response_model=Session, responses=documented())
+@router.get("/session", operation_id="session", response_model=Session, responses=problem_docs())
 async def session(request: Request) -> Response:
-    """Say what the sender of this request may do: nothing, `read` or `operate`."""
+    """Return the role of the sender of this request: null, `read` or `operate`."""
     guard = _guard(request)
-    return answer({"role": guard.role_in(request.scope), "token_needed": guard.keys.are_set})
+    return json_response(
+        {"role": guard.role_in(request.scope), "token_needed": guard.tokens.any_set}
+    )
 
 
-@router.delete("/session", operation_id="logout", status_code=204, responses=documented())
+@router.delete("/session", operation_id="logout", status_code=204, responses=problem_docs())
 async def logout(request: Request) -> Response:
-    """Forget the cookie."""
+    """Delete the session cookie."""
     response = Response(status_code=204)
-    for name in _guard(request).keys.cookie_names & request.cookies.keys():  # and tell no other
-        response.delete_cookie(name, path=prefix_of(request) or "/")
+    for name in (
+        _guard(request).tokens.cookie_names & request.cookies.keys()
+    ):  # only the cookies sent
+        response.delete_cookie(name, path=mount_prefix(request) or "/")
     return response

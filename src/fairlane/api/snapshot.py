@@ -1,8 +1,9 @@
-"""`GET /api/state`: the present, from which a client follows the events.
+"""`GET /api/state`: a snapshot of the whole queue, after which a client follows the events.
 
-To read it takes longer the more there is, and after a `resync` many come for it at once. So all who
-have asked by the time a reading begins share it: each gets a state that is at least as new as its
-question, and however many ask, no more than two readings are made for them.
+Reading a snapshot takes longer the more jobs there are, and after a `resync` many clients request
+it at once. So all requests that arrive before a reading begins share it. Each client gets a
+snapshot that is at least as new as its request, and any number of simultaneous requests costs at
+most two readings.
 """
 
 import asyncio
@@ -10,55 +11,42 @@ from typing import Annotated, Final
 
 import msgspec
 from fastapi import APIRouter, Depends
-from pydantic import BaseModel, Field
 from starlette.requests import HTTPConnection
 from starlette.responses import Response
 
 from fairlane.api import models
-from fairlane.api.problems import documented
-from fairlane.api.queues import shown
+from fairlane.api.problems import problem_docs
+from fairlane.api.queues import queue_json
 from fairlane.app import Fairlane
 from fairlane.snapshot import Snapshot
 
 router = APIRouter(tags=["state"])
 
-WAITING: Final = 200  # of each queue
-ENDED: Final = 50
+WAITING_JOBS: Final = 200  # of each queue
+ENDED_JOBS: Final = 50
 LANES: Final = 200
 
 _encode: Final = msgspec.json.Encoder(enc_hook=str).encode
 
 
-class Present(BaseModel):
-    seq: int = Field(description="The number of the newest event in it")
-    counts: dict[str, dict[str, int]] = Field(description="Live jobs by queue and state")
-    queues: dict[str, models.Queue]
-    running: list[models.Job]
-    waiting: dict[str, list[models.Job]] = Field(description="By queue, the next one first")
-    ended: list[models.Job] = Field(description="The newest end first")
-    lanes: list[models.Lane] = Field(description="First those in which something happens")
-    workers: list[models.Worker]
-    schedules: list[models.Schedule]
-    largest_upload: int | None = Field(
-        description="How many bytes a file may have that is sent here; null: none is taken"
-    )
-
-
 class SharedSnapshot:
-    """The state as JSON, read as often as it is asked for but at most half of the time."""
+    """The snapshot as JSON, shared by simultaneous requests; reading takes at most half the time.
+
+    After each reading it rests for as long as the reading took.
+    """
 
     def __init__(self, app: Fairlane) -> None:
         self._app = app
         self._turn = asyncio.Lock()
-        self._next: asyncio.Task[bytes] | None = None  # has not begun to read
+        self._next: asyncio.Task[bytes] | None = None  # the reading that has not begun yet
         self._rest_until = 0.0
 
-    async def taken(self) -> bytes:
+    async def read(self) -> bytes:
         if self._next is None:
-            self._next = asyncio.create_task(self._take())
-        return await asyncio.shield(self._next)  # who hangs up leaves it to the others
+            self._next = asyncio.create_task(self._read())
+        return await asyncio.shield(self._next)  # a disconnect must not cancel it for others
 
-    async def _take(self) -> bytes:
+    async def _read(self) -> bytes:
         loop = asyncio.get_running_loop()
         async with self._turn:
             await asyncio.sleep(self._rest_until - loop.time())
@@ -66,34 +54,39 @@ class SharedSnapshot:
             began = loop.time()
             try:
                 uploads = self._app._uploads
-                snapshot = await self._app.snapshot(waiting=WAITING, ended=ENDED, lanes=LANES)
-                return _written(snapshot, None if uploads is None else uploads.largest)
+                snapshot = await self._app.snapshot(
+                    waiting=WAITING_JOBS, ended=ENDED_JOBS, lanes=LANES
+                )
+                return _encode_snapshot(snapshot, None if uploads is None else uploads.largest)
             finally:
                 self._rest_until = 2 * loop.time() - began
 
 
-def _written(snapshot: Snapshot, largest_upload: int | None) -> bytes:
+def _encode_snapshot(snapshot: Snapshot, largest_upload: int | None) -> bytes:
     queues = {
-        name: shown(queue, snapshot.counts.get(name, {})) for name, queue in snapshot.queues.items()
+        name: queue_json(queue, snapshot.counts.get(name, {}))
+        for name, queue in snapshot.queues.items()
     }
     facts = {**msgspec.structs.asdict(snapshot), "queues": queues}
     return _encode({**facts, "largest_upload": largest_upload})
 
 
-def the_portrait(connection: HTTPConnection) -> SharedSnapshot:
-    """Return the portrait of the app that a request is about, as a dependency of routes."""
+def shared_snapshot_of(connection: HTTPConnection) -> SharedSnapshot:
+    """Return the shared snapshot of the app that serves this request, as a dependency."""
     state = connection.app.state
-    if not hasattr(state, "portrait"):
-        state.portrait = SharedSnapshot(state.fairlane)
-    portrait: SharedSnapshot = state.portrait
-    return portrait
+    if not hasattr(state, "shared_snapshot"):
+        state.shared_snapshot = SharedSnapshot(state.fairlane)
+    shared: SharedSnapshot = state.shared_snapshot
+    return shared
 
 
-@router.get("/state", operation_id="state", response_model=Present, responses=documented())
-async def state(portrait: Annotated[SharedSnapshot, Depends(the_portrait)]) -> Response:
-    """Return everything that matters now, true at its `seq`; events above that tell the rest.
+@router.get(
+    "/state", operation_id="state", response_model=models.Snapshot, responses=problem_docs()
+)
+async def state(shared: Annotated[SharedSnapshot, Depends(shared_snapshot_of)]) -> Response:
+    """Return a consistent snapshot at event number `seq`; follow the events above that number.
 
-    `waiting` has the first jobs of each queue, `ended` the last ones, `lanes` those in which
-    something happens; `counts` counts all of them.
+    `waiting` has the next jobs of each queue, `ended` the last ended jobs, `lanes` the lanes with
+    an active job first; `counts` counts all live jobs.
     """
-    return Response(await portrait.taken(), media_type="application/json")
+    return Response(await shared.read(), media_type="application/json")

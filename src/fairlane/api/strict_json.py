@@ -1,4 +1,4 @@
-"""Bodies as strict JSON: no NaN, no infinity, no half of a surrogate pair, and read fast."""
+"""Strict JSON bodies: no NaN, no infinity, no lone surrogates, no deep nesting."""
 
 import json
 from collections.abc import Callable, Coroutine
@@ -8,22 +8,22 @@ import msgspec
 from fastapi import Request, Response
 from fastapi.routing import APIRoute
 
-DEEPEST: Final = 100
+MAX_DEPTH: Final = 100
 
 
 class StrictRequest(Request):
     async def json(self) -> Any:
         try:
-            return _not_too_deep(msgspec.json.decode(await self.body()))
+            return _check_depth(msgspec.json.decode(await self.body()))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            # What the framework expects of a body that is not JSON, without the body itself.
+            # The framework expects this error; it gets no copy of the body, which may be secret.
             raise json.JSONDecodeError(str(error), "", 0) from None
 
 
-def _not_too_deep(value: Any) -> Any:
-    """Return the value, unless what comes later would find no end in it."""
+def _check_depth(value: Any) -> Any:
+    """Return the value, or raise if its nesting would exhaust the stack of later code."""
     level: list[Any] = [[value]]
-    for _ in range(DEEPEST):
+    for _ in range(MAX_DEPTH):
         level = [
             child
             for node in level
@@ -32,7 +32,7 @@ def _not_too_deep(value: Any) -> Any:
         ]
         if not level:
             return value
-    raise RecursionError(f"it is nested deeper than {DEEPEST} levels")
+    raise RecursionError(f"the nesting is deeper than {MAX_DEPTH} levels")
 
 
 class StrictRoute(APIRoute):

@@ -1,4 +1,4 @@
-"""`WS /api/ws`: the same messages as JSON texts, one each."""
+"""`WS /api/ws`: the event stream over a WebSocket, one JSON text per event."""
 
 import asyncio
 from typing import Annotated, Final
@@ -6,8 +6,8 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Depends, Query
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from fairlane.api.event_follower import Follower
-from fairlane.api.event_stream import Stream, the_stream
+from fairlane.api.event_stream.follower import Follower
+from fairlane.api.event_stream.stream import EventStream, event_stream_of
 from fairlane.api.models import LARGEST
 from fairlane.errors import FairlaneError
 
@@ -15,24 +15,24 @@ router = APIRouter()
 
 GOING_AWAY: Final = 1001
 TRY_AGAIN_LATER: Final = 1013
-_AT_ONCE: Final = 100
-_LONGEST_REASON: Final = 100  # a frame that closes has room for 123 bytes
+_TEXTS_PER_TURN: Final = 100
+_LONGEST_REASON: Final = 100  # a close frame has room for 123 bytes
 
 
 @router.websocket("/ws")
 async def socket(
     websocket: WebSocket,
-    stream: Annotated[Stream, Depends(the_stream)],
+    stream: Annotated[EventStream, Depends(event_stream_of)],
     after: Annotated[int | None, Query(ge=0, le=LARGEST)] = None,
     job: Annotated[str | None, Query(max_length=200)] = None,
     queue: Annotated[str | None, Query(max_length=200)] = None,
 ) -> None:
     await websocket.accept()
     try:
-        async with stream.following(after, job=job, queue=queue) as follower:
-            await _tell(websocket, follower)
-            if not follower.has_left:
-                await websocket.close(GOING_AWAY, "the stream has ended; come back")
+        async with stream.follow(after, job=job, queue=queue) as follower:
+            await _send_events(websocket, follower)
+            if not follower.is_disconnected:
+                await websocket.close(GOING_AWAY, "the server is stopping; reconnect")
     except FairlaneError as error:
         reason = error.message.encode()[:_LONGEST_REASON].decode(errors="ignore")
         await websocket.close(TRY_AGAIN_LATER, reason)
@@ -40,20 +40,20 @@ async def socket(
         pass
 
 
-async def _tell(websocket: WebSocket, follower: Follower) -> None:
-    hanging_up = asyncio.create_task(_hung_up(websocket))
-    hanging_up.add_done_callback(lambda _: follower.leave())
+async def _send_events(websocket: WebSocket, follower: Follower) -> None:
+    disconnect = asyncio.create_task(_wait_for_disconnect(websocket))
+    disconnect.add_done_callback(lambda _: follower.disconnect())
     try:
-        while (portion := await follower.next()) is not None:
-            for number, text in enumerate(portion.texts(), start=1):
+        while (delivery := await follower.next_delivery()) is not None:
+            for number, text in enumerate(delivery.texts(), start=1):
                 await websocket.send_text(text)
-                if number % _AT_ONCE == 0:
-                    await asyncio.sleep(0)  # to write does not wait, and others want their turn
+                if number % _TEXTS_PER_TURN == 0:
+                    await asyncio.sleep(0)  # sending does not yield to the event loop
     finally:
-        hanging_up.cancel()
+        disconnect.cancel()
 
 
-async def _hung_up(websocket: WebSocket) -> None:
-    """Return when the client is gone. What it says is not listened to."""
+async def _wait_for_disconnect(websocket: WebSocket) -> None:
+    """Return when the client has disconnected; ignore its messages."""
     while (await websocket.receive())["type"] != "websocket.disconnect":
         pass

@@ -1,4 +1,4 @@
-"""The command line: one file per verb, or per family of verbs."""
+"""The command line: one file per verb, or per group of related verbs."""
 
 import io
 import sys
@@ -7,7 +7,7 @@ from typing import Any, Final
 import typer
 
 from fairlane.app import Fairlane
-from fairlane.cli.command import Verb, bound, upkeep, verb
+from fairlane.cli.command import Verb, api_command, bind_first_argument, database_command
 from fairlane.cli.devices import devices
 from fairlane.cli.doctor import doctor
 from fairlane.cli.exit_codes import USAGE
@@ -19,7 +19,7 @@ from fairlane.cli.lanes import lanes
 from fairlane.cli.limits import limit
 from fairlane.cli.log import log
 from fairlane.cli.maintenance import backup, migrate, prune
-from fairlane.cli.program_name import call_ourselves, our_name
+from fairlane.cli.program_name import program_name, set_program_name
 from fairlane.cli.queues import pause, queues, resume, stop_after_current
 from fairlane.cli.schedules import schedules
 from fairlane.cli.serve import serve
@@ -30,21 +30,25 @@ from fairlane.cli.workers import workers
 
 
 class CommandLine(typer.Typer):
-    """A command line that can show any name and takes only text."""
+    """A command line whose output can contain any name and whose arguments must be UTF-8."""
 
-    verbs: frozenset[Any] = frozenset()  # those that every program has
+    verbs: frozenset[Any] = frozenset()  # the built-in ones, which every program has
 
     def __call__(self, *args: Any, **named: Any) -> Any:
-        call_ourselves(named.get("prog_name"))
+        set_program_name(named.get("prog_name"))
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):
-                stream.reconfigure(errors="backslashreplace")  # a name need not fit the terminal
+                stream.reconfigure(
+                    errors="backslashreplace"
+                )  # the terminal's encoding may lack a character
         for word in sys.argv[1:]:
             if any("\ud800" <= character <= "\udfff" for character in word):
                 shown = word.encode(errors="backslashreplace").decode()
-                typer.echo(f'{our_name()}: "{shown}" is not text; write it in UTF-8', err=True)
+                typer.echo(
+                    f'{program_name()}: "{shown}" is not valid UTF-8; expected UTF-8 text', err=True
+                )
                 sys.exit(USAGE)
-        # A program's own commands are what its users look for first.
+        # The commands that a program adds itself come first in its help.
         self.registered_commands.sort(key=lambda command: command.callback in self.verbs)
         return super().__call__(*args, **named)
 
@@ -61,7 +65,7 @@ _DATABASE: Final[tuple[Verb, ...]] = (migrate, prune, backup)
 
 
 def commands(app: Fairlane | None = None) -> CommandLine:
-    """Return the verbs for any queue, or for that of one app."""
+    """Return the command line for any queue, or for the queue of one app."""
     program = CommandLine(
         no_args_is_help=True,
         pretty_exceptions_enable=False,
@@ -69,14 +73,16 @@ def commands(app: Fairlane | None = None) -> CommandLine:
     )
     home = None if app is None else app.database
     for run in _RUN:
-        program.command(rich_help_panel="Run a program")(run if app is None else bound(run, app))
+        program.command(rich_help_panel="Run a program")(
+            run if app is None else bind_first_argument(run, app)
+        )
     for one in _JOBS:
-        program.command(rich_help_panel="Jobs")(verb(one, home))
+        program.command(rich_help_panel="Jobs")(api_command(one, home))
     for one in _QUEUES:
-        program.command(rich_help_panel="Queues")(verb(one, home))
-    program.command(rich_help_panel="The database")(bound(doctor, home))
+        program.command(rich_help_panel="Queues")(api_command(one, home))
+    program.command(rich_help_panel="The database")(bind_first_argument(doctor, home))
     for one in _DATABASE:
-        program.command(rich_help_panel="The database")(upkeep(one, home))
+        program.command(rich_help_panel="The database")(database_command(one, home))
     program.verbs = frozenset(command.callback for command in program.registered_commands)
     return program
 
@@ -86,7 +92,7 @@ program = commands()
 
 @program.callback()
 def _fairlane() -> None:
-    """A durable task queue inside your program: look at it, steer it, run it."""
+    """A durable task queue inside your program: run it, inspect it, control it."""
 
 
 def main() -> None:

@@ -1,33 +1,37 @@
-"""A queue behind the URL of a running server."""
+"""The client of the HTTP API that every verb is written against.
 
-import json
+With a URL the requests go to a running server (`http_client`). With a database this process answers
+them itself (`embedded`).
+"""
+
+from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator
-from typing import Any, Final
-
-import httpx
-
-from fairlane.cli.exit_codes import Misused, Unanswered, Unreachable
-from fairlane.cli.program_name import command
-from fairlane.cli.requests import Requests, asked, refused
-
-ANSWER_SECONDS: Final = 60.0
-SILENCE_SECONDS: Final = 45.0  # three heartbeats of a stream
+from typing import Any
 
 
-def client_of(url: str, token: str | None) -> httpx.AsyncClient:
-    headers = {"Authorization": f"Bearer {token}"} if token else {}
-    try:
-        return httpx.AsyncClient(base_url=url.rstrip("/"), headers=headers, timeout=ANSWER_SECONDS)
-    except (httpx.InvalidURL, ValueError) as error:  # also of a proxy that the environment names
-        raise Misused(f"no server can be asked there: {error}") from None
+class ApiClient(ABC):
+    """Send requests as JSON and return the JSON of their responses; a problem is raised."""
 
+    async def get(self, path: str, **query: Any) -> Any:
+        return await self.request("GET", path, query=query)
 
-class Server(Requests):
-    def __init__(self, client: httpx.AsyncClient, url: str) -> None:
-        self._client = client
-        self._url = url
+    async def post(
+        self, path: str, body: Any = None, *, key: str | None = None, **query: Any
+    ) -> Any:
+        """Send a POST; a second one with the same idempotency key changes nothing more."""
+        return await self.request("POST", path, body=body, query=query, key=key)
 
-    async def ask(
+    async def patch(self, path: str, body: Any, **query: Any) -> Any:
+        return await self.request("PATCH", path, body=body, query=query)
+
+    async def put(self, path: str, body: Any, **query: Any) -> Any:
+        return await self.request("PUT", path, body=body, query=query)
+
+    async def delete(self, path: str, **query: Any) -> Any:
+        return await self.request("DELETE", path, query=query)
+
+    @abstractmethod
+    async def request(
         self,
         method: str,
         path: str,
@@ -35,35 +39,13 @@ class Server(Requests):
         query: dict[str, Any],
         body: Any = None,
         key: str | None = None,
-    ) -> Any:
-        try:
-            return await asked(self._client, method, path, query=query, body=body, key=key)
-        except httpx.RequestError as error:
-            raise self._unreachable(error) from error
+    ) -> Any: ...
 
-    async def events(
-        self, after: int | None = None, /, **narrowed: str
+    @abstractmethod
+    def events(
+        self, after: int | None = None, /, **filters: str
     ) -> AsyncGenerator[dict[str, Any], None]:
-        """Give events as they come; a stream that ends is the caller's to begin again."""
-        wanted = narrowed if after is None else {**narrowed, "after": str(after)}
-        try:
-            async with self._client.stream(
-                "GET", "/api/events", params=wanted, timeout=SILENCE_SECONDS
-            ) as answer:
-                if answer.status_code != 200:
-                    await answer.aread()
-                    raise refused(answer)
-                async for line in answer.aiter_lines():
-                    if line.startswith("data:"):
-                        yield json.loads(line[5:])
-        except httpx.RequestError as error:
-            raise self._unreachable(error) from error
+        """Yield events above the number `after` (from now on if None), of one job or queue.
 
-    def _unreachable(self, error: Exception) -> Unreachable:
-        said = str(error) or type(error).__name__
-        if not isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
-            return Unanswered(f"the server at {self._url} was asked and gave no answer ({said})")
-        return Unreachable(
-            f"no server answers at {self._url} ({said}); start one with {command('serve')}, or "
-            "name another with --url"
-        )
+        The stream may end or fail; the caller starts it again (`follow.events_after`).
+        """

@@ -1,4 +1,4 @@
-"""From `module:app` to the app of a program."""
+"""Import the app that `module:app` names."""
 
 import importlib
 import sys
@@ -8,21 +8,21 @@ from typing import NoReturn
 import typer
 
 from fairlane.app import Fairlane
-from fairlane.cli.program_name import our_name
+from fairlane.cli.program_name import program_name
 
 USAGE, UNAVAILABLE = 2, 5
 
 
-def fail(message: str, *, code: int = USAGE) -> NoReturn:
-    typer.echo(f"{our_name()}: {message}", err=True)
+def exit_with(message: str, *, code: int = USAGE) -> NoReturn:
+    typer.echo(f"{program_name()}: {message}", err=True)
     raise typer.Exit(code)
 
 
-def find_app(program: str) -> Fairlane:
-    """Import a program and return its app, or say what is wrong with the name."""
+def import_app(program: str) -> Fairlane:
+    """Import a program and return its app, or exit with a message about the name."""
     module_name, _, path = program.partition(":")
     if not module_name or not path:
-        fail(f'"{program}" does not name an app; write module:app, as in "tasks:app"')
+        exit_with(f'"{program}" does not name an app; write module:app, as in "tasks:app"')
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)  # as `python -m` does
@@ -30,14 +30,14 @@ def find_app(program: str) -> Fairlane:
         found: object = importlib.import_module(module_name)
     except ModuleNotFoundError as error:
         if error.name is None or not (module_name + ".").startswith(error.name + "."):
-            raise  # something that the program itself imports
-        fail(f'there is no module "{module_name}" here ({here}) or among what is installed')
+            raise  # the program itself imports a module that is missing
+        exit_with(f'module "{module_name}" was not found in {here} or among installed packages')
     for name in path.split("."):
         if not hasattr(found, name):
             apps = [key for key, value in vars(found).items() if isinstance(value, Fairlane)]
             hint = f"; it has {', '.join(sorted(apps))}" if apps else ""
-            fail(f'"{module_name}" has no "{name}"{hint}')
+            exit_with(f'"{module_name}" has no "{name}"{hint}')
         found = getattr(found, name)
     if not isinstance(found, Fairlane):
-        fail(f'"{program}" is {type(found).__name__}, not a Fairlane app')
+        exit_with(f'"{program}" is of type {type(found).__name__}; expected a Fairlane app')
     return found

@@ -1,4 +1,4 @@
-"""What all verbs have in common: where the queue is, how answers look, how a command ends."""
+"""Typer commands made of coroutines: shared options, output and exit codes of all verbs."""
 
 import asyncio
 import inspect
@@ -15,10 +15,10 @@ from fairlane.cli.exit_codes import (
     NOT_FOUND,
     UNAVAILABLE,
     USAGE,
-    Misused,
-    Refused,
+    ApiProblem,
+    OutputUnwritable,
     Unreachable,
-    Unwritable,
+    UsageProblem,
 )
 from fairlane.cli.terminal import Terminal
 from fairlane.errors import Conflict, FairlaneError, NotFound, StoreError
@@ -28,31 +28,33 @@ Verb = Callable[..., Coroutine[Any, Any, None]]
 _URL = Annotated[
     str | None,
     typer.Option(
-        "--url", help="A running server, also FAIRLANE_URL", rich_help_panel="Where the queue is"
+        "--url",
+        help="The URL of a running server; also FAIRLANE_URL",
+        rich_help_panel="Where the queue is",
     ),
 ]
 _DATABASE = Annotated[
     str | None,
     typer.Option(
         "--database",
-        help="Its database directly, also FAIRLANE_DATABASE",
+        help="The database itself; also FAIRLANE_DATABASE",
         rich_help_panel="Where the queue is",
     ),
 ]
 _TOKEN = Annotated[
     str | None,
     typer.Option(
-        "--token", help="The server's token, also FAIRLANE_TOKEN",
+        "--token", help="The server's token; also FAIRLANE_TOKEN",
         rich_help_panel="Where the queue is",
     ),
 ]  # fmt: skip
-_JSON = Annotated[bool, typer.Option("--json", help="Answer with JSON, for scripts")]
+_JSON = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts")]
 
 
-def verb(function: Verb, home: str | None = None) -> Callable[..., None]:
-    """Make a command of a coroutine that takes `open_target` and `terminal` before its arguments.
+def api_command(function: Verb, home: str | None = None) -> Callable[..., None]:
+    """Make a command of a coroutine that takes an API client and a terminal first.
 
-    `home` is the database of the program whose verb it is.
+    `home` is the database of the program whose command line this is.
     """
 
     @wraps(function)
@@ -63,16 +65,16 @@ def verb(function: Verb, home: str | None = None) -> Callable[..., None]:
         async def run() -> None:
             from fairlane.cli.target import open_target, target_from  # heavy, and an extra
 
-            async with open_target(target_from(url, database, token, home)) as wheel:
-                await function(wheel, terminal, **given)
+            async with open_target(target_from(url, database, token, home)) as client:
+                await function(client, terminal, **given)
 
-        carried_out(run, terminal)
+        run_command(run, terminal)
 
     return _with_signature(command, function, {"url": _URL, "database": _DATABASE, "token": _TOKEN})
 
 
-def upkeep(function: Verb, home: str | None = None) -> Callable[..., None]:
-    """Make a command of a coroutine that takes the address of a database and `terminal`."""
+def database_command(function: Verb, home: str | None = None) -> Callable[..., None]:
+    """Make a command of a coroutine that takes the address of a database and a terminal first."""
 
     @wraps(function)
     def command(*, database: str | None, as_json: bool, **given: Any) -> None:
@@ -81,18 +83,18 @@ def upkeep(function: Verb, home: str | None = None) -> Callable[..., None]:
         async def run() -> None:
             from fairlane.cli.target import target_from
 
-            place = target_from(None, database, None, home)
-            if place.database is None:
-                raise Misused(f"{function.__name__} works on a database; give --database")
-            await function(place.database, terminal, **given)
+            target = target_from(None, database, None, home)
+            if target.database is None:
+                raise UsageProblem(f"{function.__name__} works on a database; give --database")
+            await function(target.database, terminal, **given)
 
-        carried_out(run, terminal)
+        run_command(run, terminal)
 
     return _with_signature(command, function, {"database": _DATABASE})
 
 
-def bound(function: Callable[..., None], first: Any) -> Callable[..., None]:
-    """Make a command of one that takes an argument before all others, which is settled."""
+def bind_first_argument(function: Callable[..., None], first: Any) -> Callable[..., None]:
+    """Make a command of a function by passing its first argument."""
 
     @wraps(function)
     def command(**given: Any) -> None:
@@ -100,13 +102,13 @@ def bound(function: Callable[..., None], first: Any) -> Callable[..., None]:
 
     signature = inspect.signature(function, eval_str=True)
     _, *rest = signature.parameters.values()
-    return _shown(command, signature.replace(parameters=rest))
+    return _set_signature(command, signature.replace(parameters=rest))
 
 
 def _with_signature(
     command: Callable[..., None], function: Verb, places: dict[str, Any]
 ) -> Callable[..., None]:
-    """Show typer the arguments of the coroutine, and then those that all verbs take."""
+    """Give the command the coroutine's arguments after the first two, plus the shared options."""
     signature = inspect.signature(function, eval_str=True)
     own = list(signature.parameters.values())[2:]
     shared = {**dict.fromkeys(places), "as_json": False}
@@ -117,43 +119,49 @@ def _with_signature(
         )
         for name, default in shared.items()
     ]
-    return _shown(command, signature.replace(parameters=[*own, *added], return_annotation=None))
+    return _set_signature(
+        command, signature.replace(parameters=[*own, *added], return_annotation=None)
+    )
 
 
-def _shown(command: Callable[..., None], signature: inspect.Signature) -> Callable[..., None]:
-    """Show typer these arguments, and not those of what was wrapped."""
-    command.__signature__ = signature  # type: ignore[attr-defined]
+def _set_signature(
+    command: Callable[..., None], signature: inspect.Signature
+) -> Callable[..., None]:
+    """Make typer read this signature instead of the wrapped function's."""
+    vars(command)["__signature__"] = signature
     command.__annotations__ = {
         parameter.name: parameter.annotation for parameter in signature.parameters.values()
     }
-    del command.__wrapped__  # type: ignore[attr-defined]
+    del vars(command)["__wrapped__"]
     return command
 
 
-def carried_out(run: Callable[[], Coroutine[Any, Any, None]], terminal: Terminal) -> None:
-    """Run a command to its end; what goes wrong is one sentence on stderr and an exit code."""
+def run_command(run: Callable[[], Coroutine[Any, Any, None]], terminal: Terminal) -> None:
+    """Run a command; an error becomes one line on stderr and an exit code."""
     if sys.stdout is None:
-        terminal.trouble("standard output is closed; send what you do not want to /dev/null")
+        terminal.print_error("standard output is closed; redirect it to /dev/null instead")
         raise typer.Exit(USAGE)
     try:
         asyncio.run(run())
-    except Refused as error:
-        ended(terminal, str(error), error.hint, code=error.exit_code, problem=error.problem)
+    except ApiProblem as error:
+        exit_with_problem(
+            terminal, str(error), error.hint, code=error.exit_code, problem=error.problem
+        )
     except Unreachable as error:
-        ended(terminal, str(error), code=UNAVAILABLE)
-    except Misused as error:
-        ended(terminal, str(error), code=USAGE)
+        exit_with_problem(terminal, str(error), code=UNAVAILABLE)
+    except UsageProblem as error:
+        exit_with_problem(terminal, str(error), code=USAGE)
     except FairlaneError as error:
-        ended(terminal, error.message, error.hint, code=_code_of(error))
-    except Unwritable as error:
-        ended(terminal, str(error), code=UNAVAILABLE)
+        exit_with_problem(terminal, error.message, error.hint, code=_exit_code_of(error))
+    except OutputUnwritable as error:
+        exit_with_problem(terminal, str(error), code=UNAVAILABLE)
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
     except BrokenPipeError:
-        raise typer.Exit(0) from None  # whoever read has seen enough
+        raise typer.Exit(0) from None  # the reader of the pipe, such as `head`, has closed it
 
 
-def _code_of(error: FairlaneError) -> int:
+def _exit_code_of(error: FairlaneError) -> int:
     match error:
         case NotFound():
             return NOT_FOUND
@@ -165,7 +173,7 @@ def _code_of(error: FairlaneError) -> int:
             return USAGE
 
 
-def ended(
+def exit_with_problem(
     terminal: Terminal,
     message: str,
     hint: str = "",
@@ -174,7 +182,7 @@ def ended(
     problem: dict[str, Any] | None = None,
 ) -> NoReturn:
     if terminal.as_json:
-        with suppress(BrokenPipeError, Unwritable):  # the exit code says it as well
-            terminal.value({"problem": problem or {"detail": message, "hint": hint}})
-    terminal.trouble(message, hint)
+        with suppress(BrokenPipeError, OutputUnwritable):  # the exit code reports it too
+            terminal.print_json({"problem": problem or {"detail": message, "hint": hint}})
+    terminal.print_error(message, hint)
     raise typer.Exit(code)

@@ -1,76 +1,78 @@
-"""`fairlane devices`: named things that jobs run on."""
+"""`fairlane devices`: list, add, change, pause and remove devices."""
 
 from typing import Annotated, Any
 
 import typer
 from rich.text import Text
 
-from fairlane.cli.exit_codes import Misused
-from fairlane.cli.parameters import loaded
+from fairlane.cli.api_client import ApiClient
+from fairlane.cli.exit_codes import UsageProblem
+from fairlane.cli.parameters import parse_json
 from fairlane.cli.paths import device_path
-from fairlane.cli.target import ApiClient
-from fairlane.cli.terminal import Terminal, named
-from fairlane.cli.times import relative
+from fairlane.cli.terminal import Terminal, format_values
+from fairlane.cli.times import format_relative
 
 _STYLES = {"idle": "green", "busy": "cyan", "down": "red"}
 
 
 async def devices(
-    steering: ApiClient,
+    client: ApiClient,
     terminal: Terminal,
-    name: Annotated[str | None, typer.Argument(help="One device")] = None,
+    name: Annotated[str | None, typer.Argument(help="The name of a device")] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Argument(help="How to reach it, for its driver", metavar="NAME=VALUE…"),
+        typer.Argument(help="Settings for its driver", metavar="NAME=VALUE…"),
     ] = None,
     *,
     queue: Annotated[str | None, typer.Option(help="Add it to this queue")] = None,
     label: Annotated[
-        list[str] | None, typer.Option(help="What it has, and jobs may require; repeat it")
+        list[str] | None, typer.Option(help="A label that jobs may require; may be repeated")
     ] = None,
-    pause: Annotated[bool, typer.Option("--pause", help="Take nothing new")] = False,
-    resume: Annotated[bool, typer.Option("--resume", help="Take jobs again")] = False,
-    delete: Annotated[bool, typer.Option("--delete", help="Take it out")] = False,
+    pause: Annotated[bool, typer.Option("--pause", help="Start no new jobs on it")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Start jobs on it again")] = False,
+    delete: Annotated[bool, typer.Option("--delete", help="Remove it")] = False,
 ) -> None:
-    """List devices; show, add, change or take out one."""
+    """List devices; show, add, change or remove one."""
     if name is None:
-        _list(terminal, (await steering.get("/api/devices"))["items"])
+        _print_devices(terminal, (await client.get("/api/devices"))["items"])
         return
     path = device_path(name)
     new = bool(queue or label or settings)
     if [pause, resume, delete, new].count(True) > 1:
-        raise Misused("one thing at a time: --pause, --resume, --delete or what it is")
+        raise UsageProblem(
+            "use only one of --pause, --resume, --delete, or the options that create a device"
+        )
     if delete:
-        await steering.delete(path)
+        await client.delete(path)
         if terminal.as_json:
-            terminal.value({"deleted": name})
+            terminal.print_json({"deleted": name})
         else:
-            terminal.say(f"{name} is taken out; what runs on it goes on to its end")
+            terminal.print_line(f"{name} is removed; a job that runs on it continues")
     elif pause or resume:
-        _show(terminal, await steering.patch(path, {"paused": pause}))
+        _print_device(terminal, await client.patch(path, {"paused": pause}))
     elif queue is not None:
-        given = {"labels": label or [], "settings": _values(settings or [])}
-        view = await steering.post("/api/devices", {"name": name, "queue": queue, **given})
-        _show(terminal, view)
+        given = {"labels": label or [], "settings": _parse_settings(settings or [])}
+        view = await client.post("/api/devices", {"name": name, "queue": queue, **given})
+        _print_device(terminal, view)
     elif new:
         changes: dict[str, Any] = {"labels": label} if label else {}
         if settings:
-            before = (await steering.get(path))["settings"]
-            changes["settings"] = before | _values(settings)
-        _show(terminal, await steering.patch(path, changes))
+            before = (await client.get(path))["settings"]
+            changes["settings"] = before | _parse_settings(settings)
+        _print_device(terminal, await client.patch(path, changes))
     else:
-        _show(terminal, await steering.get(path))
+        _print_device(terminal, await client.get(path))
 
 
-def _values(given: list[str]) -> dict[str, Any]:
-    """Read NAME=VALUE, where the value may be JSON and is text otherwise."""
+def _parse_settings(given: list[str]) -> dict[str, Any]:
+    """Parse NAME=VALUE arguments; a value that is not JSON is text."""
     values: dict[str, Any] = {}
     for word in given:
         name, parted, value = word.partition("=")
         if not parted or not name:
-            raise Misused(f'"{word}" is no setting; write it as name=value')
+            raise UsageProblem(f'"{word}" is not a setting; expected name=value')
         try:
-            values[name] = loaded(value, name)
+            values[name] = parse_json(value, name)
         except ValueError:
             values[name] = value
     return values
@@ -81,29 +83,29 @@ def _state(view: dict[str, Any]) -> Text:
     return Text(shown, style="yellow" if view["paused"] else _STYLES[view["state"]])
 
 
-def _list(terminal: Terminal, views: list[dict[str, Any]]) -> None:
+def _print_devices(terminal: Terminal, views: list[dict[str, Any]]) -> None:
     if terminal.as_json:
-        terminal.value({"items": views})
+        terminal.print_json({"items": views})
     elif not views:
-        terminal.say("no devices")
+        terminal.print_line("no devices")
     else:
         rows = [
             (v["name"], v["queue"], _state(v), ", ".join(v["labels"]), v["job"] or v["note"])
             for v in views
         ]
-        terminal.table(("DEVICE", "QUEUE", "STATE", "LABELS", "JOB"), rows)
+        terminal.print_table(("DEVICE", "QUEUE", "STATE", "LABELS", "JOB"), rows)
 
 
-def _show(terminal: Terminal, view: dict[str, Any]) -> None:
+def _print_device(terminal: Terminal, view: dict[str, Any]) -> None:
     if terminal.as_json:
-        terminal.value(view)
+        terminal.print_json(view)
         return
-    terminal.facts(
+    terminal.print_fields(
         [
             ("device", view["name"]), ("queue", view["queue"]), ("state", _state(view)),
             ("why", view["note"]), ("job", view["job"] or ""),
-            ("labels", ", ".join(view["labels"])), ("settings", named(view["settings"])),
+            ("labels", ", ".join(view["labels"])), ("settings", format_values(view["settings"])),
             ("worker", view["worker"] or ""),
-            ("last answer", relative(view["seen_at"]) if view["seen_at"] else ""),
+            ("last answer", format_relative(view["seen_at"]) if view["seen_at"] else ""),
         ]
     )  # fmt: skip

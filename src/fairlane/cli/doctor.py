@@ -1,4 +1,4 @@
-"""`fairlane doctor`: is all well, and if not, what to do."""
+"""`fairlane doctor`: check a queue for problems, with advice for each."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from fairlane.cli.command import carried_out
-from fairlane.cli.exit_codes import JOB_FAILED, Refused, Unreachable
+from fairlane.cli.command import run_command
+from fairlane.cli.exit_codes import JOB_FAILED, ApiProblem, Unreachable
 from fairlane.cli.program_name import command
 from fairlane.cli.target import Target, open_target, target_from
 from fairlane.cli.terminal import STYLES, Terminal
@@ -20,80 +20,86 @@ from fairlane.store.diagnosis import Finding
 def doctor(
     home: str | None,
     *,
-    url: Annotated[str | None, typer.Option("--url", help="A server, also FAIRLANE_URL")] = None,
+    url: Annotated[str | None, typer.Option("--url", help="A server; also FAIRLANE_URL")] = None,
     database: Annotated[
-        str | None, typer.Option("--database", help="A database, also FAIRLANE_DATABASE")
+        str | None, typer.Option("--database", help="A database; also FAIRLANE_DATABASE")
     ] = None,
     token: Annotated[
-        str | None, typer.Option("--token", help="The server's token, also FAIRLANE_TOKEN")
+        str | None, typer.Option("--token", help="The server's token; also FAIRLANE_TOKEN")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Answer with JSON")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON")] = False,
 ) -> None:
-    """Look a queue over: versions, schema, leader, workers, stuck jobs, clock, disk.
+    """Check a queue: versions, schema, leader, workers, stuck jobs, clock, disk.
 
-    Nothing is changed, and it works where nothing else does. The exit code is 1 if something is
-    wrong that somebody has to mend.
+    It changes nothing, and works also on a database that no program can open. The exit code is 1 if
+    it finds a problem.
     """
     terminal = Terminal(as_json=as_json)
 
     async def run() -> None:
-        place = target_from(url, database, token, home)
-        findings = [found async for found in _shown(_findings(place), terminal)]
+        target = target_from(url, database, token, home)
+        findings = [found async for found in _print_findings(_examine(target), terminal)]
         wrong = [found for found in findings if found.level == "problem"]
         warned = [found for found in findings if found.level == "warning"]
         if terminal.as_json:
-            terminal.value({"ok": not wrong, "findings": [_plain(found) for found in findings]})
+            terminal.print_json(
+                {"ok": not wrong, "findings": [_as_dict(found) for found in findings]}
+            )
         elif wrong or warned:
-            terminal.say(f"{len(wrong)} problems, {len(warned)} warnings")
+            terminal.print_line(f"{len(wrong)} problems, {len(warned)} warnings")
         else:
-            terminal.say("all is well")
+            terminal.print_line("all is well")
         if wrong:
             raise typer.Exit(JOB_FAILED)
 
-    carried_out(run, terminal)
+    run_command(run, terminal)
 
 
-def _plain(finding: Finding) -> dict[str, Any]:
+def _as_dict(finding: Finding) -> dict[str, Any]:
     return {name: getattr(finding, name) for name in finding.__struct_fields__}
 
 
-async def _shown(findings: AsyncIterator[Finding], terminal: Terminal) -> AsyncIterator[Finding]:
-    """Say each finding as it comes: the one that takes long may be the one to see."""
+async def _print_findings(
+    findings: AsyncIterator[Finding], terminal: Terminal
+) -> AsyncIterator[Finding]:
+    """Print each finding as it arrives: a check that hangs may be the one with the problem."""
     async for finding in findings:
         if not terminal.as_json:
             mark = Text(f"{finding.level:<8}", style=STYLES[finding.level])
-            terminal.say(mark, Text(f"{finding.subject:<16}", style="bold"), finding.message)
+            terminal.print_line(mark, Text(f"{finding.subject:<16}", style="bold"), finding.message)
             if finding.advice:
-                terminal.say(f"{'':24}→ {finding.advice}")
+                terminal.print_line(f"{'':24}→ {finding.advice}")
         yield finding
 
 
-async def _findings(place: Target) -> AsyncIterator[Finding]:
-    if place.database is not None:
-        async for finding in diagnose(place.database):
+async def _examine(target: Target) -> AsyncIterator[Finding]:
+    if target.database is not None:
+        async for finding in diagnose(target.database):
             yield finding
         return
-    yield Finding("Fairlane", "ok", f"version {version('fairlane')} here")
+    yield Finding("Fairlane", "ok", f"version {version('fairlane')} on this machine")
     try:
-        async for finding in _of_server(place):
+        async for finding in _examine_server(target):
             yield finding
     except Unreachable as error:
         yield Finding("server", "problem", str(error))
-    except Refused as error:
+    except ApiProblem as error:
         yield Finding("server", "problem", str(error), error.hint)
 
 
-async def _of_server(place: Target) -> AsyncIterator[Finding]:
-    """Ask a server how it is; what only its database can tell is asked of that."""
-    async with open_target(place) as wheel:
-        health = await wheel.get("/healthz")
-        yield Finding("server", "ok", f"{place.shown} answers")
+async def _examine_server(target: Target) -> AsyncIterator[Finding]:
+    """Check a queue through its server; other checks need the database itself."""
+    async with open_target(target) as client:
+        health = await client.get("/healthz")
+        yield Finding("server", "ok", f"{target.shown} answers")
         led = health.get("led", True)
         yield Finding(
-            "leader", "ok" if led else "warning", "somebody leads" if led else "nobody leads",
-            "" if led else "start a program on the database; what is sent meanwhile is kept",
+            "leader", "ok" if led else "warning", "a process leads" if led else "no process leads",
+            "" if led else "start a program on the database; requests are stored until then",
         )  # fmt: skip
-        queues, workers = await asyncio.gather(wheel.get("/api/queues"), wheel.get("/api/workers"))
+        queues, workers = await asyncio.gather(
+            client.get("/api/queues"), client.get("/api/workers")
+        )
         names = [worker["name"] for worker in workers["items"]]
         yield Finding("workers", "ok" if names else "warning", ", ".join(names) or "none")
         for queue in queues["items"]:
@@ -101,9 +107,9 @@ async def _of_server(place: Target) -> AsyncIterator[Finding]:
             if queue["paused"] and waiting:
                 yield Finding(
                     "queues", "warning", f"{queue['name']} is paused with {waiting} jobs waiting",
-                    f"{command('resume ' + queue['name'])} lets them go on",
+                    f"{command('resume ' + queue['name'])} starts them",
                 )  # fmt: skip
         yield Finding(
-            "database", "ok", "asked through its server only",
-            "with --database the schema, the disk and stuck jobs are looked at as well",
+            "database", "ok", "checked through its server only",
+            "use --database to check the schema, the disk and stuck jobs as well",
         )  # fmt: skip

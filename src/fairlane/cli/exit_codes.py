@@ -1,4 +1,8 @@
-"""How a command ends: its exit code says whose move it is."""
+"""Exit codes, and the exceptions that lead to them.
+
+0 done, 1 the job failed (or the doctor found a problem), 2 wrong usage, 3 not found, 4 conflict,
+5 the server or the database is unavailable.
+"""
 
 from typing import Any, Final
 
@@ -7,7 +11,7 @@ from fairlane.cli.program_name import command
 DONE, JOB_FAILED, USAGE, NOT_FOUND, CONFLICT, UNAVAILABLE = range(6)
 
 _HINTS: Final = {
-    "duplicate": "",  # the sentence itself says what is in the way
+    "duplicate": "",  # the detail itself names the job and the remedy
     "invalid_request": "",
     "lane_busy": "",
     "lane_locked": "",
@@ -16,8 +20,8 @@ _HINTS: Final = {
 _BY_STATUS: Final = {404: NOT_FOUND, 409: CONFLICT, 202: UNAVAILABLE, 429: UNAVAILABLE}
 
 
-class Refused(Exception):
-    """An answer that is a problem (RFC 9457): what it says, and how the command ends."""
+class ApiProblem(Exception):
+    """A problem response (RFC 9457), with its hint and exit code."""
 
     def __init__(self, problem: dict[str, Any]) -> None:
         self.problem = problem
@@ -26,20 +30,20 @@ class Refused(Exception):
 
     @property
     def hint(self) -> str:
-        """Say what to do about it, in words of the command line where HTTP has its own."""
+        """The remedy, in terms of the command line where the response has HTTP terms."""
         code = self.problem.get("code")
         if code == "bad_parameters":
-            return f"{command('submit')} alone lists the tasks and their parameters"
+            return f"{command('submit')} without arguments lists the tasks and their parameters"
         if code in _HINTS:
             return _HINTS[code]
         if code == "undecided" and self.problem.get("id"):
             return (
                 "do not submit it again: "
-                f"{command('show ' + str(self.problem['id']))} tells what becomes of it"
+                f"{command('show ' + str(self.problem['id']))} shows its state"
             )
         legal = self.problem.get("legal")
         if code == "illegal_transition":
-            return f"what can be done with it: {', '.join(legal)}" if legal else ""
+            return f"actions that its state allows: {', '.join(legal)}" if legal else ""
         return str(self.problem.get("hint") or "")
 
     @property
@@ -50,16 +54,16 @@ class Refused(Exception):
 
 
 class Unreachable(Exception):
-    """Nobody answers at the address that was given."""
+    """No server accepts connections at the URL."""
 
 
-class Unanswered(Unreachable):
-    """Somebody was reached and never answered: what was sent may have been taken."""
+class NoResponse(Unreachable):
+    """The server accepted the connection but sent no response; it may have done the request."""
 
 
-class Unwritable(Exception):
-    """What was to be said cannot be written where it was to go."""
+class OutputUnwritable(Exception):
+    """Standard output cannot be written, for example because the disk is full."""
 
 
-class Misused(Exception):
-    """The command line itself does not make sense."""
+class UsageProblem(Exception):
+    """The arguments of the command are wrong."""

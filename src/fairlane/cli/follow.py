@@ -1,8 +1,8 @@
-"""A job, or everything, looked at again whenever something has happened to it; and events.
+"""Follow a job or the whole queue: poll it on each event, or read the events themselves.
 
-For a look, events only say that it is time; what is shown is always what the queue answers. So
-nothing depends on having heard every event, and a stream that breaks costs a moment at most. Where
-the events themselves are wanted, they are taken up again after the last that was heard.
+For polling, an event is only a signal; the displayed data is always a fresh response. So a missed
+event or a broken stream delays an update by `POLL_SECONDS` at most. Where the events themselves are
+wanted, a broken stream is resumed after the last event received.
 """
 
 import asyncio
@@ -10,24 +10,24 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing, suppress
 from typing import Any, Final
 
-from fairlane.cli.exit_codes import UNAVAILABLE, Refused, Unreachable
+from fairlane.cli.api_client import ApiClient
+from fairlane.cli.exit_codes import UNAVAILABLE, ApiProblem, Unreachable
 from fairlane.cli.paths import job_path
-from fairlane.cli.target import ApiClient
 from fairlane.core.lifecycle import FINAL
 from fairlane.errors import StoreError
 
-PAUSE_SECONDS: Final = 0.1  # between two looks, however much happens
-LOOK_SECONDS: Final = 2.0  # a look without any event, in case one was missed
-AGAIN_SECONDS: Final = 1.0  # before a stream that broke is begun anew
-PATIENCE_SECONDS: Final = 30.0  # for a server that does not answer
+PAUSE_SECONDS: Final = 0.1  # the shortest time between two polls
+POLL_SECONDS: Final = 2.0  # poll without an event, in case one was missed
+RECONNECT_SECONDS: Final = 1.0  # the wait before a broken stream is opened again
+GIVE_UP_SECONDS: Final = 30.0  # the longest wait for a server that does not answer
 
 
-async def looks(
-    steering: ApiClient, look: Callable[[], Awaitable[Any]], **narrowed: str
+async def poll_on_events(
+    client: ApiClient, look: Callable[[], Awaitable[Any]], **filters: str
 ) -> AsyncGenerator[Any, None]:
-    """Give what a look sees, first at once and then each time that it has changed."""
+    """Poll at once and after each event, and yield each result that differs from the last."""
     loop, happened = asyncio.get_running_loop(), asyncio.Event()
-    listening = asyncio.create_task(_listen(steering, happened, narrowed))
+    listening = asyncio.create_task(_set_on_events(client, happened, filters))
     seen: Any = None
     lost_at: float | None = None
     try:
@@ -37,7 +37,7 @@ async def looks(
                 now = await look()
             except (Unreachable, StoreError):
                 lost_at = loop.time() if lost_at is None else lost_at
-                if seen is None or loop.time() - lost_at > PATIENCE_SECONDS:
+                if seen is None or loop.time() - lost_at > GIVE_UP_SECONDS:
                     raise
                 now = seen
             else:
@@ -47,63 +47,65 @@ async def looks(
                 yield now
             await asyncio.sleep(PAUSE_SECONDS)
             with suppress(TimeoutError):
-                async with asyncio.timeout(LOOK_SECONDS):
+                async with asyncio.timeout(POLL_SECONDS):
                     await happened.wait()
     finally:
         listening.cancel()
         await asyncio.gather(listening, return_exceptions=True)
 
 
-async def _listen(steering: ApiClient, happened: asyncio.Event, narrowed: dict[str, str]) -> None:
+async def _set_on_events(
+    client: ApiClient, happened: asyncio.Event, filters: dict[str, str]
+) -> None:
     while True:
-        with suppress(Unreachable, StoreError, Refused):
-            async for _ in steering.events(**narrowed):
+        with suppress(Unreachable, StoreError, ApiProblem):
+            async for _ in client.events(**filters):
                 happened.set()
-        await asyncio.sleep(AGAIN_SECONDS)
+        await asyncio.sleep(RECONNECT_SECONDS)
 
 
 async def events_after(
-    steering: ApiClient, seq: int, **narrowed: str
+    client: ApiClient, seq: int, **filters: str
 ) -> AsyncGenerator[dict[str, Any], None]:
-    """Give each event once, also when a server goes and comes back meanwhile."""
+    """Yield each event above `seq` once, also if the server restarts meanwhile."""
     while True:
         try:
-            async with aclosing(steering.events(seq, **narrowed)) as events:
+            async with aclosing(client.events(seq, **filters)) as events:
                 async for event in events:
                     seq = event["seq"]
                     yield event
         except (Unreachable, StoreError):
             pass
-        except Refused as error:
+        except ApiProblem as error:
             if error.exit_code != UNAVAILABLE:
                 raise
-        await asyncio.sleep(AGAIN_SECONDS)
-        await _answers(steering)
+        await asyncio.sleep(RECONNECT_SECONDS)
+        await _wait_until_reachable(client)
 
 
-async def _answers(steering: ApiClient) -> None:
-    """Wait until the queue answers, for as long as patience lasts."""
+async def _wait_until_reachable(client: ApiClient) -> None:
+    """Wait until the queue answers; raise its error after `GIVE_UP_SECONDS`."""
     loop = asyncio.get_running_loop()
-    give_up_at = loop.time() + PATIENCE_SECONDS
+    give_up_at = loop.time() + GIVE_UP_SECONDS
     while True:
         try:
-            await steering.get("/healthz")
-        except (Unreachable, StoreError, Refused):
+            await client.get("/healthz")
+        except (Unreachable, StoreError, ApiProblem):
             if loop.time() > give_up_at:
                 raise
-            await asyncio.sleep(AGAIN_SECONDS)
+            await asyncio.sleep(RECONNECT_SECONDS)
         else:
             return
 
 
-async def newest_event(steering: ApiClient) -> int:
-    """Return the number after which everything is new."""
-    return int((await steering.get("/api/state"))["seq"])
+async def fetch_newest_seq(client: ApiClient) -> int:
+    """Return the number of the newest event."""
+    return int((await client.get("/api/state"))["seq"])
 
 
-async def job_views(steering: ApiClient, job: str) -> AsyncGenerator[dict[str, Any], None]:
-    """Give a job each time that it has changed, the last time when it has ended."""
-    async for view in looks(steering, lambda: steering.get(job_path(job)), job=job):
+async def follow_job(client: ApiClient, job: str) -> AsyncGenerator[dict[str, Any], None]:
+    """Yield a job each time it changes, until it has ended."""
+    async for view in poll_on_events(client, lambda: client.get(job_path(job)), job=job):
         yield view
         if view["state"] in FINAL:
             return

@@ -1,7 +1,6 @@
-"""A connection to the server, with bounds that uvicorn does not set.
+"""An HTTP connection of the server, with limits that uvicorn does not have.
 
-What comes before the body of a request is read before anybody can be asked for a token, so it must
-be little and come soon.
+The head of a request is read before its token can be checked, so its size and duration are limited.
 """
 
 import asyncio
@@ -16,7 +15,7 @@ PATIENCE_SECONDS: Final = 20.0
 class BoundedHttpProtocol(HttpToolsProtocol):
     def __init__(self, *args: Any, **named: Any) -> None:
         super().__init__(*args, **named)
-        self._head_bytes: int | None = 0  # None: it has come
+        self._head_bytes: int | None = 0  # None: the head is complete
         self._patience: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]

@@ -1,93 +1,102 @@
-"""`fairlane jobs` and `show`: what there is, and what is known of it."""
+"""`fairlane jobs` and `show`: list jobs, and show one."""
 
 from typing import Annotated, Any
 
 import typer
 from rich.text import Text
 
-from fairlane.cli.exit_codes import Misused
+from fairlane.cli.api_client import ApiClient
+from fairlane.cli.exit_codes import UsageProblem
 from fairlane.cli.paths import job_path
-from fairlane.cli.target import ApiClient
-from fairlane.cli.terminal import Terminal, compact, named, state
-from fairlane.cli.times import ago, between, clock, relative
+from fairlane.cli.terminal import Terminal, format_value, format_values, state
+from fairlane.cli.times import clock, format_duration, format_relative, time_ago
 from fairlane.core.lifecycle import FINAL
 
 Job = Annotated[str, typer.Argument(help="The id of a job")]
 
 
 async def jobs(
-    steering: ApiClient,
+    client: ApiClient,
     terminal: Terminal,
     *,
-    state: Annotated[list[str] | None, typer.Option(help="Only these; may be repeated")] = None,
+    state: Annotated[
+        list[str] | None, typer.Option(help="Only this state; may be repeated")
+    ] = None,
     queue: Annotated[str | None, typer.Option(help="Only this queue")] = None,
     task: Annotated[str | None, typer.Option(help="Only this task")] = None,
     lane: Annotated[str | None, typer.Option(help="Only this lane")] = None,
     search: Annotated[str | None, typer.Option(help="Text in parameters, lanes, errors …")] = None,
     since: Annotated[str | None, typer.Option(help="Only the last 2h, 7d …")] = None,
-    limit: Annotated[int, typer.Option(help="How many at most", min=1, max=1000)] = 20,
-    cursor: Annotated[str | None, typer.Option(help="Go on from here, as --json said")] = None,
+    limit: Annotated[int, typer.Option(help="The maximum number of jobs", min=1, max=1000)] = 20,
+    cursor: Annotated[str | None, typer.Option(help="The next page: `next` of --json")] = None,
 ) -> None:
-    """List live jobs, then ended ones, the newest first."""
-    page = await steering.get(
+    """List live jobs, then ended jobs, each the newest first."""
+    page = await client.get(
         "/api/jobs", state=state or None, queue=queue, task=task, lane=lane, q=search,
-        since=_since(since), limit=limit, cursor=cursor,
+        since=_parse_since(since), limit=limit, cursor=cursor,
     )  # fmt: skip
     if terminal.as_json:
-        terminal.value(page)
+        terminal.print_json(page)
         return
     if not page["items"]:
-        terminal.say("no jobs" if cursor is None else "no more jobs")
+        terminal.print_line("no jobs" if cursor is None else "no more jobs")
         return
-    terminal.table(
+    terminal.print_table(
         ("JOB", "STATE", "TASK", "LANE", "", "WHEN"), [_row(job) for job in page["items"]]
     )
     if page["next"] is not None:
-        terminal.hint(f"there are more: --limit {min(1000, limit * 5)}, or narrow it")
+        terminal.print_hint(f"there are more: use --limit {min(1000, limit * 5)} or more filters")
 
 
 def _row(job: dict[str, Any]) -> tuple[str | Text, ...]:
     percent = job["progress"]["percent"]
     shown = "" if percent is None or job["state"] in FINAL else f"{percent:.0f} %"
     when = job["ended_at"] or job["started_at"] or job["due_at"] or job["created_at"]
-    return job["id"], state(job["state"]), job["task"], job["lane"] or "", shown, relative(when)
+    return (
+        job["id"],
+        state(job["state"]),
+        job["task"],
+        job["lane"] or "",
+        shown,
+        format_relative(when),
+    )
 
 
-def _since(text: str | None) -> str | None:
+def _parse_since(text: str | None) -> str | None:
     if text is None:
         return None
     try:
-        return ago(text).isoformat()
+        return time_ago(text).isoformat()
     except ValueError as error:
-        raise Misused(str(error)) from None
+        raise UsageProblem(str(error)) from None
 
 
-async def show(steering: ApiClient, terminal: Terminal, job: Job) -> None:
-    """Show everything known about a job."""
-    view = await steering.get(job_path(job))
+async def show(client: ApiClient, terminal: Terminal, job: Job) -> None:
+    """Show all fields of a job."""
+    view = await client.get(job_path(job))
     if terminal.as_json:
-        terminal.value(view)
+        terminal.print_json(view)
         return
-    terminal.facts(_facts(view))
+    terminal.print_fields(_job_fields(view))
     if view["stages"]:
-        terminal.say()
-        terminal.table(
+        terminal.print_line()
+        terminal.print_table(
             ("STAGE", "STATUS", "", "TOOK", ""),
             [
                 (
                     stage["name"], state(stage["status"]), f"{stage['percent']:.0f} %",
-                    between(stage["started_at"], stage["finished_at"]), stage["message"],
+                    format_duration(stage["started_at"], stage["finished_at"]), stage["message"],
                 )
                 for stage in view["stages"]
             ],
         )  # fmt: skip
 
 
-def _facts(view: dict[str, Any]) -> list[tuple[str, str | Text]]:
+def _job_fields(view: dict[str, Any]) -> list[tuple[str, str | Text]]:
     progress, error = view["progress"], view["error"] or {}
     percent = "" if progress["percent"] is None else f"{progress['percent']:.0f} % "
     times = [
-        (name, f"{clock(view[field])}, {relative(view[field])}" if view[field] else "")
+        (name, f"{clock(view[field])}, {format_relative(view[field])}" if view[field] else "")
         for name, field in (
             ("submitted", "created_at"), ("due", "due_at"), ("started", "started_at"),
             ("ended", "ended_at"),
@@ -100,19 +109,19 @@ def _facts(view: dict[str, Any]) -> list[tuple[str, str | Text]]:
         ("queue", view["queue"]),
         ("lane", view["lane"] or ""),
         ("priority", "" if view["priority"] == "normal" else view["priority"]),
-        ("parameters", named(view["params"])),
+        ("parameters", format_values(view["params"])),
         ("waits for", "; ".join(reason["message"] for reason in view["waiting_for"])),
         ("progress", f"{percent}{progress['message']}"),
-        ("statistics", named(view["statistics"])),
+        ("statistics", format_values(view["statistics"])),
         ("attempt", str(view["attempt"]) if view["attempt"] else ""),
         ("crashes", str(view["crashes"]) if view["crashes"] else ""),
         ("worker", view["worker"] or ""),
         ("device", view["device"] or ""),
         *times,
-        ("took", between(view["started_at"], view["ended_at"]) if view["ended_at"] else ""),
+        ("took", format_duration(view["started_at"], view["ended_at"]) if view["ended_at"] else ""),
         ("error", Text(f"{error['code']}: {error['message']}", style="red") if error else ""),
-        ("result", "" if view["result"] is None else compact(view["result"])),
+        ("result", "" if view["result"] is None else format_value(view["result"])),
         ("files", "\n".join(f"{made['path']} ({made['kind']})" for made in view["artifacts"])),
-        ("meta", named(view["meta"])),
+        ("meta", format_values(view["meta"])),
         ("", error.get("traceback", "")),
     ]

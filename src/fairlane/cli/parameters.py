@@ -1,4 +1,4 @@
-"""Parameters as they are typed: name=value, JSON, or a file with a job in each line."""
+"""Parameters on the command line: name=value, JSON, or a file with one job per line."""
 
 import json
 import math
@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
-from fairlane.cli.exit_codes import Misused
+from fairlane.cli.exit_codes import UsageProblem
 
 
-class Shape:
-    """What is known of a task's parameters, to read text by; the task itself checks them."""
+class ParameterTypes:
+    """The JSON Schema of a task's parameters, used to parse text; the task validates the values."""
 
     def __init__(self, schema: dict[str, Any] | None) -> None:
         schema = schema or {}
@@ -20,11 +20,11 @@ class Shape:
         self.required: list[str] = list(schema.get("required", ()))
 
     def read(self, name: str, text: str) -> Any:
-        """Read a typed value: as it is where text is taken, as JSON where it is not."""
+        """Parse a value: as text if the parameter accepts text, else as JSON if it is JSON."""
         if name in self._properties and self._takes_text(self._properties[name]):
             return text
         try:
-            return loaded(text, name)
+            return parse_json(text, name)
         except ValueError:
             return text
 
@@ -38,56 +38,59 @@ class Shape:
         return shape.get("type") == "string" or any(isinstance(value, str) for value in values)
 
 
-def params_from(shape: Shape, pairs: list[str], text: str | None) -> dict[str, Any]:
-    """Put together what was given as --params and as name=value, which counts more."""
-    params = _object(_piped() if text == "-" else text, "--params") if text else {}
+def parse_parameters(shape: ParameterTypes, pairs: list[str], text: str | None) -> dict[str, Any]:
+    """Merge the parameters of --params and of name=value; the latter take precedence."""
+    params = _parse_object(_read_stdin() if text == "-" else text, "--params") if text else {}
     for pair in pairs:
         name, separator, value = pair.partition("=")
         if not separator or not name:
-            raise Misused(f'"{pair}" is not a parameter; write name=value')
+            raise UsageProblem(f'"{pair}" is not a parameter; expected name=value')
         params[name] = shape.read(name, value)
     return params
 
 
-def lines_from(shape: Shape, path: Path, params: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Give the parameters of a job for each line of a file, or of the standard input for "-".
+def read_job_lines(
+    shape: ParameterTypes, path: Path, params: dict[str, Any]
+) -> Iterator[dict[str, Any]]:
+    """Yield the parameters of one job per line of a file, or of standard input for "-".
 
-    A line is a JSON object, or the plain value of the one parameter that is still missing.
+    A line is a JSON object, or the plain value of the only required parameter not given yet.
     """
     missing = [name for name in shape.required if name not in params]
     try:
-        text = _piped() if str(path) == "-" else path.read_text(encoding="utf-8")
+        text = _read_stdin() if str(path) == "-" else path.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
-        raise Misused(f"{path} cannot be read: {error}") from None
-    for number, line in enumerate(text.split("\n"), 1):  # U+2028 may stand inside of JSON
+        raise UsageProblem(f"{path} cannot be read: {error}") from None
+    for number, line in enumerate(text.split("\n"), 1):  # not splitlines(): JSON may contain U+2028
         if not line.strip():
             continue
         if line.lstrip().startswith("{"):
-            yield {**params, **_object(line, f"line {number} of {path}")}
+            yield {**params, **_parse_object(line, f"line {number} of {path}")}
         elif len(missing) == 1:
             yield {**params, missing[0]: shape.read(missing[0], line.strip())}
         else:
-            raise Misused(
-                f"line {number} of {path} is not a JSON object; a plain value needs exactly one "
-                f"parameter that is missing (missing: {', '.join(missing) or 'none'})"
+            raise UsageProblem(
+                f"line {number} of {path} is not a JSON object; a plain value is only possible if "
+                f"exactly one required parameter is missing (missing: "
+                f"{', '.join(missing) or 'none'})"
             )
 
 
-def _piped() -> str:
-    """Read the standard input, which is there and in UTF-8 if all is well."""
+def _read_stdin() -> str:
+    """Return the text of standard input, or raise if it is closed or not UTF-8."""
     if sys.stdin is None:
-        raise Misused("standard input is closed, and was to be read")
+        raise UsageProblem("standard input is closed; pipe the parameters into it")
     try:
         return sys.stdin.read()
     except (OSError, UnicodeDecodeError) as error:
-        raise Misused(f"standard input cannot be read: {error}") from None
+        raise UsageProblem(f"standard input cannot be read: {error}") from None
 
 
-def loaded(text: str, where: str) -> Any:
-    """Read JSON, without what Python takes for it and nobody else does."""
+def parse_json(text: str, where: str) -> Any:
+    """Parse standard JSON; NaN and infinity, which Python accepts, are refused."""
 
     def refuse(number: str) -> NoReturn:
-        raise Misused(f"{where} has the number {number[:50]}, which JSON cannot carry")
+        raise UsageProblem(f"{where} contains the number {number[:50]}, which JSON does not allow")
 
     def finite(number: str) -> float:
         value = float(number)
@@ -96,14 +99,16 @@ def loaded(text: str, where: str) -> Any:
     try:
         return json.loads(text, parse_constant=refuse, parse_float=finite)
     except RecursionError:
-        raise Misused(f"{where} is nested too deep to be read") from None
+        raise UsageProblem(f"{where} is nested too deeply to be parsed") from None
 
 
-def _object(text: str, where: str) -> dict[str, Any]:
+def _parse_object(text: str, where: str) -> dict[str, Any]:
     try:
-        found = loaded(text, where)
+        found = parse_json(text, where)
     except ValueError as error:
-        raise Misused(f"{where} is not JSON: {error}") from None
+        raise UsageProblem(f"{where} is not JSON: {error}") from None
     if not isinstance(found, dict):
-        raise Misused(f'{where} is not a JSON object such as {{"name": "value"}}')
+        raise UsageProblem(
+            f'{where} is not a JSON object; expected one such as {{"name": "value"}}'
+        )
     return found

@@ -1,4 +1,4 @@
-"""What this command line is called: programs bring the same verbs under names of their own."""
+"""The name of this command line: programs offer the same verbs under their own names."""
 
 import sys
 from pathlib import Path
@@ -6,16 +6,16 @@ from pathlib import Path
 _name = "fairlane"
 
 
-def call_ourselves(name: str | None) -> None:
-    """Take a name, or that of the program that was started."""
+def set_program_name(name: str | None) -> None:
+    """Set the name; None uses the name of the started program."""
     global _name  # a process has one command line
     _name = name or Path(sys.argv[0]).name
 
 
-def our_name() -> str:
+def program_name() -> str:
     return _name
 
 
 def command(words: str) -> str:
-    """Write a command as whoever reads this would type it."""
+    """Return a command in backquotes, with the name of this program, to show in a message."""
     return f"`{_name} {words}`"

@@ -5,21 +5,21 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
+from fairlane.cli.api_client import ApiClient
 from fairlane.cli.paths import queue_path
-from fairlane.cli.target import ApiClient
 from fairlane.cli.terminal import Terminal, state
 
 Queue = Annotated[str, typer.Argument(help="The name of a queue")]
 
 
-async def queues(steering: ApiClient, terminal: Terminal) -> None:
-    """List the queues: what runs, what waits, and how many may run at a time."""
-    answer = await steering.get("/api/queues")
+async def queues(client: ApiClient, terminal: Terminal) -> None:
+    """List the queues: running and waiting jobs, limit and order."""
+    answer = await client.get("/api/queues")
     if terminal.as_json:
-        terminal.value(answer)
+        terminal.print_json(answer)
         return
     rows = [_row(queue) for queue in answer["items"]]
-    terminal.table(("QUEUE", "RUNNING", "WAITING", "AT A TIME", "ORDER", ""), rows)
+    terminal.print_table(("QUEUE", "RUNNING", "WAITING", "AT A TIME", "ORDER", ""), rows)
 
 
 def _row(queue: dict[str, Any]) -> tuple[str | Text, ...]:
@@ -36,27 +36,33 @@ def _row(queue: dict[str, Any]) -> tuple[str | Text, ...]:
     )  # fmt: skip
 
 
-async def pause(steering: ApiClient, terminal: Terminal, queue: Queue) -> None:
-    """Start nothing new in a queue; what runs goes on."""
-    await _step(steering, terminal, queue, "pause", "nothing new starts")
+async def pause(client: ApiClient, terminal: Terminal, queue: Queue) -> None:
+    """Start no new jobs of a queue; running jobs continue."""
+    await _set_pause(client, terminal, queue, "pause", "no new jobs start")
 
 
-async def resume(steering: ApiClient, terminal: Terminal, queue: Queue) -> None:
-    """Let a queue go on."""
-    await _step(steering, terminal, queue, "resume", "goes on")
+async def resume(client: ApiClient, terminal: Terminal, queue: Queue) -> None:
+    """Start jobs of a paused queue again."""
+    await _set_pause(client, terminal, queue, "resume", "jobs start again")
 
 
-async def stop_after_current(steering: ApiClient, terminal: Terminal, queue: Queue) -> None:
-    """Pause a queue, and let the program that drains it end with what runs now."""
-    await _step(steering, terminal, queue, "stop-after-current", "stops after what runs now")
+async def stop_after_current(client: ApiClient, terminal: Terminal, queue: Queue) -> None:
+    """Pause a queue; a program that drains it ends when the running jobs have ended."""
+    await _set_pause(
+        client, terminal, queue, "stop-after-current", "it stops after the running jobs"
+    )
 
 
-async def _step(steering: ApiClient, terminal: Terminal, queue: str, step: str, said: str) -> None:
-    answer = await steering.post(queue_path(queue, step))
+async def _set_pause(
+    client: ApiClient, terminal: Terminal, queue: str, step: str, said: str
+) -> None:
+    answer = await client.post(queue_path(queue, step))
     if terminal.as_json:
-        terminal.value(answer)
+        terminal.print_json(answer)
         return
     running = answer["counts"].get("running", 0)
     waiting = sum(answer["counts"].values()) - running
     mark = state("paused") if answer["paused"] else Text("open", style="green")
-    terminal.say(f"{answer['name']} is ", mark, f": {said}; {running} running, {waiting} waiting")
+    terminal.print_line(
+        f"{answer['name']} is ", mark, f": {said}; {running} running, {waiting} waiting"
+    )

@@ -1,8 +1,11 @@
-"""What signals mean to a process that runs jobs.
+"""Signal handling of a process that runs jobs.
 
-The first: stop, and let what runs have its grace. The second: no more grace. The third: end at
-once, as a crash would; a thread that does not stop is otherwise waited for, because nothing may run
-twice. A terminal that is closed is a signal too, except to who was started with nohup.
+* The first signal stops the process; running jobs have a grace period to finish.
+* The second ends the grace period; jobs are returned to the queue.
+* The third ends the process at once, as a crash would. Without it, the process waits for a thread
+  that does not stop, because a job must not run twice.
+
+SIGTERM, SIGINT and SIGHUP count; SIGHUP (a closed terminal) is ignored under nohup.
 """
 
 import asyncio
@@ -17,35 +20,38 @@ from fairlane.app import Fairlane
 from fairlane.engine.engine import Engine
 
 
-def farewell(app: Fairlane) -> str:
-    """Say what happens to what runs."""
+def stopping_message(app: Fairlane) -> str:
+    """Return the line that announces the grace period of running jobs."""
     grace = f"{app._stop_grace_seconds:g} s"
-    return f"stopping: nothing new begins; what runs has {grace} to finish, then it is put back"
+    return (
+        f"stopping: no new jobs start; running jobs have {grace} to finish, "
+        "then they return to the queue"
+    )
 
 
-def say(words: str) -> None:
-    """Say something, if anybody is left to hear it."""
-    with suppress(OSError):  # the terminal may be gone
+def echo(words: str) -> None:
+    """Print a line, unless the terminal is closed."""
+    with suppress(OSError):
         typer.echo(words)
 
 
-class Stopping:
+class ShutdownSignals:
     def __init__(self) -> None:
-        self.asked = asyncio.Event()
+        self.stop_requested = asyncio.Event()
         self._engine: Engine | None = None
         self._starting = asyncio.current_task()
 
     @asynccontextmanager
-    async def running(self, app: Fairlane) -> AsyncIterator[Engine | None]:
-        """Run the engine for as long as the block lasts; None if it was stopped before."""
+    async def run_engine(self, app: Fairlane) -> AsyncIterator[Engine | None]:
+        """Run the engine for the duration of the block; yield None if a signal came before."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
-                loop.add_signal_handler(number, self._hear, number)
+                loop.add_signal_handler(number, self._on_signal, number)
         try:
             await app.__aenter__()
         except asyncio.CancelledError:
-            if not self.asked.is_set():
+            if not self.stop_requested.is_set():
                 raise
             yield None
             return
@@ -57,13 +63,13 @@ class Stopping:
             raise
         await app.__aexit__(None, None, None)
 
-    def _hear(self, number: int) -> None:
+    def _on_signal(self, number: int) -> None:
         if self._engine is None:
-            if not self.asked.is_set() and self._starting is not None:
+            if not self.stop_requested.is_set() and self._starting is not None:
                 self._starting.cancel()
         elif self._engine.worker.grace_skipped.is_set():
             os._exit(128 + number)
-        elif self.asked.is_set():
+        elif self.stop_requested.is_set():
             self._engine.worker.grace_skipped.set()
-            say("what runs is handed back now; one more signal ends the process at once")
-        self.asked.set()
+            echo("running jobs return to the queue now; one more signal ends the process at once")
+        self.stop_requested.set()

@@ -1,20 +1,17 @@
-"""The wheel of a queue: its HTTP contract, of a server elsewhere or of one brought along.
-
-Every verb is written once, against `get`, `post`, `patch`, `put`, `delete` and `events`. With a URL
-they are requests to a running server; with a database this process answers them itself.
-"""
+"""The target of a command: the URL of a server, or the address of a database."""
 
 import os
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Final
 from urllib.parse import urlsplit
 
 from msgspec import Struct
 
 from fairlane.app import DEFAULT_DATABASE
-from fairlane.cli.exit_codes import Misused
+from fairlane.cli.api_client import ApiClient
+from fairlane.cli.exit_codes import UsageProblem
 from fairlane.store.open_store import store_at
 from fairlane.store.sqlite import SQLiteStore
 
@@ -22,7 +19,7 @@ DEFAULT_URL: Final = "http://127.0.0.1:8420"
 
 
 class Target(Struct, frozen=True):
-    """Where the queue is: a server's URL with a token, or the address of a database."""
+    """A server's URL with a token, or the address of a database."""
 
     url: str | None = None
     database: str | None = None
@@ -35,7 +32,7 @@ class Target(Struct, frozen=True):
 
 
 def without_password(url: str) -> str:
-    """Return what may be shown of a URL, or of what was meant to be one."""
+    """Return a URL, or text that is not quite one, without user and password."""
     scheme, separator, rest = url.rpartition("://")
     return f"{scheme}{separator}{rest.rpartition('@')[2]}"
 
@@ -43,38 +40,40 @@ def without_password(url: str) -> str:
 def target_from(
     url: str | None, database: str | None, token: str | None, home: str | None = None
 ) -> Target:
-    """Settle where the queue is; what is said on the command line counts before the environment.
+    """Return the target of a command: options take precedence over environment variables.
 
-    A program that brings its own verbs has its `home`, and the environment is not asked.
+    `home` is the database of a program with its own command line; it replaces the environment.
     """
     if url and database:
-        raise Misused("--url and --database both say where the queue is; give one of them")
+        raise UsageProblem("use only one of --url and --database")
     if database and "://" not in database:
-        database = f"sqlite:///{Path(database).absolute()}"  # as one names a file
+        database = f"sqlite:///{Path(database).absolute()}"  # the path of a file
     if not url and not database:
         database = home
     if not url and not database:
         url, database = os.environ.get("FAIRLANE_URL"), os.environ.get("FAIRLANE_DATABASE")
         if url and database:
-            raise Misused(
-                "FAIRLANE_URL and FAIRLANE_DATABASE are both set; say --url or --database"
+            raise UsageProblem(
+                "FAIRLANE_URL and FAIRLANE_DATABASE are both set; use --url or --database"
             )
     if not url and not database:
         store = store_at(DEFAULT_DATABASE)
         if not isinstance(store, SQLiteStore) or not store.path.exists():
-            raise Misused(
-                f"say where the queue is: --url {DEFAULT_URL} for a running server, or --database "
+            raise UsageProblem(
+                f"no queue is given; use --url {DEFAULT_URL} for a running server, or --database "
                 "sqlite:///work.db (or set FAIRLANE_URL or FAIRLANE_DATABASE)"
             )
         database = DEFAULT_DATABASE
     if url and not _is_url(url):
         shown = without_password(url)
-        raise Misused(f'"{shown}" is not the URL of a server; expected {DEFAULT_URL}')
+        raise UsageProblem(
+            f'"{shown}" is not the URL of a server; expected one such as {DEFAULT_URL}'
+        )
     token = (token or os.environ.get("FAIRLANE_TOKEN")) if url else None
     if token and not all("!" <= character <= "~" for character in token):
-        raise Misused(
-            "the token holds a space or a character beyond ASCII, which no server takes; give "
-            "another with --token or FAIRLANE_TOKEN"
+        raise UsageProblem(
+            "the token contains a space or a character outside ASCII, which an HTTP header cannot "
+            "carry; set the server's token with --token or FAIRLANE_TOKEN"
         )
     return Target(url=url or None, database=database or None, token=token)
 
@@ -82,44 +81,31 @@ def target_from(
 def _is_url(text: str) -> bool:
     try:
         parts = urlsplit(text)
-        _ = parts.port  # which is read, and refused, only now
+        _ = parts.port  # the port is parsed, and may be refused, only on access
     except ValueError:
         return False
     return parts.scheme in ("http", "https") and bool(parts.hostname)
 
 
-class ApiClient(Protocol):
-    async def get(self, path: str, **query: Any) -> Any: ...
-    async def post(
-        self, path: str, body: Any = None, *, key: str | None = None, **query: Any
-    ) -> Any: ...
-    async def patch(self, path: str, body: Any, **query: Any) -> Any: ...
-    async def put(self, path: str, body: Any, **query: Any) -> Any: ...
-    async def delete(self, path: str, **query: Any) -> Any: ...
-    def events(
-        self, after: int | None = None, /, **narrowed: str
-    ) -> AsyncGenerator[dict[str, Any], None]: ...
-
-
 @asynccontextmanager
-async def open_target(place: Target) -> AsyncIterator[ApiClient]:
-    """Take the wheel of a queue."""
+async def open_target(target: Target) -> AsyncIterator[ApiClient]:
+    """Open an API client for the target, for the duration of the block."""
     try:
-        from fairlane.cli import api_client, embedded
+        from fairlane.cli import embedded, http_client
     except ModuleNotFoundError as error:
         if error.name not in ("fastapi", "httpx", "starlette"):
             raise
-        raise Misused(
-            "the command line needs what is not installed; "
-            'install it with: pip install "fairlane[server]"'
+        raise UsageProblem(
+            'the command line needs the extra `server`: pip install "fairlane[server]"'
         ) from error
     async with AsyncExitStack() as stack:
-        if place.url is not None:
-            client = await stack.enter_async_context(api_client.client_of(place.url, place.token))
-            yield api_client.Server(client, place.shown)
+        if target.url is not None:
+            connection = http_client.open_connection(target.url, target.token)
+            await stack.enter_async_context(connection)
+            yield http_client.HttpApiClient(connection, target.shown)
         else:
-            assert place.database is not None
-            await embedded.check(place.database)
-            yield embedded.Direct(
-                await stack.enter_async_context(embedded.EmbeddedApp(place.database))
+            assert target.database is not None
+            await embedded.check_database(target.database)
+            yield embedded.EmbeddedApiClient(
+                await stack.enter_async_context(embedded.EmbeddedApp(target.database))
             )

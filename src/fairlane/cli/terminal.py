@@ -1,4 +1,4 @@
-"""What a verb says: tables and colours for people, JSON for scripts, trouble on stderr."""
+"""Output of commands: tables and colours for people, JSON for scripts, errors on stderr."""
 
 import json
 import os
@@ -12,13 +12,13 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from fairlane.cli.exit_codes import Unwritable
-from fairlane.cli.program_name import our_name
+from fairlane.cli.exit_codes import OutputUnwritable
+from fairlane.cli.program_name import program_name
 from fairlane.logs import VISIBLE
 
 _VISIBLE_LINES: Final = {code: shown for code, shown in VISIBLE.items() if chr(code) != "\n"}
 
-WIDE: Final = 200  # columns where nobody looks: a script is not helped by lines that are cut
+SCRIPT_COLUMNS: Final = 200  # the width without a terminal: a script needs whole lines
 
 STYLES: Final = {
     "running": "cyan",
@@ -38,77 +38,74 @@ STYLES: Final = {
 }
 
 
-class Screen(Console):
-    """A console that nothing steers which others wrote: names, messages, results of jobs."""
+class SafeConsole(Console):
+    """A console that escapes control characters in names, messages and results of jobs."""
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
     ) -> Iterable[Segment]:
         for segment in super().render(renderable, options):
-            if segment.control:  # which are the console's own
+            if segment.control:  # the console's own control sequences
                 yield segment
             else:
                 yield Segment(segment.text.translate(_VISIBLE_LINES), segment.style)
 
     def on_broken_pipe(self) -> None:
-        """Leave it to the command, which ends well: whoever read has seen enough."""
+        """Let the command exit with 0: the reader of the pipe, such as `head`, has closed it."""
         raise BrokenPipeError
 
 
 class Terminal:
-    """`as_json` asks for one JSON value instead of words; what is shown then is for scripts."""
+    """The output of one command; with `as_json` it prints JSON values and no text."""
 
     def __init__(self, *, as_json: bool = False) -> None:
         self.as_json = as_json
         is_seen = sys.stdout is not None and sys.stdout.isatty()
-        width = None if is_seen or "COLUMNS" in os.environ else WIDE
-        self.console = Screen(width=width, highlight=False, soft_wrap=False, emoji=False)
-        self.errors = Screen(stderr=True, highlight=False, emoji=False, width=width)
+        width = None if is_seen or "COLUMNS" in os.environ else SCRIPT_COLUMNS
+        self.console = SafeConsole(width=width, highlight=False, soft_wrap=False, emoji=False)
+        self.error_console = SafeConsole(stderr=True, highlight=False, emoji=False, width=width)
 
     @property
     def is_live(self) -> bool:
-        """Tell whether lines can be drawn again, which is how progress is shown."""
+        """Whether lines can be redrawn, which progress bars need."""
         is_drawn = self.console.is_terminal and not self.console.is_dumb_terminal
         return is_drawn and not self.as_json
 
-    def value(self, value: Any) -> None:
-        """Give a script its answer: one JSON value on one line.
-
-        It is in ASCII, so that it is valid whatever can be written there.
-        """
-        with _writing():
+    def print_json(self, value: Any) -> None:
+        """Print one JSON value on one line, in ASCII, which every output encoding can carry."""
+        with _report_unwritable():
             sys.stdout.write(json.dumps(value, separators=(",", ":")) + "\n")
             sys.stdout.flush()
 
-    def say(self, *parts: str | Text) -> None:
-        """Say a sentence to a person; a script does not hear it."""
+    def print_line(self, *parts: str | Text) -> None:
+        """Print a line of text; with `as_json`, print nothing."""
         if not self.as_json:
-            with _writing():
+            with _report_unwritable():
                 self.console.print(Text.assemble(*parts), soft_wrap=True)
 
-    def hint(self, text: str) -> None:
-        """Say something beside the answer, where it does not get into a pipe."""
+    def print_hint(self, text: str) -> None:
+        """Print a note to stderr, so that it does not get into a pipe."""
         if not self.as_json:
             self._warn(text)
 
-    def trouble(self, message: str, hint: str = "") -> None:
-        """Say in one line what is wrong, to a script as well."""
-        self._warn(f"{our_name()}: {message}" + (f" ({hint})" if hint else ""))
+    def print_error(self, message: str, hint: str = "") -> None:
+        """Print an error as one line to stderr, also with `as_json`."""
+        self._warn(f"{program_name()}: {message}" + (f" ({hint})" if hint else ""))
 
     def _warn(self, text: str) -> None:
         try:
-            self.errors.print(Text(visible(text)), soft_wrap=True)
+            self.error_console.print(Text(escape_control(text)), soft_wrap=True)
         except OSError:
-            _let_go(sys.stderr)  # the exit code says it as well
+            _redirect_to_devnull(sys.stderr)  # the exit code reports it too
 
-    def table(self, columns: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> None:
-        with _writing():
-            self.console.print(self.made_table(columns, rows))
+    def print_table(self, columns: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> None:
+        with _report_unwritable():
+            self.console.print(self.build_table(columns, rows))
 
-    def made_table(self, columns: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> Table:
-        """Make a table whose first column is never cut: it holds what is copied from it.
+    def build_table(self, columns: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> Table:
+        """Build a table whose first column is never truncated, because users copy ids from it.
 
-        The others may be narrowed, which rich does to columns that may wrap; their cells do not.
+        Rich narrows only columns that may wrap, so the others may, but their cells do not.
         """
         table = Table(box=None, pad_edge=False, header_style="bold", show_edge=False)
         for number, column in enumerate(columns):
@@ -117,8 +114,8 @@ class Terminal:
             table.add_row(*(_cell(cell) for cell in row))
         return table
 
-    def facts(self, facts: Iterable[tuple[str, str | Text]]) -> None:
-        """Show what is known as a list of names and values; what is empty is left out."""
+    def print_fields(self, facts: Iterable[tuple[str, str | Text]]) -> None:
+        """Print a list of names and values, without the empty ones."""
         table = Table.grid(padding=(0, 2))
         table.add_column(style="bold", no_wrap=True)
         table.add_column(overflow="fold")
@@ -128,42 +125,42 @@ class Terminal:
                     name,
                     value if isinstance(value, Text) else Text(value.translate(_VISIBLE_LINES)),
                 )
-        with _writing():
+        with _report_unwritable():
             self.console.print(table)
 
 
 @contextmanager
-def _writing() -> Iterator[None]:
-    """Tell trouble with the standard output from any other."""
+def _report_unwritable() -> Iterator[None]:
+    """Raise `OutputUnwritable` for an error of standard output, to tell it from other errors."""
     try:
         yield
     except BrokenPipeError:
-        _let_go(sys.stdout)
+        _redirect_to_devnull(sys.stdout)
         raise
     except OSError as error:
-        _let_go(sys.stdout)
-        raise Unwritable(
-            f"the answer cannot be written ({error.strerror or error}); what was asked for may be "
-            "done all the same"
+        _redirect_to_devnull(sys.stdout)
+        raise OutputUnwritable(
+            f"standard output cannot be written ({error.strerror or error}); the command itself "
+            "may have been executed"
         ) from error
 
 
-def _let_go(stream: TextIO) -> None:
-    """Write what is left nowhere, or the interpreter fails over it once more when it ends."""
-    with suppress(OSError, ValueError):  # no file of the system's: nobody comes back to it
+def _redirect_to_devnull(stream: TextIO) -> None:
+    """Redirect a broken stream to /dev/null, or the interpreter fails to flush it at exit."""
+    with suppress(OSError, ValueError):  # a stream without a file descriptor is not flushed
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())
         os.close(nowhere)
 
 
 def _cell(cell: str | Text) -> Text:
-    text = cell if isinstance(cell, Text) else Text(visible(cell))
+    text = cell if isinstance(cell, Text) else Text(escape_control(cell))
     text.no_wrap, text.overflow = True, "ellipsis"
     return text
 
 
-def visible(text: str) -> str:
-    """Show what would steer the terminal, or begin a line that is not ours, as it is written."""
+def escape_control(text: str) -> str:
+    """Escape control characters and line breaks, which could fake output of this command."""
     return text.translate(VISIBLE)
 
 
@@ -171,10 +168,10 @@ def state(name: str) -> Text:
     return Text(name, style=STYLES.get(name, ""))
 
 
-def compact(value: Any) -> str:
-    """Write a value of a job as a person would type it."""
+def format_value(value: Any) -> str:
+    """Return text as it is, and other values as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def named(values: dict[str, Any]) -> str:
-    return ", ".join(f"{name}={compact(value)}" for name, value in values.items())
+def format_values(values: dict[str, Any]) -> str:
+    return ", ".join(f"{name}={format_value(value)}" for name, value in values.items())

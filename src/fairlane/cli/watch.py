@@ -1,4 +1,4 @@
-"""`fairlane watch`: a job, or the whole queue, as it goes."""
+"""`fairlane watch`: follow a job, or all queues, live."""
 
 from contextlib import aclosing
 from typing import Annotated, Any, Final
@@ -11,11 +11,18 @@ from rich.progress_bar import ProgressBar
 from rich.table import Column, Table
 from rich.text import Text
 
+from fairlane.cli.api_client import ApiClient
 from fairlane.cli.exit_codes import JOB_FAILED
-from fairlane.cli.follow import events_after, job_views, looks, newest_event
-from fairlane.cli.target import ApiClient
-from fairlane.cli.terminal import STYLES, Terminal, compact, named, state, visible
-from fairlane.cli.times import between, relative
+from fairlane.cli.follow import events_after, fetch_newest_seq, follow_job, poll_on_events
+from fairlane.cli.terminal import (
+    STYLES,
+    Terminal,
+    escape_control,
+    format_value,
+    format_values,
+    state,
+)
+from fairlane.cli.times import format_duration, format_relative
 from fairlane.core.lifecycle import FINAL
 
 MOST_RUNNING: Final = 15
@@ -24,96 +31,96 @@ MOST_ENDED: Final = 5
 
 
 async def watch(
-    steering: ApiClient,
+    client: ApiClient,
     terminal: Terminal,
-    job: Annotated[str | None, typer.Argument(help="A job; the whole queue without one")] = None,
+    job: Annotated[str | None, typer.Argument(help="A job; without one, all queues")] = None,
     *,
     queue: Annotated[str | None, typer.Option(help="Only this queue")] = None,
 ) -> None:
-    """Show a job until it has ended, or what happens until Ctrl-C.
+    """Follow a job until it has ended, or all queues until Ctrl-C.
 
-    The exit code is 1 if the job did not complete. With --json: a line for each event, or for each
-    change of the job.
+    The exit code is 1 if the job did not complete. With --json: one line per event, or per change
+    of the job.
     """
     if job is not None:
-        ended = await watched(steering, terminal, job)
+        ended = await watch_job(client, terminal, job)
         if ended["state"] != "completed":
             raise typer.Exit(JOB_FAILED)
     elif terminal.as_json:
-        await _tell_events(steering, terminal, queue)
+        await _print_events(client, terminal, queue)
     else:
-        await _watch_all(steering, terminal, queue)
+        await _watch_queues(client, terminal, queue)
 
 
-async def _tell_events(steering: ApiClient, terminal: Terminal, queue: str | None) -> None:
-    narrowed = {} if queue is None else {"queue": queue}
-    newest = await newest_event(steering)
-    async with aclosing(events_after(steering, newest, **narrowed)) as events:
+async def _print_events(client: ApiClient, terminal: Terminal, queue: str | None) -> None:
+    filters = {} if queue is None else {"queue": queue}
+    newest = await fetch_newest_seq(client)
+    async with aclosing(events_after(client, newest, **filters)) as events:
         async for event in events:
-            terminal.value(event)
+            terminal.print_json(event)
 
 
 # one job
 
 
-async def watched(steering: ApiClient, terminal: Terminal, job: str) -> dict[str, Any]:
-    """Show a job until it has ended; return it as it is then."""
-    async with aclosing(job_views(steering, job)) as views:
+async def watch_job(client: ApiClient, terminal: Terminal, job: str) -> dict[str, Any]:
+    """Show a job until it has ended; return its final view."""
+    async with aclosing(follow_job(client, job)) as views:
         if terminal.as_json:
-            view = await _as_lines_of_json(views, terminal)
+            view = await _print_json_lines(views, terminal)
         elif terminal.is_live:
-            view = await _as_bars(views, terminal)
+            view = await _draw_bars(views, terminal)
         else:
-            view = await _as_lines(views, terminal)
+            view = await _print_lines(views, terminal)
     if not terminal.as_json:
-        terminal.say(_ending(view))
+        terminal.print_line(_final_line(view))
         if view.get("result") is not None:
-            terminal.say(compact(view["result"]))
+            terminal.print_line(format_value(view["result"]))
     return view
 
 
-async def _as_lines_of_json(views: Any, terminal: Terminal) -> dict[str, Any]:
+async def _print_json_lines(views: Any, terminal: Terminal) -> dict[str, Any]:
     view: dict[str, Any] = {}
     async for view in views:
-        terminal.value(view)
+        terminal.print_json(view)
     return view
 
 
-async def _as_lines(views: Any, terminal: Terminal) -> dict[str, Any]:
-    """Say each change once, for a log or a pipe."""
+async def _print_lines(views: Any, terminal: Terminal) -> dict[str, Any]:
+    """Print each change once, for a log or a pipe."""
     view: dict[str, Any] = {}
     said = ""
     async for view in views:
-        line = _line(view)
+        line = _progress_line(view)
         if line != said and view["state"] not in FINAL:
             said = line
-            terminal.say(line)
+            terminal.print_line(line)
     return view
 
 
-def _line(view: dict[str, Any]) -> str:
-    progress, stage = view["progress"], _stage(view)
+def _progress_line(view: dict[str, Any]) -> str:
+    progress, stage = view["progress"], _running_stage(view)
     percent = progress["percent"]
     parts = [
         view["state"],
         stage["name"] if stage else "",
         "" if percent is None else f"{percent:.0f} %",
-        (stage or {}).get("message") or progress["message"] or _waits_for(view),
+        (stage or {}).get("message") or progress["message"] or _waiting_reasons(view),
     ]
     return " · ".join(part for part in parts if part)
 
 
-def _stage(view: dict[str, Any]) -> dict[str, Any] | None:
+def _running_stage(view: dict[str, Any]) -> dict[str, Any] | None:
     running = [stage for stage in view["stages"] if stage["status"] == "running"]
     return running[-1] if running else None
 
 
-def _waits_for(view: dict[str, Any]) -> str:
+def _waiting_reasons(view: dict[str, Any]) -> str:
     return "; ".join(reason["message"] for reason in view["waiting_for"])
 
 
-async def _as_bars(views: Any, terminal: Terminal) -> dict[str, Any]:
-    """Draw a bar for the job and one for each stage, again and again."""
+async def _draw_bars(views: Any, terminal: Terminal) -> dict[str, Any]:
+    """Draw a progress bar for the job and one for each stage, until the job has ended."""
     rest = Column(ratio=1, no_wrap=True, overflow="ellipsis")
     bars = Progress(
         SpinnerColumn(finished_text=" "),
@@ -137,7 +144,7 @@ async def _as_bars(views: Any, terminal: Terminal) -> dict[str, Any]:
     with bars:
         async for view in views:
             ended = view["state"] in FINAL
-            message = view["progress"]["message"] or _waits_for(view)
+            message = view["progress"]["message"] or _waiting_reasons(view)
             head = f"{view['task']} {view['state']}"
             if "job" not in lines:
                 lines["job"] = bars.add_task(head, total=None, message="")
@@ -153,50 +160,52 @@ async def _as_bars(views: Any, terminal: Terminal) -> dict[str, Any]:
     return view
 
 
-def _ending(view: dict[str, Any]) -> Text:
-    """Say in one sentence how a job ended."""
-    took = between(view["started_at"], view["ended_at"])
+def _final_line(view: dict[str, Any]) -> Text:
+    """Return one sentence with the final state, duration and error of a job."""
+    took = format_duration(view["started_at"], view["ended_at"])
     said = Text.assemble(view["task"], " ", state(view["state"]))
     if took:
         said.append(f" after {took}")
     if view["statistics"]:
-        said.append(f" ({named(view['statistics'])})")
+        said.append(f" ({format_values(view['statistics'])})")
     if view["error"]:
         said.append(f": {view['error']['message']}")
     elif view["waiting_for"]:
-        said.append(f": {_waits_for(view)}")
+        said.append(f": {_waiting_reasons(view)}")
     return said
 
 
 # the whole queue
 
 
-async def _watch_all(steering: ApiClient, terminal: Terminal, queue: str | None) -> None:
-    narrowed = {} if queue is None else {"queue": queue}
-    async with aclosing(looks(steering, lambda: steering.get("/api/state"), **narrowed)) as seen:
+async def _watch_queues(client: ApiClient, terminal: Terminal, queue: str | None) -> None:
+    filters = {} if queue is None else {"queue": queue}
+    async with aclosing(
+        poll_on_events(client, lambda: client.get("/api/state"), **filters)
+    ) as seen:
         if not terminal.is_live:
             said: Text | None = None
             async for present in seen:
-                if (told := _counts(present, queue)) != said:
-                    terminal.say(told)
+                if (told := _counts_line(present, queue)) != said:
+                    terminal.print_line(told)
                 said = told
             return
         with Live(console=terminal.console, auto_refresh=False, vertical_overflow="crop") as live:
             async for present in seen:
-                live.update(_picture(present, queue), refresh=True)
+                live.update(_render_state(present, queue), refresh=True)
 
 
-def _counts(present: dict[str, Any], queue: str | None) -> Text:
+def _counts_line(present: dict[str, Any], queue: str | None) -> Text:
     parts: list[Text] = []
     for name, counts in sorted(present["counts"].items()):
         if queue in (None, name):
             told = ", ".join(f"{amount} {what}" for what, amount in sorted(counts.items()))
             paused = present["queues"].get(name, {}).get("paused")
             parts.append(Text.assemble((name, "bold"), f": {told}{' · paused' if paused else ''}"))
-    return Text("\n").join(parts) if parts else Text("nothing waits and nothing runs")
+    return Text("\n").join(parts) if parts else Text("no jobs wait or run")
 
 
-def _picture(present: dict[str, Any], queue: str | None) -> RenderableType:
+def _render_state(present: dict[str, Any], queue: str | None) -> RenderableType:
     running = [job for job in present["running"] if queue in (None, job["queue"])]
     waiting = [
         job for name, line in sorted(present["waiting"].items())
@@ -212,25 +221,25 @@ def _picture(present: dict[str, Any], queue: str | None) -> RenderableType:
     for job in running[:MOST_RUNNING]:
         percent = job["progress"]["percent"]
         bar: RenderableType = ProgressBar(100, percent or 0, width=16)
-        stage = _stage(job)
+        stage = _running_stage(job)
         said = (stage or {}).get("message") or job["progress"]["message"]
         at = f"{stage['name']}: " if stage else ""
         grid.add_row(
-            Text(_title(job)), state(job["state"]), Text("") if percent is None else bar,
+            Text(_job_title(job)), state(job["state"]), Text("") if percent is None else bar,
             "" if percent is None else f"{percent:.0f} %", Text(f"{at}{said}"),
         )  # fmt: skip
     for job in waiting[:MOST_WAITING]:
-        said = _waits_for(job) or f"since {relative(job['created_at'])}"
-        grid.add_row(Text(_title(job), style="dim"), state(job["state"]), "", "", Text(said))
+        said = _waiting_reasons(job) or f"since {format_relative(job['created_at'])}"
+        grid.add_row(Text(_job_title(job), style="dim"), state(job["state"]), "", "", Text(said))
     for job in ended[:MOST_ENDED]:
-        said = (job["error"] or {}).get("message") or relative(job["ended_at"])
+        said = (job["error"] or {}).get("message") or format_relative(job["ended_at"])
         style = STYLES.get(job["state"], "")
         grid.add_row(
-            Text(_title(job), style="dim"), Text(job["state"], style=style), "", "",
+            Text(_job_title(job), style="dim"), Text(job["state"], style=style), "", "",
             Text(said, style="dim"),
         )  # fmt: skip
-    return Group(_counts(present, queue), grid)
+    return Group(_counts_line(present, queue), grid)
 
 
-def _title(job: dict[str, Any]) -> str:
-    return visible(f"{job['task']} {job['lane']}" if job["lane"] else str(job["task"]))
+def _job_title(job: dict[str, Any]) -> str:
+    return escape_control(f"{job['task']} {job['lane']}" if job["lane"] else str(job["task"]))

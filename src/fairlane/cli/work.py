@@ -1,4 +1,4 @@
-"""`fairlane work module:app`: run a program's jobs in a process of its own."""
+"""`fairlane work module:app`: run a program's jobs in a separate process, without HTTP."""
 
 import asyncio
 from typing import Annotated
@@ -7,28 +7,30 @@ import typer
 
 from fairlane import logs
 from fairlane.app import Fairlane
-from fairlane.cli.app_import import UNAVAILABLE, fail, find_app
-from fairlane.cli.signals import Stopping, farewell, say
+from fairlane.cli.app_import import UNAVAILABLE, exit_with, import_app
+from fairlane.cli.signals import ShutdownSignals, echo, stopping_message
 from fairlane.errors import FairlaneError, StoreError
 
 
 def work(
     app: Annotated[
         Fairlane,
-        typer.Argument(help="The app, as in tasks:app", metavar="MODULE:APP", parser=find_app),
+        typer.Argument(help="The app, as in tasks:app", metavar="MODULE:APP", parser=import_app),
     ],
     *,
     slots: Annotated[
-        int | None, typer.Option(help="Jobs at a time; the app's own number otherwise", min=1)
+        int | None, typer.Option(help="The number of jobs at a time; default: the app's", min=1)
     ] = None,
     queue: Annotated[
-        list[str] | None, typer.Option(help="Serve only this queue; may be repeated")
+        list[str] | None, typer.Option(help="Run only jobs of this queue; may be repeated")
     ] = None,
     label: Annotated[
-        list[str] | None, typer.Option(help="What this place has, for tasks that require it")
+        list[str] | None,
+        typer.Option(help="A label of this worker, for tasks that require it; may be repeated"),
     ] = None,
     grace: Annotated[
-        float | None, typer.Option(help="Seconds that running jobs have when it is stopped", min=0)
+        float | None,
+        typer.Option(help="Seconds that running jobs have to finish on a signal", min=0),
     ] = None,
     log_json: Annotated[
         bool, typer.Option("--log-json", help="Log one JSON object per line")
@@ -36,25 +38,26 @@ def work(
 ) -> None:
     """Run jobs until SIGTERM or Ctrl-C.
 
-    Then nothing new begins, what runs has its grace, and what still runs after that is handed back
-    to the queue. A second signal ends the grace. A thread that does not stop is waited for all the
-    same, because nothing may run twice; a third signal ends the process, as a crash would.
+    On the first signal no new jobs start, and running jobs have a grace period; jobs that still run
+    after it return to the queue. A second signal ends the grace period. The process still waits for
+    a thread that does not stop, because a job must not run twice; a third signal ends the process,
+    as a crash would.
     """
     logs.configure(json=log_json)
     try:
         app._override_options(slots=slots, queues=queue, labels=label, stop_grace_seconds=grace)
         asyncio.run(_work(app))
     except StoreError as error:
-        fail(str(error), code=UNAVAILABLE)
+        exit_with(str(error), code=UNAVAILABLE)
     except FairlaneError as error:
-        fail(str(error))
+        exit_with(str(error))
 
 
 async def _work(app: Fairlane) -> None:
-    stopping = Stopping()
-    async with stopping.running(app) as engine:
+    signals = ShutdownSignals()
+    async with signals.run_engine(app) as engine:
         if engine is not None:
             typer.echo(f"working on {engine.store.address} with {engine.worker.slots} slots")
-            await stopping.asked.wait()
-            say(farewell(app))
-    say("stopped")
+            await signals.stop_requested.wait()
+            echo(stopping_message(app))
+    echo("stopped")

@@ -1,16 +1,16 @@
-"""`fairlane workers`: where jobs run."""
+"""`fairlane workers`: the processes that run jobs."""
 
-from fairlane.cli.target import ApiClient
+from fairlane.cli.api_client import ApiClient
 from fairlane.cli.terminal import Terminal
 
 
-async def workers(steering: ApiClient, terminal: Terminal) -> None:
-    """List the places where jobs run now."""
-    answer = await steering.get("/api/workers")
+async def workers(client: ApiClient, terminal: Terminal) -> None:
+    """List the processes that run jobs now."""
+    answer = await client.get("/api/workers")
     if terminal.as_json:
-        terminal.value(answer)
+        terminal.print_json(answer)
     elif not answer["items"]:
-        terminal.say("no workers")
+        terminal.print_line("no workers")
     else:
         rows = [
             (
@@ -20,4 +20,4 @@ async def workers(steering: ApiClient, terminal: Terminal) -> None:
             )
             for worker in answer["items"]
         ]  # fmt: skip
-        terminal.table(("WORKER", "SLOTS", "QUEUES", "LABELS", ""), rows)
+        terminal.print_table(("WORKER", "SLOTS", "QUEUES", "LABELS", ""), rows)

@@ -187,6 +187,24 @@ class EventView(Struct, kw_only=True):
     prev: int = 0
 
 
+_NUMERIC_FIELDS: Final = {
+    "job_state_changed": "due_at",
+    "job_log": "at",
+    "job_moved": "priority",
+    "schedule_fired": "fire_at",
+}
+
+
+def readable_event_data(event: EventView) -> dict[str, Any]:
+    """Return the data of an event with its time or priority as in every view; stored as numbers."""
+    name = _NUMERIC_FIELDS.get(event.type)
+    number = event.data.get(name) if name is not None else None
+    if name is None or number is None:
+        return event.data
+    value = Priority(number).name.lower() if name == "priority" else instant(number)
+    return {**event.data, name: value}
+
+
 class LogLine(Struct):
     at: datetime
     level: str

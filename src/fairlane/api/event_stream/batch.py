@@ -1,4 +1,4 @@
-"""What is told together: events as bytes, made once and shared by everybody who follows."""
+"""Batches of encoded events: each event is encoded once and sent to all followers."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -8,23 +8,15 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from fairlane.core.lifecycle import Priority
-from fairlane.store.views import EventView, instant
+from fairlane.store.views import EventView, readable_event_data
 
-MOST_BYTES: Final = 256 * 1024  # that are handed to a connection at once
-
-_NUMBERS: Final = {
-    "job_state_changed": "due_at",
-    "job_log": "at",
-    "job_moved": "priority",
-    "schedule_fired": "fire_at",
-}
+MOST_BYTES: Final = 256 * 1024  # of one batch, and so of one write to a connection
 
 _encode: Final = msgspec.json.Encoder(enc_hook=str).encode
 
 
-class _Rest(Struct, gc=False):
-    """An event without its numbers, which depend on who is told."""
+class _EventBody(Struct, gc=False):
+    """An event without `seq` and `prev`; `prev` depends on the follower."""
 
     type: str
     at: datetime
@@ -34,7 +26,7 @@ class _Rest(Struct, gc=False):
 
 
 class StreamMessage(Struct, gc=False):
-    """One event; `rest` is its JSON after the numbers, from the comma on."""
+    """One encoded event; `rest` is its JSON after `seq` and `prev`, from the comma on."""
 
     seq: int
     type: str
@@ -50,23 +42,15 @@ class StreamMessage(Struct, gc=False):
         return b"event: %b\nid: %d\ndata: %b\n\n" % (name, self.seq, self.json(prev))
 
 
-def message_of(event: EventView) -> StreamMessage:
-    rest = _encode(_Rest(event.type, event.at, event.job, event.queue, _shown(event)))
+def encode_event(event: EventView) -> StreamMessage:
+    rest = _encode(
+        _EventBody(event.type, event.at, event.job, event.queue, readable_event_data(event))
+    )
     return StreamMessage(event.seq, event.type, event.job, event.queue, b"," + rest[1:])
 
 
-def _shown(event: EventView) -> dict[str, Any]:
-    """Say an instant or a priority as every other answer does; the core has numbers for them."""
-    field = _NUMBERS.get(event.type)
-    number = event.data.get(field) if field is not None else None
-    if field is None or number is None:
-        return event.data
-    shown = Priority(number).name.lower() if field == "priority" else instant(number)
-    return {**event.data, field: shown}
-
-
 class EventBatch:
-    """Messages whose numbers follow one another without a gap."""
+    """Messages with consecutive numbers."""
 
     def __init__(self, messages: list[StreamMessage]) -> None:
         self.messages = messages
@@ -83,26 +67,26 @@ class EventBatch:
         return [message.json(message.seq - 1).decode() for message in self.messages]
 
     @cached_property
-    def of_jobs(self) -> dict[str | None, list[StreamMessage]]:
+    def by_job(self) -> dict[str | None, list[StreamMessage]]:
         found: dict[str | None, list[StreamMessage]] = {}
         for message in self.messages:
             found.setdefault(message.job, []).append(message)
         return found
 
     @cached_property
-    def of_queues(self) -> dict[str | None, list[StreamMessage]]:
+    def by_queue(self) -> dict[str | None, list[StreamMessage]]:
         found: dict[str | None, list[StreamMessage]] = {}
         for message in self.messages:
             found.setdefault(message.queue, []).append(message)
         return found
 
 
-def batches_of(events: Sequence[EventView]) -> Iterator[EventBatch]:
-    """Cut events into batches of which each is a bearable mouthful for a connection."""
+def split_into_batches(events: Sequence[EventView]) -> Iterator[EventBatch]:
+    """Split events into batches of at most `MOST_BYTES`, or of one larger event."""
     messages: list[StreamMessage] = []
     size = 0
     for event in events:
-        message = message_of(event)
+        message = encode_event(event)
         if messages and size + len(message.rest) > MOST_BYTES:
             yield EventBatch(messages)
             messages, size = [], 0
@@ -112,12 +96,12 @@ def batches_of(events: Sequence[EventView]) -> Iterator[EventBatch]:
         yield EventBatch(messages)
 
 
-class Portion(Struct):
-    """What one follower is told next. One without messages only says that we are still here."""
+class Delivery(Struct):
+    """The messages that one follower is sent next; without messages it is a heartbeat."""
 
     messages: Sequence[StreamMessage]
-    prev: int  # the number before the first, on this follower's stream
-    whole: EventBatch | None = None  # it is all of this one
+    prev: int  # the `seq` of the message before these, on this follower's stream
+    whole: EventBatch | None = None  # set if the messages are exactly this batch
 
     def sse(self) -> bytes:
         if self.whole is not None:

@@ -1,4 +1,4 @@
-"""What can be submitted, where it runs, when it will, and whether all is well."""
+"""Reading tasks, workers, forecasts and health over HTTP."""
 
 from fairlane import Fairlane
 from tests.support.apps import Doors
