@@ -328,7 +328,7 @@ CHECKS: Final[dict[str, Check]] = {
 
 
 def final_states(
-    timeline: Timeline, ended: Mapping[str, str], live: Iterable[str], set_aside: int
+    timeline: Timeline, ended: Mapping[str, str], live: Iterable[str], dead_letters: int
 ) -> Iterator[str]:
     """Check that every acknowledged job has reached one correct final state after the last
     drain."""
@@ -356,5 +356,5 @@ def final_states(
     for entry in timeline.entries:
         if entry.what == "seen ended" and ended.get(entry.job) != entry.key:
             yield f"job {entry.job} was seen {entry.key} and is {ended.get(entry.job, 'not ended')}"
-    if set_aside:
-        yield f"{set_aside} inputs became dead letters"
+    if dead_letters:
+        yield f"{dead_letters} inputs became dead letters"

@@ -203,15 +203,15 @@ class Run:
             rows = connection.execute("SELECT id, state FROM ended")
             ended = {str(id): str(state) for id, state in rows}
             live = [str(id) for (id,) in connection.execute("SELECT id FROM job")]
-            set_aside = int(connection.execute("SELECT count(*) FROM set_aside").get)
+            dead_letters = int(connection.execute("SELECT count(*) FROM dead_letter").get)
         finally:
             connection.close()
-        return ended, live, set_aside
+        return ended, live, dead_letters
 
     def judge(self) -> None:
         timeline = Timeline(self.journal.entries())
-        ended, live, set_aside = self._states()
-        lost = list(final_states(timeline, ended, live, set_aside))
+        ended, live, dead_letters = self._states()
+        lost = list(final_states(timeline, ended, live, dead_letters))
         self.result.found("lost or wrong at the end", lost)
         for name, check in CHECKS.items():
             self.result.found(name, list(check(timeline)))

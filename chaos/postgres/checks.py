@@ -210,7 +210,7 @@ def rates_are_kept(timeline: Timeline, ended: Mapping[str, EndedJob]) -> Iterato
 
 
 def final_states(
-    timeline: SharedTimeline, ended: Mapping[str, EndedJob], set_aside: int
+    timeline: SharedTimeline, ended: Mapping[str, EndedJob], dead_letters: int
 ) -> Iterator[str]:
     """Check that every acknowledged job has ended, and in the correct state."""
     done = {e.job for e in timeline.entries if e.what == "end" and e.text == "done"}
@@ -229,8 +229,8 @@ def final_states(
     for id in timeline.cancelled:
         if id not in ended or ended[id].state != "cancelled":
             yield f"job {id} was acknowledged as cancelled and is not"
-    if set_aside:
-        yield f"{set_aside} inputs became dead letters"
+    if dead_letters:
+        yield f"{dead_letters} inputs became dead letters"
 
 
 def stale_results(timeline: SharedTimeline, ended: Mapping[str, EndedJob]) -> Iterator[str]:

@@ -196,11 +196,11 @@ class Cluster:
         lines = report.read_bytes().splitlines()
         return [msgspec.json.decode(line, type=EndedJob) for line in lines]
 
-    async def set_aside(self) -> int:
+    async def dead_letters(self) -> int:
         """Return the number of dead letters."""
         connection = await asyncpg.connect(self.dsn)
         try:
-            return int(await connection.fetchval("SELECT count(*) FROM fairlane.set_aside"))
+            return int(await connection.fetchval("SELECT count(*) FROM fairlane.dead_letter"))
         finally:
             await connection.close()
 

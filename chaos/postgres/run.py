@@ -48,7 +48,7 @@ async def postgres(
         since = now()
         ended = await made.finish()
         result.longest("seconds until all had ended", (now() - since) / NANO)
-        judge(made, ended, set_aside=await made.set_aside())
+        judge(made, ended, dead_letters=await made.dead_letters())
 
 
 async def _round(
@@ -86,11 +86,11 @@ async def _one_by_one(injector: FaultInjector, counts: FaultCounts, rng: random.
         await fault()
 
 
-def judge(made: Cluster, jobs: list[EndedJob], *, set_aside: int) -> None:
+def judge(made: Cluster, jobs: list[EndedJob], *, dead_letters: int) -> None:
     """Check the ended jobs and the journal against the guarantees."""
     result, timeline = made.result, SharedTimeline(made.journal.entries())
     ended = {job.id: job for job in jobs}
-    result.found("lost or wrong at the end", list(final_states(timeline, ended, set_aside)))
+    result.found("lost or wrong at the end", list(final_states(timeline, ended, dead_letters)))
     for name, check in CHECKS.items():
         result.found(name, list(check(timeline)))
     result.found("rates exceeded", list(rates_are_kept(timeline, ended)))

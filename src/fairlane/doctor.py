@@ -166,13 +166,13 @@ def _inbox(condition: Condition) -> Finding:
 
 
 def _dead_letters(condition: Condition) -> Finding:
-    if condition.set_aside == 0:
+    if condition.dead_letters == 0:
         return Finding("dead letters", "ok", "none")
     return Finding(
         "dead letters", "warning",
-        f"{condition.set_aside} inputs could not be executed; the last error: "
-        f"{(condition.set_aside_last or '')[:200]}",
-        "a fault in Fairlane: please report it with the rows of the table set_aside",
+        f"{condition.dead_letters} inputs could not be executed; the last error: "
+        f"{(condition.last_dead_letter or '')[:200]}",
+        "a fault in Fairlane: please report it with the rows of the table dead_letter",
     )  # fmt: skip
 
 

@@ -146,7 +146,7 @@ async def test_what_nobody_can_decide_is_told(fairlane: CommandLine, database: P
         await app.queues.pause("mail")
         await send.submit()
     connection = apsw.Connection(str(database))
-    connection.execute("INSERT INTO set_aside VALUES ('input', 'ValueError(1)', 1)")
+    connection.execute("INSERT INTO dead_letter VALUES ('input', 'ValueError(1)', 1)")
     connection.close()
     found = await asyncio.to_thread(findings, fairlane)
     warned = {subject for subject, level in found.items() if level == "warning"}

@@ -67,7 +67,7 @@ async def test_a_submission_in_the_inbox_shows_as_created(store: Store) -> None:
     assert shown.created_at.timestamp() == NOW
 
 
-async def test_a_set_aside_input_is_no_trouble(store: Store) -> None:
+async def test_a_dead_letter_is_no_trouble(store: Store) -> None:
     await store.append("k", "bad", NOW)
     row = (await store.read_inbox(1))[0]
     await store.commit(Changes(consumed=[row.id], dead_letters=[("bad", "boom", NOW)]), NOW)

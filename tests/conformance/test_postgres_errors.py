@@ -237,7 +237,7 @@ async def test_a_character_that_the_server_does_not_store_is_the_fault_of_its_se
     await store.append("k", "{}", NOW)
 
 
-async def test_what_is_set_aside_can_hold_any_character(store: PostgresStore) -> None:
+async def test_a_dead_letter_can_hold_any_character(store: PostgresStore) -> None:
     await store.commit(Changes(dead_letters=[("a\x00b", "c\x00d", NOW)]), NOW)
 
 

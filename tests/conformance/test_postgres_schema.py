@@ -79,8 +79,8 @@ SMALL = ("running", "leadership", "record", "lease", "committed")
 IDS = ["j1", "j2", "e3"]
 
 LEADERS = {
-    "TAKE": ("bigint", "bigint"),
-    "DROP": ("bigint[]",),
+    "READ_INBOX": ("bigint", "bigint"),
+    "DELETE_FROM_INBOX": ("bigint[]",),
     "ENDED_AS_JOBS": ("text[]",),
     "PAYLOADS": ("text[]", "text[]", "text[]"),
 }
@@ -90,7 +90,7 @@ READERS: dict[str, tuple[object, ...]] = {
     "PAYLOADS": (IDS, ["q"] * 3, ["l1", None, "l3"]),
     "ANSWERS": (["a1", "a2"],),
     "MESSAGES": ("w1", ROWS - 20),
-    "HEARD": ("w1", 5, 50),
+    "DELETE_MESSAGES": ("w1", 5, 50),
     "EVENTS": (ROWS - 50, 100),
     "LAST_SEQ": (),
     "OLDEST_EVENT": (),
@@ -100,11 +100,11 @@ READERS: dict[str, tuple[object, ...]] = {
     "SUBMISSION": ("e1",),
     "DURATIONS": (2000,),
     "WAITING_JOBS": ("q1", 200),
-    "LINE": ("q1", 1, "8", 200),
+    "JOBS_BEHIND": ("q1", 1, "8", 200),
     "RUNNING_JOBS": (),
-    "RENEW": ("w1",),
+    "RENEW_LEASE": ("w1",),
     "APPEND": (["k"], ["{}"], [1.0]),
-    "SAY": (["k"], ["{}"], [1.0]),
+    "SEND_REPORT": (["k"], ["{}"], [1.0]),
 }
 PAGES = {
     "ended_pkey": Query(cursor="500", task="noop"),
@@ -171,7 +171,7 @@ async def test_no_hot_question_reads_a_large_table_from_end_to_end(postgres_dsn:
     waiting = await plan(statements.WAITING_JOBS, *READERS["WAITING_JOBS"])
     assert any("job_waiting" in step for step in waiting)
     assert len(_sorts(waiting)) == 1  # of the page, not of the queue
-    line = await plan(statements.LINE, *READERS["LINE"])
+    line = await plan(statements.JOBS_BEHIND, *READERS["JOBS_BEHIND"])
     assert any("job_waiting" in step for step in line)
     assert len(_sorts(line)) == 1
     await reader.close()

@@ -103,8 +103,9 @@ def test_no_statement_of_a_commit_reads_a_table_from_end_to_end(
 
 @pytest.mark.parametrize(
     "name",
-    ["LIVE_JOBS", "ENDED_JOBS", "LOG", "TAKE", "ANSWERS", "ENDED_AS_JOBS", "PAYLOADS",
-     "EVENT_RANGE", "EVENTS", "LAST_SEQ", "DROP", "FIRINGS", "RECORDS_OF_KIND", "LANES_OF_QUEUE"],
+    ["LIVE_JOBS", "ENDED_JOBS", "LOG", "READ_INBOX", "ANSWERS", "ENDED_AS_JOBS", "PAYLOADS",
+     "EVENT_RANGE", "EVENTS", "LAST_SEQ", "DELETE_FROM_INBOX", "FIRINGS", "RECORDS_OF_KIND",
+     "LANES_OF_QUEUE"],
 )  # fmt: skip
 def test_no_hot_question_reads_a_table_from_end_to_end(
     connection: apsw.Connection, name: str
@@ -112,7 +113,7 @@ def test_no_hot_question_reads_a_table_from_end_to_end(
     assert scans(plan_of(connection, getattr(statements, name))) == []
 
 
-@pytest.mark.parametrize("name", ["WAITING_JOBS", "LINE"])
+@pytest.mark.parametrize("name", ["WAITING_JOBS", "JOBS_BEHIND"])
 def test_the_waiting_jobs_of_a_queue_are_found_in_order_by_their_index(
     connection: apsw.Connection, name: str
 ) -> None:

@@ -192,7 +192,7 @@ def test_a_cancellation_that_was_undone_is_noticed() -> None:
     assert len(list(final_states(timeline, ended("a"), 0))) == 1
 
 
-def test_an_input_that_was_set_aside_is_noticed() -> None:
+def test_a_dead_letter_is_noticed() -> None:
     assert len(list(final_states(SharedTimeline([]), {}, 1))) == 1
 
 

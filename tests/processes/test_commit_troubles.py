@@ -72,10 +72,10 @@ async def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
         bench.store.judge = lambda changes: None
 
 
-def set_aside(path: Path) -> list[tuple[str, str]]:
+def dead_letters(path: Path) -> list[tuple[str, str]]:
     """What was set aside: its kind, and the error it made."""
     connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
-    rows = connection.execute("SELECT input, error FROM set_aside").fetchall()
+    rows = connection.execute("SELECT input, error FROM dead_letter").fetchall()
     connection.close()
     return [(json.loads(str(text))["type"], str(error)) for text, error in rows]
 
@@ -200,7 +200,7 @@ async def test_nothing_is_lost_or_run_twice_however_commits_fail(bench: Bench, s
     assert bench.store.spoiled > 5
 
 
-async def test_an_input_that_always_fails_is_set_aside_and_the_rest_goes_on(
+async def test_an_input_that_always_fails_becomes_a_dead_letter_and_the_rest_goes_on(
     bench: Bench, tmp_path: Path
 ) -> None:
     def judge(changes: Changes) -> Fault | None:
@@ -223,7 +223,7 @@ async def test_an_input_that_always_fails_is_set_aside_and_the_rest_goes_on(
             await job.wait()
     await finishes(bench)
     assert bench.ran == {"a": 1, "b": 1, "later": 1}
-    assert [kind for kind, _ in set_aside(tmp_path / "work.db")] == ["submit"]
+    assert [kind for kind, _ in dead_letters(tmp_path / "work.db")] == ["submit"]
 
 
 async def test_an_outcome_that_can_never_be_stored_makes_its_job_failed(
@@ -244,7 +244,7 @@ async def test_an_outcome_that_can_never_be_stored_makes_its_job_failed(
     assert caught.value.error["code"] == "internal_error"
     await finishes(bench)
     assert bench.ran == {"poison": 1, "behind": 1, "later": 1}
-    assert [kind for kind, _ in set_aside(tmp_path / "work.db")] == ["outcome"]
+    assert [kind for kind, _ in dead_letters(tmp_path / "work.db")] == ["outcome"]
 
 
 async def test_who_waits_hears_of_the_end_though_the_first_look_at_it_failed(bench: Bench) -> None:
@@ -269,10 +269,10 @@ async def test_a_submission_that_was_stored_after_all_is_answered_so(
         job = await bench.work.submit(name="stored", lane="x")
         assert await job.wait() == "stored"
     assert faults == []
-    assert set_aside(tmp_path / "work.db") == []
+    assert dead_letters(tmp_path / "work.db") == []
 
 
-async def test_what_another_process_sent_and_nobody_can_read_is_set_aside(
+async def test_what_another_process_sent_and_nobody_can_read_becomes_a_dead_letter(
     bench: Bench, tmp_path: Path
 ) -> None:
     """As from a newer version, or from somebody who writes into the inbox by hand."""
@@ -280,7 +280,7 @@ async def test_what_another_process_sent_and_nobody_can_read_is_set_aside(
     await finishes(bench)
     answers = await eventually(lambda: bench.store.answers(["unreadable"]))
     assert isinstance(decode_answer(answers["unreadable"]), InternalError)
-    assert [kind for kind, _ in set_aside(tmp_path / "work.db")] == ["from the future"]
+    assert [kind for kind, _ in dead_letters(tmp_path / "work.db")] == ["from the future"]
 
 
 async def test_a_program_that_cannot_lead_at_its_start_leads_when_it_can(

@@ -128,7 +128,7 @@ def rows_of(changes: Changes, waiting: list[LiveJob], at: float) -> dict[str, li
         ],
         "answers": [(key, body, at) for key, body in changes.answers.items()],
         "consumed": changes.consumed,
-        "set_aside": changes.dead_letters,
+        "dead_letters": changes.dead_letters,
     }
 
 

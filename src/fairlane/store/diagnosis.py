@@ -38,8 +38,8 @@ class Condition(Struct, kw_only=True):
     workers: dict[str, dict[str, Any]]
     running: list[RunningJob]
     waiting_tasks: dict[str, int]  # how many jobs wait, by task
-    set_aside: int
-    set_aside_last: str | None
+    dead_letters: int
+    last_dead_letter: str | None
     inbox: int
     inbox_oldest_at: float | None
     newest_at: float | None  # the time of the newest event

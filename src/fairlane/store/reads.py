@@ -169,7 +169,7 @@ class Reads:
     def jobs_behind(self, queue: str, *, after: Place, limit: int) -> Steps[list[JobView]]:
         workers = yield from self._workers()
         values = (queue, after.priority, after.position, limit)
-        rows = yield Statement(self._sql.LINE, StoredJob, values)
+        rows = yield Statement(self._sql.JOBS_BEHIND, StoredJob, values)
         return [job_view(row, workers) for row in rows]
 
     def _lanes_of_snapshot(self, jobs: list[JobView], limit: int) -> Steps[list[LaneView]]:
@@ -259,7 +259,7 @@ class Reads:
         jobs.sort(key=attrgetter("position"))
         dependencies = yield Statement(self._sql.DEPENDENCIES, tuple[JobId, JobId])
         records = yield from self.all_records()
-        takes = yield Statement(self._sql.TAKES, tuple[str, float, JobId])
+        takes = yield Statement(self._sql.RATE_STARTS, tuple[str, float, JobId])
         grants = yield Statement(self._sql.GRANTS, tuple[JobId, str, str])
         return Image(
             jobs=jobs,

@@ -82,7 +82,7 @@ class MemoryDatabase:
         self.inbox_keys: dict[str, int] = {}
         self.inbox_last = 0
         self.answers: dict[str, tuple[str, float]] = {}
-        self.set_aside: list[tuple[str, str, float]] = []
+        self.dead_letters: list[tuple[str, str, float]] = []
         self.beats: dict[str, int] = {}  # by worker, for those who share
         self.messages: dict[str, list[tuple[int, str]]] = {}
         self._undo: list[Callable[[], Any]] = []
@@ -197,7 +197,7 @@ class MemoryDatabase:
         for inbox_id in changes.consumed:
             self.forget(inbox_id)
         for item in changes.dead_letters:
-            self._append(self.set_aside, item)
+            self._append(self.dead_letters, item)
 
     def _keep_record(self, kind: str, name: str, body: str | None) -> None:
         """The lease of a worker goes with what is known of it, and so does what it was told."""

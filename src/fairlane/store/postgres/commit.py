@@ -288,7 +288,7 @@ STATEMENTS: Final[tuple[tuple[str, str], ...]] = (
     ("events", _insert("event", "events", ("last", "first", "body"))),
     ("answers", _replace("answer", "answers", ("key", "body", "at"), key=1)),
     ("consumed", _delete("inbox", "id", "consumed", "bigint")),
-    ("set_aside", _insert("set_aside", "set_aside", ("input", "error", "at"))),
+    ("dead_letters", _insert("dead_letter", "dead_letters", ("input", "error", "at"))),
     (  # from where the last ones ended: those are perhaps not cleaned away yet
         "old_events",
         "DELETE FROM fairlane.event "
@@ -392,8 +392,8 @@ def postgres_rows(changes: Changes, at: float) -> dict[str, list[Any]]:
             (*key, uses) for key, uses in {(g[0], g[1]): g[2] for g in rows["grants"]}.items()
         ],
         "logs": [(*row[:3], escaped(row[3])) for row in rows["logs"]],
-        "set_aside": [
-            (escaped(said), escaped(error), moment) for said, error, moment in rows["set_aside"]
+        "dead_letters": [
+            (escaped(input), escaped(error), at) for input, error, at in rows["dead_letters"]
         ],
         "departed": [name for name, body in workers.items() if body is None],
         "messages": list(changes.messages),

@@ -34,9 +34,9 @@ FROM fairlane.running JOIN fairlane.job ON job.id = running.job
 _WAITING: Final = """
 SELECT task, count(*) FROM fairlane.live WHERE state <> 'running' GROUP BY task
 """
-_SET_ASIDE: Final = """
-SELECT count(*), (SELECT error FROM fairlane.set_aside ORDER BY at DESC LIMIT 1)
-FROM fairlane.set_aside
+_DEAD_LETTERS: Final = """
+SELECT count(*), (SELECT error FROM fairlane.dead_letter ORDER BY at DESC LIMIT 1)
+FROM fairlane.dead_letter
 """
 
 
@@ -117,9 +117,9 @@ class ServerExamination:
     async def _condition(self, connection: Connection) -> Condition:
         sql, reads = self._address.sql, PostgresReads()
         run = partial(run_read, connection, self._address)
-        set_aside = await connection.fetchrow(sql(_SET_ASIDE))
+        dead_letters = await connection.fetchrow(sql(_DEAD_LETTERS))
         inbox = await connection.fetchrow(sql("SELECT count(*), min(at) FROM fairlane.inbox"))
-        assert set_aside is not None
+        assert dead_letters is not None
         assert inbox is not None
         workers = await run(reads.records("worker"))
         seq = await run(reads.last_seq())
@@ -133,8 +133,8 @@ class ServerExamination:
             workers={name: msgspec.json.decode(body) for name, body in workers.items()},
             running=[RunningJob(*row) for row in await connection.fetch(sql(_RUNNING))],
             waiting_tasks={row[0]: row[1] for row in await connection.fetch(sql(_WAITING))},
-            set_aside=set_aside[0],
-            set_aside_last=set_aside[1],
+            dead_letters=dead_letters[0],
+            last_dead_letter=dead_letters[1],
             inbox=inbox[0],
             inbox_oldest_at=inbox[1],
             newest_at=newest[-1].at.timestamp() if newest else None,
@@ -145,7 +145,7 @@ class ServerExamination:
 
     async def _silent(self, connection: Connection) -> list[str]:
         """Return workers that did not renew their lease while we watched."""
-        beats = self._address.sql(statements.BEATS)
+        beats = self._address.sql(statements.LEASE_COUNTS)
         before = {row[0]: row[1] for row in await connection.fetch(beats)}
         if not before:
             return []

@@ -140,7 +140,7 @@ class Leadership:
 
     async def _prove_lock(self, connection: Connection) -> None:
         """See in several transactions that the lock is there and ours."""
-        proof = f"SELECT pg_backend_pid(), pg_backend_pid() IN ({statements.HELD})"
+        proof = f"SELECT pg_backend_pid(), pg_backend_pid() IN ({statements.LOCK_HOLDER})"
         seen = [tuple(await connection.fetchrow(proof, self._key) or ()) for _ in range(PROBES)]
         if len(set(seen)) > 1 or not seen[0][1]:
             await connection.execute("SELECT pg_advisory_unlock_all()")

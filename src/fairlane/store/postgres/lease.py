@@ -14,8 +14,8 @@ RENEW_SECONDS: Final = 1.0
 class PostgresLease:
     def __init__(self, address: Address, worker: WorkerId) -> None:
         self._worker = worker
-        self._sql = address.sql(statements.RENEW)
-        self._lease = address.sql(statements.LEASE)
+        self._sql = address.sql(statements.RENEW_LEASE)
+        self._lease = address.sql(statements.BEGIN_LEASE)
         self._link = ReopeningConnection(
             address, timeout=RENEW_SECONDS, command_timeout=RENEW_SECONDS
         )

@@ -63,7 +63,7 @@ SELECT {_LIVE} FROM (
 ) first JOIN fairlane.live ON live.id = first.id {_WITH_DETAIL}
 ORDER BY live.position = '', live.priority, live.position, live.id
 """
-LINE: Final = f"""
+JOBS_BEHIND: Final = f"""
 SELECT {_LIVE} FROM (
     SELECT id FROM fairlane.job
     WHERE queue = $1 AND position > '' AND (priority, position) > ($2, $3) AND {_IS_WAITING}
@@ -177,11 +177,11 @@ SELECT {_JOB} FROM fairlane.live WHERE $1::text IS NULL OR queue = $1
 ORDER BY state <> 'running', priority, position, id LIMIT $2
 """
 DEPENDENCIES: Final = "SELECT job, on_job FROM fairlane.dependency"
-TAKES: Final = "SELECT key, at, job FROM fairlane.take ORDER BY number"
+RATE_STARTS: Final = "SELECT key, at, job FROM fairlane.take ORDER BY number"
 GRANTS: Final = "SELECT job, token, uses FROM fairlane.stage_grant"
 # No more than can be decided before the server misses a sign of the leader.
 _MOST_BYTES: Final = 16 * 1024 * 1024
-TAKE: Final = f"""
+READ_INBOX: Final = f"""
 SELECT id, key, body, at,
     EXISTS (SELECT FROM fairlane.answer WHERE answer.key = waiting.key) AS answered
 FROM (
@@ -190,7 +190,7 @@ FROM (
 ) waiting
 WHERE before < {_MOST_BYTES} ORDER BY id
 """
-DROP: Final = "DELETE FROM fairlane.inbox WHERE id = ANY ($1::bigint[])"
+DELETE_FROM_INBOX: Final = "DELETE FROM fairlane.inbox WHERE id = ANY ($1::bigint[])"
 ENDED_AS_JOBS: Final = f"""
 SELECT {_ENDED_JOB}
 FROM unnest($1::text[]) wanted (id)
@@ -230,26 +230,28 @@ INSERT INTO fairlane.inbox (key, body, at) VALUES ($1, $2, $3) ON CONFLICT (key)
 _QUICKLY: Final = """
 WITH quick AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true) AS setting)
 """
-SAY: Final = f"""
+SEND_REPORT: Final = f"""
 {_QUICKLY} INSERT INTO fairlane.inbox (key, body, at)
 SELECT key, body, at FROM quick, unnest($1::text[], $2::text[], $3::double precision[])
     AS said (key, body, at)
 ON CONFLICT (key) DO NOTHING
 """
 NOTIFY: Final = f"{_QUICKLY} SELECT pg_notify($1, $2) FROM quick"
-RENEW: Final = f"""
+RENEW_LEASE: Final = f"""
 {_QUICKLY} UPDATE fairlane.lease SET beats = beats + 1 FROM quick WHERE worker = $1
 RETURNING EXISTS (SELECT 1 FROM fairlane.record WHERE kind = 'worker' AND name = $1)
 """
-LEASE: Final = "INSERT INTO fairlane.lease (worker, beats) VALUES ($1, 0) ON CONFLICT DO NOTHING"
-HEARD: Final = f"""
+BEGIN_LEASE: Final = (
+    "INSERT INTO fairlane.lease (worker, beats) VALUES ($1, 0) ON CONFLICT DO NOTHING"
+)
+DELETE_MESSAGES: Final = f"""
 {_QUICKLY} DELETE FROM fairlane.message USING quick
 WHERE worker = $1 AND number > $2 AND number <= $3
 """
 MESSAGES: Final = """
 SELECT number, body FROM fairlane.message WHERE worker = $1 AND number > $2 ORDER BY number
 """
-BEATS: Final = "SELECT worker, beats FROM fairlane.lease"
+LEASE_COUNTS: Final = "SELECT worker, beats FROM fairlane.lease"
 ANSWERS: Final = """
 SELECT answer.key, answer.body FROM unnest($1::text[]) wanted (key)
 JOIN fairlane.answer ON answer.key = wanted.key
@@ -266,13 +268,13 @@ SELECT first FROM fairlane.event
 WHERE last >= (SELECT swept FROM fairlane.leadership) ORDER BY last LIMIT 1
 """
 CLOCK: Final = "SELECT extract(epoch FROM clock_timestamp())::double precision"
-HELD: Final = """
+LOCK_HOLDER: Final = """
 SELECT pid FROM pg_locks
 WHERE locktype = 'advisory' AND granted AND objsubid = 1
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
     AND (classid::bigint << 32 | objid::bigint) = $1
 """
-LEADER: Final = f"SELECT leader FROM fairlane.leadership WHERE EXISTS ({HELD})"
+LEADER: Final = f"SELECT leader FROM fairlane.leadership WHERE EXISTS ({LOCK_HOLDER})"
 
 SUBMISSION: Final = """
 SELECT past.task, past.queue, past.lane, past.kind, detail.terms, detail.dedupe, detail.digest,

@@ -94,7 +94,7 @@ class PostgresStore:
         self._leadership = Leadership(self._address)
         self._beginning = InboxCursor()
         self._appending = InboxWriter(lambda rows: self._insert(statements.APPEND, rows))
-        self._saying = InboxWriter(lambda rows: self._insert(statements.SAY, rows))
+        self._saying = InboxWriter(lambda rows: self._insert(statements.SEND_REPORT, rows))
         self._hints = Notifier(self._notify)
         self._leader_link = ReopeningConnection(self._address, direct=True)
         self._leader_hints = Notifier(self._notify_as_leader)
@@ -178,7 +178,7 @@ class PostgresStore:
     async def delete_messages(self, worker: WorkerId, up_to: int) -> None:
         # From where the last ones ended: those are perhaps not cleaned away yet.
         after = self._forgotten.get(worker, -1)
-        sql = self._address.sql(statements.HEARD)
+        sql = self._address.sql(statements.DELETE_MESSAGES)
         await self._pool.run(lambda connection: connection.execute(sql, worker, after, up_to))
         self._forgotten[worker] = up_to
 
@@ -303,7 +303,10 @@ class PostgresStore:
             await self._leadership.allow_silence(SESSION_SECONDS + seconds)
 
     async def _take(self, connection: Connection, limit: int) -> list[InboxRow]:
-        take, drop = self._address.sql(statements.TAKE), self._address.sql(statements.DROP)
+        take, drop = (
+            self._address.sql(statements.READ_INBOX),
+            self._address.sql(statements.DELETE_FROM_INBOX),
+        )
         while True:
             began = time.monotonic()
             above = self._beginning.of_look(began)
@@ -352,7 +355,7 @@ class PostgresStore:
         await self._leadership.run(lambda connection: connection.execute("SELECT 1"))
 
     async def lease_counts(self) -> dict[WorkerId, int]:
-        sql = self._address.sql(statements.BEATS)
+        sql = self._address.sql(statements.LEASE_COUNTS)
         rows = await self._leadership.run(lambda connection: connection.fetch(sql))
         return {WorkerId(worker): beats for worker, beats in rows}
 

@@ -204,7 +204,7 @@ STATEMENTS: Final[tuple[tuple[str, str], ...]] = (
     ("events", _EVENTS),
     ("answers", _insert("answer", "answers", ("key", "body", "at"), verb="INSERT OR REPLACE")),
     ("consumed", _delete("inbox", "id", "consumed")),
-    ("set_aside", _insert("set_aside", "set_aside", ("input", "error", "at"))),
+    ("dead_letters", _insert("dead_letter", "dead_letters", ("input", "error", "at"))),
     ("old_events", "DELETE FROM event WHERE seq < NEW.old_events"),
     ("old_answers", "DELETE FROM answer WHERE at < NEW.old_answers"),
     ("old_takes", f"DELETE FROM take WHERE at < NEW.old_takes - ({_LONGEST_WINDOW})"),

@@ -34,8 +34,8 @@ SELECT json_group_object(task, amount) FROM (
     SELECT task, count(*) AS amount FROM job WHERE state <> 'running' GROUP BY task
 )
 """
-_SET_ASIDE: Final = """
-SELECT count(*), (SELECT error FROM set_aside ORDER BY at DESC LIMIT 1) FROM set_aside
+_DEAD_LETTERS: Final = """
+SELECT count(*), (SELECT error FROM dead_letter ORDER BY at DESC LIMIT 1) FROM dead_letter
 """
 
 
@@ -182,7 +182,7 @@ class FileExamination:
         connection.execute("BEGIN")
         lock = LeaderLock(self._path.with_name(f"{self._path.name}.lock"), id="")
         leader = lock.holder() if os.access(self._path.parent, os.W_OK) else None
-        set_aside: Any = connection.execute(_SET_ASIDE).fetchall()[0]
+        dead_letters: Any = connection.execute(_DEAD_LETTERS).fetchall()[0]
         inbox: Any = connection.execute("SELECT count(*), min(at) FROM inbox").fetchall()[0]
         reads = SQLiteReads()
         workers = run_read(connection, reads.records("worker"))
@@ -196,8 +196,8 @@ class FileExamination:
             workers={name: msgspec.json.decode(body) for name, body in workers.items()},
             running=msgspec.json.decode(connection.execute(_RUNNING).get, type=list[RunningJob]),
             waiting_tasks=msgspec.json.decode(connection.execute(_WAITING).get),
-            set_aside=set_aside[0],
-            set_aside_last=set_aside[1],
+            dead_letters=dead_letters[0],
+            last_dead_letter=dead_letters[1],
             inbox=inbox[0],
             inbox_oldest_at=inbox[1],
             newest_at=newest,

@@ -62,7 +62,7 @@ SELECT json_group_array(
     LIMIT ?2
 ) first CROSS JOIN job ON job.id = first.id {_WITH_DETAIL}
 """
-LINE: Final = f"""
+JOBS_BEHIND: Final = f"""
 SELECT json_group_array(json_array({_LIVE}) ORDER BY job.priority, job.position) FROM (
     SELECT id FROM job
     WHERE queue = ?1 AND state <> 'running' AND position > '' AND (priority, position) > (?2, ?3)
@@ -194,15 +194,15 @@ SELECT json_group_array(json_array({_JOB})) FROM (
 ) first CROSS JOIN job ON job.id = first.id
 """
 DEPENDENCIES: Final = "SELECT json_group_array(json_array(job, on_job)) FROM dependency"
-TAKES: Final = "SELECT json_group_array(json_array(key, at, job) ORDER BY number) FROM take"
+RATE_STARTS: Final = "SELECT json_group_array(json_array(key, at, job) ORDER BY number) FROM take"
 GRANTS: Final = "SELECT json_group_array(json_array(job, token, uses)) FROM stage_grant"
-TAKE: Final = """
+READ_INBOX: Final = """
 SELECT json_group_array(json_array(id, key, body, at, answered) ORDER BY id) FROM (
     SELECT *, EXISTS (SELECT 1 FROM answer WHERE answer.key = inbox.key) AS answered
     FROM inbox ORDER BY id LIMIT ?1
 )
 """
-DROP: Final = "DELETE FROM inbox WHERE id IN (SELECT value FROM json_each(?))"
+DELETE_FROM_INBOX: Final = "DELETE FROM inbox WHERE id IN (SELECT value FROM json_each(?))"
 ENDED_AS_JOBS: Final = f"""
 SELECT json_group_array(json_array({_ENDED_JOB})) FROM json_each(?) wanted
 CROSS JOIN ended ON ended.id = wanted.value JOIN detail ON detail.id = ended.id

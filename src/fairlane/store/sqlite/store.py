@@ -306,10 +306,10 @@ def _read_inbox(connection: apsw.Connection, limit: int) -> list[InboxRow]:
     """Return the oldest rows; those that were answered before are deleted instead."""
     row = tuple[int, str, str, float, int]
     while True:
-        rows = read_rows(connection, Statement(statements.TAKE, row, (limit,)))
+        rows = read_rows(connection, Statement(statements.READ_INBOX, row, (limit,)))
         answered = [id for id, _, _, _, done in rows if done]
         if answered:
-            connection.execute(statements.DROP, (json_list(answered),))
+            connection.execute(statements.DELETE_FROM_INBOX, (json_list(answered),))
         fresh = [InboxRow(id, key, body, at) for id, key, body, at, done in rows if not done]
         if fresh or not answered:
             return fresh

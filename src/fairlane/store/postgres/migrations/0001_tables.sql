@@ -245,7 +245,7 @@ CREATE TABLE fairlane.answer (
 
 CREATE INDEX answer_at ON fairlane.answer (at);
 
-CREATE TABLE fairlane.set_aside (
+CREATE TABLE fairlane.dead_letter (
     input text NOT NULL,
     error text NOT NULL,
     at double precision NOT NULL

@@ -178,7 +178,7 @@ CREATE TABLE answer (
 
 CREATE INDEX answer_at ON answer (at);
 
-CREATE TABLE set_aside (
+CREATE TABLE dead_letter (
     input TEXT NOT NULL,
     error TEXT NOT NULL,
     at REAL NOT NULL
