@@ -15,9 +15,9 @@ from fairlane.store.open_store import store_at
 from fairlane.store.postgres import PostgresStore
 from fairlane.store.postgres.address import Address
 from fairlane.store.postgres.connection import connect, refuse_old
+from fairlane.store.postgres.inbox import LAG_SECONDS, InboxCursor
 from fairlane.store.postgres.migrate import migrations
 from fairlane.store.postgres.nul_escape import escaped, plain
-from fairlane.store.postgres.taking import LAG_SECONDS, InboxCursor
 from fairlane.store.shared_protocol import INBOX
 from tests.support.eventually import eventually
 from tests.support.postgres import Server, run_at, running_postgres
@@ -384,16 +384,16 @@ async def test_a_store_that_is_not_open_says_what_to_do(postgres_dsn: str) -> No
     await store.close()
 
 
-def test_most_looks_into_the_inbox_begin_above_what_was_consumed() -> None:
-    beginning = InboxCursor()
-    assert beginning.of_look(10.0) == 0
-    beginning.looked(began=10.0, ended=10.5)  # slow: much lies there that cannot be cleaned away
-    beginning.consumed(7, 10.5)
-    assert beginning.of_look(10.5 + LAG_SECONDS / 2) == 0  # what was appended beside it may be late
-    assert beginning.of_look(10.5 + LAG_SECONDS * 2) == 7
-    beginning.consumed(5, 11.0)
-    assert beginning.of_look(12.0) == 7
-    assert beginning.of_look(30.0) == 0
+def test_most_reads_of_the_inbox_start_above_the_consumed_rows() -> None:
+    cursor = InboxCursor()
+    assert cursor.floor(10.0) == 0
+    cursor.read_whole(began=10.0, ended=10.5)  # slow: much lies there that cannot be cleaned away
+    cursor.consumed(7, 10.5)
+    assert cursor.floor(10.5 + LAG_SECONDS / 2) == 0  # what was appended beside it may be late
+    assert cursor.floor(10.5 + LAG_SECONDS * 2) == 7
+    cursor.consumed(5, 11.0)
+    assert cursor.floor(12.0) == 7
+    assert cursor.floor(30.0) == 0
 
 
 async def test_a_row_that_was_committed_late_is_found_below_others(

@@ -102,17 +102,17 @@ async def test_appends_get_in_beside_a_leader_that_commits_without_a_pause(
     assert await store.answers(["k"]) == {"k": "1"}
 
 
-async def test_a_leader_stands_back_until_the_writer_is_done_or_its_patience_ends(
+async def test_a_leader_waits_until_the_writer_is_done_or_its_patience_ends(
     tmp_path: Path,
 ) -> None:
     writer, leader = WriteTurns(tmp_path / "inbox"), WriteTurns(tmp_path / "inbox")
-    await leader.stand_back()
-    with writer.asking():
-        waiting = asyncio.create_task(leader.stand_back())
+    await leader.let_writers_pass()
+    with writer.requested():
+        waiting = asyncio.create_task(leader.let_writers_pass())
         await asyncio.sleep(0)
         assert not waiting.done()
         await waiting  # it goes on although the writer still asks
-    await leader.stand_back()
+    await leader.let_writers_pass()
     writer.close()
     leader.close()
 

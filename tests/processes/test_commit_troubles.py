@@ -73,7 +73,7 @@ async def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
 
 
 def dead_letters(path: Path) -> list[tuple[str, str]]:
-    """What was set aside: its kind, and the error it made."""
+    """Return the dead letters: the kind of each input, and its error."""
     connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
     rows = connection.execute("SELECT input, error FROM dead_letter").fetchall()
     connection.close()

@@ -26,7 +26,7 @@ class ExpirySchedule:
         self._oldest: int | None = None
         self._swept_at = float("-inf")
 
-    def found(self, oldest_event: int | None) -> None:
+    def restart(self, oldest_event: int | None) -> None:
         """Start from what is stored now."""
         self._oldest = oldest_event
         self._swept_at = float("-inf")

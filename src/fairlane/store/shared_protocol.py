@@ -73,7 +73,7 @@ class SharedStore(Store, Protocol):
         """Return the lease of a worker; it connects on the loop that renews it."""
         ...
 
-    async def listen(self, heard: Callable[[str], None]) -> None:
+    async def listen(self, on_notification: Callable[[str], None]) -> None:
         """Call back with `INBOX`, `NEWS` or a worker's id when something may be there for it.
 
         The call comes on this loop, from now until the store is closed. After an interruption it

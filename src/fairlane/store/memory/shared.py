@@ -25,10 +25,10 @@ class SharedDatabase(MemoryDatabase):
         self.leader_seen_at = 0.0
         self.listeners: dict[object, Callable[[str], None]] = {}
 
-    def hint(self, *names: str) -> None:
-        for heard in list(self.listeners.values()):
+    def notify(self, *names: str) -> None:
+        for on_notification in list(self.listeners.values()):
             for name in names:
-                heard(name)
+                on_notification(name)
 
 
 class SharedMemoryStore(MemoryStore):
@@ -46,7 +46,7 @@ class SharedMemoryStore(MemoryStore):
 
     async def append(self, key: str, body: str, at: float) -> None:
         await super().append(key, body, at)
-        self._database.hint(INBOX)
+        self._database.notify(INBOX)
 
     async def send_report(self, key: str, body: str, at: float) -> None:
         await self.append(key, body, at)
@@ -68,16 +68,16 @@ class SharedMemoryStore(MemoryStore):
     def lease(self, worker: WorkerId) -> "MemoryLease":
         return MemoryLease(self._database, worker)
 
-    async def listen(self, heard: Callable[[str], None]) -> None:
+    async def listen(self, on_notification: Callable[[str], None]) -> None:
         loop, context = asyncio.get_running_loop(), copy_context()
 
-        def hear(name: str) -> None:
+        def call_back(name: str) -> None:
             try:
-                loop.call_soon_threadsafe(heard, name, context=context)
+                loop.call_soon_threadsafe(on_notification, name, context=context)
             except RuntimeError:
                 pass  # that process has ended
 
-        self._database.listeners[self] = hear
+        self._database.listeners[self] = call_back
 
     # the leader
 
@@ -93,7 +93,7 @@ class SharedMemoryStore(MemoryStore):
 
     async def _commit(self, changes: Changes, at: float) -> None:
         await super()._commit(changes, at)
-        self._database.hint(NEWS, *(worker for worker, _, _ in changes.messages))
+        self._database.notify(NEWS, *(worker for worker, _, _ in changes.messages))
 
     def _leading(self) -> int:
         if self._database.leader is not self:

@@ -1,26 +1,37 @@
-"""Hints: wake-ups by NOTIFY, few, and never in the way of a commit.
+"""Notifications: wake-ups by NOTIFY, which carry no data.
 
-A NOTIFY inside a transaction makes all others that have one wait for its commit, so hints are sent
-after it, in a transaction that does not wait for the disk. The first goes out at once; those of the
-next moments go together. They all use one channel; a payload is names with spaces between.
+The rules. A notification may be lost, late or repeated, and the receiver reads the database anyway.
+A commit never waits for one. All of them use one channel; a payload is names with spaces between.
+
+How. `Notifier` sends the first one at once and those of the next moments together, after the
+commit, in a transaction that does not wait for the disk. `Listener` receives them on a separate
+connection that never opens a transaction; when the connection is lost it opens another, and reports
+once that notifications may have been missed.
+
+Why not inside the commit: all transactions that contain a NOTIFY wait for each other's commit.
 """
 
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterator
-from typing import Final
+from typing import Any, Final
 
-from fairlane.errors import StoreError
+from fairlane.errors import FairlaneError, StoreError
+from fairlane.store.postgres.address import Address
+from fairlane.store.postgres.connection import Connection, close, connect, disown
+from fairlane.store.postgres.errors import translated
 
 log = logging.getLogger("fairlane.store")
 
 PAUSE_SECONDS: Final = 0.01
 CLOSE_SECONDS: Final = 1.0
-MOST_BYTES: Final = 7_000  # PostgreSQL takes 8000
+MAX_BYTES: Final = 7_000  # PostgreSQL accepts 8000
+FIRST_PAUSE_SECONDS: Final = 0.1
+LONGEST_PAUSE_SECONDS: Final = 5.0
 
 
 class Notifier:
-    """Sends hints on the loop that gives them."""
+    """Sends notifications on the loop of its caller."""
 
     def __init__(self, send: Callable[[str], Awaitable[None]]) -> None:
         self._send = send
@@ -28,7 +39,7 @@ class Notifier:
         self._sending: asyncio.Task[None] | None = None
         self._next_at = 0.0
 
-    def hint(self, *names: str) -> None:
+    def notify(self, *names: str) -> None:
         self._names |= dict.fromkeys(names)
         if self._sending is None:
             self._sending = asyncio.create_task(self._send_all())
@@ -44,13 +55,13 @@ class Notifier:
                 for payload in _payloads(names):
                     await self._send(payload)
         except StoreError as error:
-            log.debug("a hint was lost: %s", error)
+            log.debug("a notification was lost: %s", error)
             self._names.clear()
         finally:
             self._sending = None
 
     async def close(self) -> None:
-        """Send what is left, if that does not take long."""
+        """Send the rest, if that does not take long."""
         sending = self._sending
         if sending is not None and sending.get_loop() is asyncio.get_running_loop():
             await asyncio.wait([sending], timeout=CLOSE_SECONDS)
@@ -60,8 +71,68 @@ class Notifier:
 def _payloads(names: list[str]) -> Iterator[str]:
     payload = ""
     for name in names:
-        if payload and len(payload.encode()) + len(name.encode()) >= MOST_BYTES:
+        if payload and len(payload.encode()) + len(name.encode()) >= MAX_BYTES:
             yield payload
             payload = ""
         payload = f"{payload} {name}" if payload else name
     yield payload
+
+
+class Listener:
+    """Calls back for each name in a notification, and with an empty name after an interruption."""
+
+    def __init__(self, address: Address, on_notification: Callable[[str], None]) -> None:
+        self._address = address
+        self._on_notification = on_notification
+        self._connection: Connection | None = None
+        self._watching: asyncio.Task[None] | None = None
+        self._lost = asyncio.Event()
+
+    async def start(self) -> None:
+        await self._listen()
+        self._watching = asyncio.create_task(self._reconnect())
+
+    async def _listen(self) -> None:
+        connection = await connect(self._address, direct=True)
+        try:
+            with translated(self._address):
+                self._lost.clear()
+                connection.add_termination_listener(self._connection_ended)
+                await connection.add_listener(self._address.channel, self._receive)
+        except BaseException:
+            connection.terminate()
+            raise
+        self._connection = connection
+
+    def _receive(self, connection: Any, pid: int, channel: str, payload: object) -> None:  # noqa: ARG002
+        for name in str(payload).split():
+            self._on_notification(name)
+
+    def _connection_ended(self, connection: Any) -> None:  # noqa: ARG002
+        self._lost.set()
+
+    async def _reconnect(self) -> None:
+        pause = FIRST_PAUSE_SECONDS
+        while True:
+            await self._lost.wait()
+            try:
+                await self._listen()
+            except FairlaneError:
+                await asyncio.sleep(pause)
+                pause = min(pause * 2, LONGEST_PAUSE_SECONDS)
+            else:
+                pause = FIRST_PAUSE_SECONDS
+                self._on_notification("")
+
+    async def close(self) -> None:
+        if self._watching is not None:
+            self._watching.cancel()
+            await asyncio.wait([self._watching])
+            self._watching = None
+        if self._connection is not None:
+            await close(self._connection)
+            self._connection = None
+
+    def disown(self) -> None:
+        disown(self._connection, self._watching)
+        self._connection = self._watching = None

@@ -30,16 +30,14 @@ from fairlane.store.postgres.connection import (
     is_behind_pooler,
 )
 from fairlane.store.postgres.errors import translated
-from fairlane.store.postgres.inbox_writes import InboxWriter, Row
+from fairlane.store.postgres.inbox import InboxCursor, InboxWriter, Row, read_inbox
 from fairlane.store.postgres.leader_session import SESSION_SECONDS, Leadership
 from fairlane.store.postgres.lease import PostgresLease
-from fairlane.store.postgres.listening import Listener
 from fairlane.store.postgres.migrate import migrate
-from fairlane.store.postgres.notify import Notifier
+from fairlane.store.postgres.notify import Listener, Notifier
 from fairlane.store.postgres.pool import Pool
 from fairlane.store.postgres.prune import prune
 from fairlane.store.postgres.rows import PostgresReads, run_read
-from fairlane.store.postgres.taking import InboxCursor
 from fairlane.store.protocol import Image, InboxRow, Writing
 from fairlane.store.prune import Pruned, Pruning
 from fairlane.store.reads import Steps
@@ -85,22 +83,22 @@ class PostgresStore:
         self._address = Address(address)
         self.address = str(self._address)
         self.schema = self._address.schema
-        self._broom = ExpirySchedule(keep_events=keep_events, keep_seconds=keep_seconds)
+        self._expiry = ExpirySchedule(keep_events=keep_events, keep_seconds=keep_seconds)
         self._reads = PostgresReads()
         self._begin()
 
     def _begin(self) -> None:
         self._pool = Pool(self._address)
         self._leadership = Leadership(self._address)
-        self._beginning = InboxCursor()
-        self._appending = InboxWriter(lambda rows: self._insert(statements.APPEND, rows))
-        self._saying = InboxWriter(lambda rows: self._insert(statements.SEND_REPORT, rows))
-        self._hints = Notifier(self._notify)
+        self._inbox_cursor = InboxCursor()
+        self._command_writer = InboxWriter(lambda rows: self._insert(statements.APPEND, rows))
+        self._report_writer = InboxWriter(lambda rows: self._insert(statements.SEND_REPORT, rows))
+        self._notifier = Notifier(self._notify)
         self._leader_link = ReopeningConnection(self._address, direct=True)
-        self._leader_hints = Notifier(self._notify_as_leader)
+        self._leader_notifier = Notifier(self._notify_as_leader)
         self._listeners: list[Listener] = []
         self._leases: list[PostgresLease] = []
-        self._forgotten: dict[WorkerId, int] = {}
+        self._deleted_up_to: dict[WorkerId, int] = {}
 
     async def open(self) -> None:
         if self._pool.is_open:
@@ -118,7 +116,7 @@ class PostgresStore:
         await self._pool.open()
 
     async def close(self) -> None:
-        await self._hints.close()
+        await self._notifier.close()
         # Together: a server that does not answer is waited for once.
         listeners, self._listeners = self._listeners, []
         partings = [self.resign(), self._pool.close(), *(one.close() for one in listeners)]
@@ -129,7 +127,7 @@ class PostgresStore:
         self._pool.disown()
         self._leadership.disown()
         self._leader_link.disown()
-        disown(self._appending, self._saying, self._hints, self._leader_hints)
+        disown(self._command_writer, self._report_writer, self._notifier, self._leader_notifier)
         for listener in self._listeners:
             listener.disown()
         for lease in self._leases:
@@ -139,10 +137,10 @@ class PostgresStore:
     # anybody
 
     async def append(self, key: str, body: str, at: float) -> None:
-        await self._pool.here(self._appending.put((key, body, at)))
+        await self._pool.here(self._command_writer.put((key, body, at)))
 
     async def send_report(self, key: str, body: str, at: float) -> None:
-        await self._pool.here(self._saying.put((key, body, at)))
+        await self._pool.here(self._report_writer.put((key, body, at)))
 
     def insertion(self, key: str, body: str, at: float) -> tuple[str, tuple[Any, ...]]:
         """Return the statement that appends to the inbox, for a transaction of the caller's own."""
@@ -156,7 +154,7 @@ class PostgresStore:
         insert = self._address.sql(sql)
         await self._pool.run(lambda connection: connection.execute(insert, keys, bodies, times))
         if self._address.notifies:
-            self._hints.hint(INBOX)
+            self._notifier.notify(INBOX)
 
     async def _notify(self, payload: str) -> None:
         channel = self._address.channel
@@ -177,19 +175,19 @@ class PostgresStore:
 
     async def delete_messages(self, worker: WorkerId, up_to: int) -> None:
         # From where the last ones ended: those are perhaps not cleaned away yet.
-        after = self._forgotten.get(worker, -1)
+        after = self._deleted_up_to.get(worker, -1)
         sql = self._address.sql(statements.DELETE_MESSAGES)
         await self._pool.run(lambda connection: connection.execute(sql, worker, after, up_to))
-        self._forgotten[worker] = up_to
+        self._deleted_up_to[worker] = up_to
 
     def lease(self, worker: WorkerId) -> PostgresLease:
         lease = PostgresLease(self._address, worker)
         self._leases.append(lease)
         return lease
 
-    async def listen(self, heard: Callable[[str], None]) -> None:
+    async def listen(self, on_notification: Callable[[str], None]) -> None:
         if self._address.notifies:
-            listener = Listener(self._address, heard)
+            listener = Listener(self._address, on_notification)
             await listener.start()
             self._listeners.append(listener)
 
@@ -274,13 +272,13 @@ class PostgresStore:
         epoch = await self._leadership.stand()
         if epoch is not None:
             oldest = self._address.sql(statements.OLDEST_EVENT)
-            found = await self._leadership.run(lambda connection: connection.fetchval(oldest))
-            self._broom.found(found)
-            self._beginning = InboxCursor()
+            oldest_event = await self._leadership.run(lambda c: c.fetchval(oldest))
+            self._expiry.restart(oldest_event)
+            self._inbox_cursor = InboxCursor()
         return epoch
 
     async def resign(self) -> None:
-        await self._leader_hints.close()
+        await self._leader_notifier.close()
         await asyncio.gather(self._leadership.resign(), self._leader_link.close())
 
     async def load(self) -> Image:
@@ -293,7 +291,9 @@ class PostgresStore:
         return image
 
     async def read_inbox(self, limit: int) -> list[InboxRow]:
-        rows = await self._leadership.run(lambda connection: self._take(connection, limit))
+        rows = await self._leadership.run(
+            lambda connection: read_inbox(connection, self._address, self._inbox_cursor, limit)
+        )
         await self._think(sum(len(row.body) for row in rows) * READING_SECONDS)
         return rows
 
@@ -301,24 +301,6 @@ class PostgresStore:
         """What was read takes the leader a while, in which nothing is said to the server."""
         if seconds > SESSION_SECONDS / 4:
             await self._leadership.allow_silence(SESSION_SECONDS + seconds)
-
-    async def _take(self, connection: Connection, limit: int) -> list[InboxRow]:
-        take, drop = (
-            self._address.sql(statements.READ_INBOX),
-            self._address.sql(statements.DELETE_FROM_INBOX),
-        )
-        while True:
-            began = time.monotonic()
-            above = self._beginning.of_look(began)
-            rows = await connection.fetch(take, above, limit)
-            if above == 0:
-                self._beginning.looked(began=began, ended=time.monotonic())
-            answered = [row["id"] for row in rows if row["answered"]]
-            if answered:
-                await connection.execute(drop, answered)
-            fresh = [InboxRow(*tuple(row)[:4]) for row in rows if not row["answered"]]
-            if fresh or not answered:
-                return fresh
 
     async def ended_jobs(self, ids: Sequence[JobId]) -> dict[JobId, LiveJob]:
         return await self._leadership.run(
@@ -332,7 +314,7 @@ class PostgresStore:
 
     def commit(self, changes: Changes, at: float) -> Writing:
         newest = changes.events[-1].seq if changes.events else None
-        expiry = self._broom.due(newest_event=newest, at=at)
+        expiry = self._expiry.due(newest_event=newest, at=at)
         parts = list(pieces(postgres_rows(changes, at), PIECE_BYTES))
         calls = calls_of(parts, epoch=self._leadership.epoch or 0, expiry=expiry)
         return Writing(partial(self._write, calls, changes))
@@ -340,9 +322,9 @@ class PostgresStore:
     async def _write(self, calls: list[Call], changes: Changes) -> None:
         await self._leadership.run(lambda connection: commit(connection, self._address, calls))
         if changes.consumed:
-            self._beginning.consumed(max(changes.consumed), time.monotonic())
+            self._inbox_cursor.consumed(max(changes.consumed), time.monotonic())
         if self._address.notifies:
-            self._leader_hints.hint(NEWS, *(worker for worker, _, _ in changes.messages))
+            self._leader_notifier.notify(NEWS, *(worker for worker, _, _ in changes.messages))
 
     async def _notify_as_leader(self, payload: str) -> None:
         channel = self._address.channel

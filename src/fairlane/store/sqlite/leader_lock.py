@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from fairlane.store.sqlite.locking import open_beside
+from fairlane.errors import StoreUnavailable
 
 
 class LockHolder(Struct):
@@ -40,7 +40,7 @@ class LeaderLock:
         """Try once to take the lock; say whether this process has it now."""
         if self._descriptor is not None:
             return True
-        descriptor = open_beside(self._path)
+        descriptor = open_lock_file(self._path)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -69,7 +69,7 @@ class LeaderLock:
 
     def holder(self) -> LockHolder | None:
         """Read who holds the lock, in this process or another."""
-        descriptor = open_beside(self._path)
+        descriptor = open_lock_file(self._path)
         try:
             if self._descriptor is None:
                 try:
@@ -85,3 +85,15 @@ class LeaderLock:
             return msgspec.json.decode(text, type=LockHolder)
         except msgspec.DecodeError:
             return None  # it has the lock and is about to write its name
+
+
+def open_lock_file(path: Path) -> int:
+    """Open a lock file and create it if it is missing; other programs do not inherit it."""
+    try:
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    except OSError as error:
+        raise StoreUnavailable(
+            f"the lock file {path} cannot be opened ({error.strerror}); give this user the right "
+            "to write the folder of the database",
+            path=str(path),
+        ) from error

@@ -71,9 +71,9 @@ class SQLiteStore:
         self._leader = Handle(self.path, self._leader_connection)
         self._handles = (self._reader, self._writer, self._leader)
         self._lock = LeaderLock(self._beside("lock"), id=uuid4().hex)
-        self._asking = WriteTurns(self._beside("inbox"))
-        self._yielding = WriteTurns(self._beside("inbox"))
-        self._broom = ExpirySchedule(keep_events=keep_events, keep_seconds=keep_seconds)
+        self._inbox_turn = WriteTurns(self._beside("inbox"))
+        self._leader_turn = WriteTurns(self._beside("inbox"))
+        self._expiry = ExpirySchedule(keep_events=keep_events, keep_seconds=keep_seconds)
         self._reads = SQLiteReads()
         self._epoch: int | None = None
         self._reading: ThreadPoolExecutor | None = None
@@ -127,8 +127,8 @@ class SQLiteStore:
         self._reading = self._appending = None
         for handle in self._handles:
             handle.close()
-        self._asking.close()
-        self._yielding.close()
+        self._inbox_turn.close()
+        self._leader_turn.close()
 
     # around a fork
 
@@ -146,8 +146,8 @@ class SQLiteStore:
         self._reading = self._appending = None
         self._epoch = None
         self._lock.drop()
-        self._asking.close()
-        self._yielding.close()
+        self._inbox_turn.close()
+        self._leader_turn.close()
 
     # anybody
 
@@ -155,7 +155,7 @@ class SQLiteStore:
         await _in(self._appending, partial(self._append, key, body, at))
 
     def _append(self, key: str, body: str, at: float) -> None:
-        with self._asking.asking():
+        with self._inbox_turn.requested():
             self._writer.run(
                 lambda connection: patiently(
                     lambda: connection.execute(statements.APPEND, (key, body, at))
@@ -220,7 +220,7 @@ class SQLiteStore:
         return await _in(self._appending, partial(self._prune, pruning, since))
 
     def _prune(self, pruning: Pruning, since: Pruned) -> Pruned:
-        with self._asking.asking():
+        with self._inbox_turn.requested():
             return self._writer.run(
                 lambda connection: patiently(lambda: prune(connection, pruning, since))
             )
@@ -243,7 +243,7 @@ class SQLiteStore:
         except BaseException:
             self._lock.give_back()
             raise
-        self._broom.found(oldest)
+        self._expiry.restart(oldest)
         return self._epoch
 
     async def resign(self) -> None:
@@ -276,11 +276,11 @@ class SQLiteStore:
     def commit(self, changes: Changes, at: float) -> Writing:
         epoch = self._leading()
         newest = changes.events[-1].seq if changes.events else None
-        expiry = self._broom.due(newest_event=newest, at=at)
+        expiry = self._expiry.due(newest_event=newest, at=at)
         parts = list(pieces(sqlite_rows(changes, at), PIECE_BYTES))
         # Asked here and not below, because it lets go of Python's lock: what others were given to
         # do while the disk is busy would begin before the disk does.
-        asked = self._yielding.somebody_asks()
+        asked = self._leader_turn.is_requested()
         return Writing(partial(self._write, parts, epoch, expiry, asked=asked))
 
     async def _write(
@@ -288,7 +288,7 @@ class SQLiteStore:
     ) -> None:
         self._leading()
         if asked:
-            await self._yielding.stand_back()
+            await self._leader_turn.let_writers_pass()
         self._leader.run(lambda _: self._commits.commit(parts, epoch=epoch, expiry=expiry))
 
     def _leading(self) -> int:

@@ -15,7 +15,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Final
 
-from fairlane.store.sqlite.locking import open_beside
+from fairlane.store.sqlite.leader_lock import open_lock_file
 
 PATIENCE_SECONDS: Final = 0.003
 STEP_SECONDS: Final = 0.0003
@@ -34,7 +34,7 @@ class WriteTurns:
             self._descriptor = None
 
     @contextmanager
-    def asking(self) -> Iterator[None]:
+    def requested(self) -> Iterator[None]:
         """Show for the length of the block that a writer wants its turn."""
         fcntl.flock(self._open(), fcntl.LOCK_SH)
         try:
@@ -42,13 +42,13 @@ class WriteTurns:
         finally:
             fcntl.flock(self._open(), fcntl.LOCK_UN)
 
-    async def stand_back(self) -> None:
+    async def let_writers_pass(self) -> None:
         """Let waiting writers go first, but not for long."""
         deadline = monotonic() + PATIENCE_SECONDS
-        while self.somebody_asks() and monotonic() < deadline:  # noqa: ASYNC110 - it is a lock
+        while self.is_requested() and monotonic() < deadline:  # noqa: ASYNC110 - it is a lock
             await asyncio.sleep(STEP_SECONDS)
 
-    def somebody_asks(self) -> bool:
+    def is_requested(self) -> bool:
         descriptor = self._open()
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -59,5 +59,5 @@ class WriteTurns:
 
     def _open(self) -> int:
         if self._descriptor is None:
-            self._descriptor = open_beside(self._path)
+            self._descriptor = open_lock_file(self._path)
         return self._descriptor
