@@ -1,4 +1,4 @@
-"""What application code meets: an app in memory is enough to try its words on."""
+"""Fixtures for tests of the Python API: an app in memory."""
 
 import pytest
 

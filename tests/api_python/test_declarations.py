@@ -1,4 +1,4 @@
-"""What a program declares is checked where it says so, in words that tell what to write instead."""
+"""Declarations are checked where they are made, with an error that names the remedy."""
 
 from collections.abc import Callable
 from typing import Any
@@ -113,7 +113,7 @@ def test_a_declaration_that_cannot_work_is_refused_in_plain_words(
     assert "$" not in str(refused.value)
 
 
-async def test_nothing_is_declared_while_the_engine_is_started_but_between_two_runs_it_is(
+async def test_a_declaration_is_refused_while_the_engine_runs_and_allowed_between_two_runs(
     app: Fairlane,
 ) -> None:
     @app.task
@@ -158,7 +158,9 @@ def test_a_context_in_the_wrong_place_or_of_the_wrong_kind_is_refused(app: Fairl
             app.task(function)
 
 
-async def test_what_is_no_call_is_refused_with_how_to_make_one(app: Fairlane) -> None:
+async def test_a_value_that_is_not_a_call_is_refused_with_the_way_to_make_one(
+    app: Fairlane,
+) -> None:
     @app.task
     async def work(name: str) -> None: ...
 
@@ -192,7 +194,7 @@ def test_a_schedule_that_cannot_work_is_refused(
         app.schedule("nightly", work.call(), **options)
 
 
-def test_an_app_a_task_and_a_call_show_what_they_are(app: Fairlane) -> None:
+def test_an_app_a_task_and_a_call_have_a_readable_repr(app: Fairlane) -> None:
     @app.task(name="archive")
     async def work(handle: str) -> None: ...
 

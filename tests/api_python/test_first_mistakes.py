@@ -1,4 +1,4 @@
-"""What a newcomer gets wrong first, and what the program says then."""
+"""The first mistakes of newcomers, and the errors that they get."""
 
 import asyncio
 import logging
@@ -34,7 +34,7 @@ asyncio.run(main())
 """
 
 
-def test_a_program_without_a_main_guard_is_told_so_by_its_child(tmp_path: Path) -> None:
+def test_a_program_without_a_main_guard_gets_an_error_from_its_child(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(UNGUARDED)
     done = subprocess.run(
         [sys.executable, "program.py"], cwd=tmp_path, capture_output=True, text=True, check=True
@@ -55,7 +55,7 @@ async def test_draining_a_queue_that_does_not_exist_is_refused(app: Fairlane) ->
 
 
 @pytest.mark.parametrize("filters", [{"queue": "nope"}, {"states": ["done"]}])
-async def test_a_history_of_what_does_not_exist_is_refused(
+async def test_a_history_of_an_unknown_queue_or_state_is_refused(
     app: Fairlane, filters: dict[str, str]
 ) -> None:
     async with running(app):
@@ -63,7 +63,7 @@ async def test_a_history_of_what_does_not_exist_is_refused(
             await app.jobs.history(**filters)  # type: ignore[arg-type]
 
 
-async def test_a_failed_job_is_told_in_the_log_though_nobody_waits(
+async def test_a_failed_job_is_logged_though_no_caller_waits(
     app: Fairlane, caplog: pytest.LogCaptureFixture
 ) -> None:
     @app.task
@@ -77,7 +77,7 @@ async def test_a_failed_job_is_told_in_the_log_though_nobody_waits(
     assert f"job {job.id} of task work failed in attempt 1: KeyError: 'missing'" in caplog.text
 
 
-async def test_an_error_that_says_only_a_key_is_shown_with_its_name(app: Fairlane) -> None:
+async def test_an_error_whose_message_is_only_a_key_is_stored_with_its_class(app: Fairlane) -> None:
     @app.task
     async def work() -> None:
         raise SystemExit(3)
@@ -87,7 +87,7 @@ async def test_an_error_that_says_only_a_key_is_shown_with_its_name(app: Fairlan
             await (await work.submit()).wait()
 
 
-async def test_the_folder_of_an_output_is_made(app: Fairlane, tmp_path: Path) -> None:
+async def test_the_folder_of_an_output_is_created(app: Fairlane, tmp_path: Path) -> None:
     @app.task
     async def save(ctx: Context, folder: str) -> None:
         async with ctx.output(Path(folder) / "ann" / "letter.txt") as part:
@@ -98,7 +98,7 @@ async def test_the_folder_of_an_output_is_made(app: Fairlane, tmp_path: Path) ->
     assert (tmp_path / "out" / "ann" / "letter.txt").read_text() == "dear ann"
 
 
-async def test_jobs_of_a_task_that_is_gone_are_mentioned_at_the_start(
+async def test_jobs_of_a_missing_task_are_logged_at_the_start(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     address = f"sqlite:///{tmp_path}/work.db"
@@ -116,7 +116,7 @@ async def test_jobs_of_a_task_that_is_gone_are_mentioned_at_the_start(
     assert "tasks that this program does not have: send" in caplog.text
 
 
-async def test_waiting_too_long_says_for_which_job(app: Fairlane) -> None:
+async def test_a_wait_that_times_out_names_the_job(app: Fairlane) -> None:
     @app.task
     async def work() -> None:
         await asyncio.Event().wait()
@@ -141,7 +141,7 @@ async def test_waiting_too_long_says_for_which_job(app: Fairlane) -> None:
         {"run_at": datetime.min.replace(tzinfo=UTC)},
     ],
 )
-async def test_what_cannot_be_stored_is_refused_at_submission(
+async def test_a_value_that_cannot_be_stored_is_refused_at_submission(
     app: Fairlane, options: dict[str, Any]
 ) -> None:
     @app.task

@@ -1,4 +1,4 @@
-"""Ids: the order they give, and that a key always means the same ones."""
+"""Job ids: they sort by time, and a key always gives the same ids."""
 
 from fairlane.ids import keyed_id, new_id
 
@@ -9,7 +9,7 @@ def test_ids_made_one_after_the_other_sort_in_that_order() -> None:
     assert len(set(made)) == len(made)
 
 
-def test_a_key_means_the_same_jobs_each_time_and_no_others() -> None:
+def test_a_key_always_gives_the_same_ids() -> None:
     ids = {keyed_id(key, number) for key in ("a", "b", new_id()) for number in range(3)}
     assert len(ids) == 9
     assert keyed_id("a", 1) == keyed_id("a", 1)

@@ -18,7 +18,7 @@ def test_an_app_has_few_public_names() -> None:
     assert len(names) <= MOST_NAMES, sorted(names)
 
 
-async def test_a_handle_does_not_look_whether_its_job_exists() -> None:
+async def test_a_handle_is_created_without_checking_that_its_job_exists() -> None:
     app = Fairlane("memory://")
     async with running(app):
         job = app.jobs.handle("nowhere")

@@ -1,4 +1,4 @@
-"""Parameters are checked by their annotations, before anything is stored."""
+"""Parameters are checked by their annotations, before a job is stored."""
 
 from datetime import UTC, date, datetime
 from enum import Enum
@@ -48,7 +48,7 @@ async def test_parameters_arrive_with_the_types_they_were_declared_with(app: Fai
         ({"handle": "a", "limt": 3}, "limt: Extra inputs are not permitted (got 3)"),
     ],
 )
-async def test_bad_parameters_are_refused_with_a_readable_error_and_nothing_is_stored(
+async def test_bad_parameters_are_refused_with_a_readable_error_and_no_job_is_stored(
     app: Fairlane, params: dict[str, Any], problem: str
 ) -> None:
     @app.task
@@ -63,7 +63,7 @@ async def test_bad_parameters_are_refused_with_a_readable_error_and_nothing_is_s
     assert (now.counts, now.ended) == ({}, [])
 
 
-def test_a_check_of_the_program_speaks_for_itself(app: Fairlane) -> None:
+def test_the_error_of_a_validator_is_reported_unchanged(app: Fairlane) -> None:
     def even(number: int) -> int:
         if number % 2:
             raise ValueError("odd numbers are for the others")
@@ -173,7 +173,7 @@ def test_an_option_of_a_wrong_type_is_refused_in_plain_words(app: Fairlane) -> N
         work.options(kind="begin")  # type: ignore[arg-type]
 
 
-def test_nothing_is_named_by_a_secret() -> None:
+def test_a_template_cannot_use_a_secret() -> None:
     def sign_in(token: SecretStr) -> None: ...
 
     for option in ("lane", "dedupe", "bucket"):

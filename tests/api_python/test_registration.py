@@ -1,4 +1,4 @@
-"""Registering tasks: what cannot work is said at once, with what to do about it."""
+"""Registering tasks: options that cannot work are refused at once, with the remedy."""
 
 import pytest
 from pydantic import BaseModel, SecretStr
@@ -77,7 +77,7 @@ def test_a_queue_that_makes_no_sense_is_refused(app: Fairlane) -> None:
         app.queue("archive", max_concurrent=-1)
 
 
-async def test_a_task_that_names_an_undeclared_queue_is_told_of_before_anything_runs(
+async def test_a_task_that_names_an_undeclared_queue_is_refused_before_the_engine_starts(
     app: Fairlane,
 ) -> None:
     app.queue("archive")
@@ -91,7 +91,7 @@ async def test_a_task_that_names_an_undeclared_queue_is_told_of_before_anything_
 
 
 @pytest.mark.parametrize("address", ["work.db", "mysql://host/db", "sqlite://", "memory://x"])
-def test_a_wrong_address_is_told_of_at_once(address: str) -> None:
+def test_a_wrong_address_is_refused_at_once(address: str) -> None:
     with pytest.raises(BadSetting, match=r"expected sqlite:///work\.db"):
         Fairlane(address)
 
@@ -111,7 +111,7 @@ async def test_an_engine_is_entered_only_once(app: Fairlane) -> None:
                 pass
 
 
-async def test_the_schemas_of_all_tasks_are_kept_where_others_find_them(app: Fairlane) -> None:
+async def test_the_schemas_of_all_tasks_are_stored_for_other_programs(app: Fairlane) -> None:
     @app.task
     async def archive(handle: str, limit: int = 10) -> None: ...
 

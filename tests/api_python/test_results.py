@@ -1,4 +1,4 @@
-"""Results: typed by their annotation, and an error that says what was wrong with them."""
+"""Results: typed by the task's annotation, with an error for a wrong value."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -21,7 +21,7 @@ class Count:
     downloaded: int
 
 
-async def test_a_result_comes_back_as_what_its_task_says_it_returns(app: Fairlane) -> None:
+async def test_a_result_has_the_return_type_of_its_task(app: Fairlane) -> None:
     moment = datetime(2026, 1, 2, tzinfo=UTC)
 
     @app.task
@@ -53,7 +53,7 @@ async def test_a_result_comes_back_as_what_its_task_says_it_returns(app: Fairlan
         assert await (await unsaid.submit()).wait() == {"any": ["thing"]}
 
 
-async def test_a_result_that_is_no_json_fails_the_job_and_says_so(app: Fairlane) -> None:
+async def test_a_result_that_is_not_json_fails_the_job_with_that_reason(app: Fairlane) -> None:
     @app.task
     async def work() -> object:
         return object()
@@ -76,7 +76,7 @@ async def test_a_result_that_is_too_large_fails_the_job(app: Fairlane) -> None:
             await (await work.submit()).wait()
 
 
-async def test_a_result_of_another_type_than_promised_is_said_where_it_is_asked_for(
+async def test_a_result_of_another_type_than_annotated_raises_in_wait(
     app: Fairlane,
 ) -> None:
     @app.task
@@ -91,7 +91,7 @@ async def test_a_result_of_another_type_than_promised_is_said_where_it_is_asked_
         assert (await job.show()).result == "many"
 
 
-async def test_waiting_may_be_given_up_without_harm(app: Fairlane) -> None:
+async def test_a_wait_that_times_out_leaves_the_job_alone(app: Fairlane) -> None:
     @app.task
     async def work() -> str:
         return "done"

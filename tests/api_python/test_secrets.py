@@ -1,4 +1,4 @@
-"""Secrets: delivered to the task, and shown to nobody."""
+"""Secrets: delivered to the task, masked in every view."""
 
 from pathlib import Path
 from typing import Any
@@ -63,7 +63,7 @@ async def test_a_secret_reaches_its_task_and_no_view_event_log_or_hook(app: Fair
         seen = [*waiting, view, await app.jobs.history(), await app.snapshot(), await job.log()]
 
     assert received == [HIDDEN, HIDDEN, "none"]
-    # What was not given is shown as that: it is no secret, and who edits it must know.
+    # A missing value is not masked: an editor has to see that it is missing.
     assert view.params == {"name": "a", "token": "*" * 10, "key": "*" * 10, "more": None}
     assert HIDDEN not in text([seen, events, hooked])
 
@@ -114,7 +114,7 @@ async def test_saved_lanes_and_schedules_do_not_show_secrets_and_run_with_them(
         fired = await app.schedules.fire("nightly")
         assert fired is not None
         await fired.wait()
-        await app.schedules.pause("nightly")  # which writes the schedule anew
+        await app.schedules.pause("nightly")  # which stores the schedule again
         fired = await app.schedules.fire("nightly")
         assert fired is not None
         await fired.wait()

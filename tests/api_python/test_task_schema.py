@@ -1,4 +1,4 @@
-"""A task can be submitted by a program that does not have it, by what is stored of it."""
+"""A program can submit a task of another program, by its stored schema."""
 
 from collections.abc import AsyncIterator
 from datetime import date
@@ -73,7 +73,7 @@ async def test_it_runs_with_the_types_of_its_own_program(stranger: Fairlane) -> 
     assert "s3cret" not in str(view.params)
 
 
-async def test_what_it_asks_of_the_scheduler_comes_along(
+async def test_the_options_for_the_scheduler_are_in_the_schema(
     stranger: Fairlane, program: Fairlane
 ) -> None:
     ours = program.tasks["draw"].options(id="a").call(date(2026, 1, 1), Tree(name="oak"))
@@ -95,7 +95,7 @@ async def test_what_it_asks_of_the_scheduler_comes_along(
         ({"more": 1}, "more"),
     ],
 )
-async def test_what_does_not_fit_is_refused(
+async def test_parameters_that_do_not_fit_the_schema_are_refused(
     stranger: Fairlane, wrong: dict[str, object], where: str
 ) -> None:
     with pytest.raises(BadParameters, match=where):
@@ -104,17 +104,19 @@ async def test_what_does_not_fit_is_refused(
 
 
 @pytest.mark.parametrize("task", ["computed", "written"])
-async def test_what_only_its_program_can_work_out_is_refused(stranger: Fairlane, task: str) -> None:
+async def test_a_task_whose_options_only_its_program_can_compute_is_refused(
+    stranger: Fairlane, task: str
+) -> None:
     with pytest.raises(UsageError, match="only by its own program"):
         await stranger.jobs.submit_by_name(task, {"x": 1})
 
 
-async def test_an_unknown_task_is_told_with_those_of_all_programs(stranger: Fairlane) -> None:
+async def test_an_unknown_task_is_refused_with_the_names_of_all_tasks(stranger: Fairlane) -> None:
     with pytest.raises(UnknownName, match='did you mean "draw"'):
         await stranger.jobs.submit_by_name("drow", {})
 
 
-async def test_a_description_shows_defaults_and_no_secret(stranger: Fairlane) -> None:
+async def test_a_schema_has_defaults_and_no_secrets(stranger: Fairlane) -> None:
     found = (await stranger._submissions.task_schemas())["draw"]
     assert found.text == "Draw a tree."
     assert found.queue == "drawing"

@@ -1,4 +1,4 @@
-"""`fairlane.testing`, for tests of other people's programs."""
+"""`fairlane.testing`, for tests of programs that use Fairlane."""
 
 from pathlib import Path
 
@@ -24,7 +24,7 @@ async def test_a_program_under_test_never_touches_its_own_database(tmp_path: Pat
     assert list(tmp_path.iterdir()) == []
 
 
-async def test_a_program_is_put_back_as_it_was(tmp_path: Path) -> None:
+async def test_a_program_gets_its_clock_and_database_back(tmp_path: Path) -> None:
     app = program(tmp_path)
     database = app.database
     async with running(app) as world:

@@ -1,7 +1,7 @@
-"""What a type checker sees of a program that uses Fairlane.
+"""A program that uses Fairlane, as a type checker sees it.
 
 This file is only checked by mypy and never run. Each `type: ignore` stands where a wrong use must
-be an error: an ignore that nothing needs is itself one (`warn_unused_ignores`).
+be an error: an unused ignore is an error too (`warn_unused_ignores`).
 """
 
 from typing import assert_type
