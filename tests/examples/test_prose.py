@@ -1,0 +1,307 @@
+"""Prose names its subject: indefinite pronouns are counted, and Markdown is wrapped.
+
+A sentence about "what was told" or "whoever leads next" leaves out the noun that a reader searches
+for. The test counts such pronouns in docstrings, comments and documents. Code in backticks and in
+fences does not count.
+
+A file may hold 5 pronouns per 1,000 words, and a short file one. `ABOVE` lists the files that are
+still above their bound with their present number. A file in the table may not get worse, and it
+leaves the table as soon as it is within its bound. `python -m tests.examples.test_prose` prints the
+table for the present tree.
+"""
+
+import ast
+import io
+import math
+import re
+import sys
+import tokenize
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+ROOT: Final = Path(__file__).parents[2]
+PACKAGE: Final = ROOT / "src" / "fairlane"
+
+PRONOUNS: Final = frozenset({
+    "what", "whatever", "who", "whoever", "whom", "whomever", "whose", "nobody", "somebody",
+    "anybody", "everybody", "someone", "anyone", "everyone", "something", "anything",
+    "everything", "nothing", "others",
+})  # fmt: skip
+PER_THOUSAND: Final = 5
+WIDTH: Final = 100
+
+ABOVE: Final[dict[str, int]] = {
+    "src/fairlane/api/auth.py": 2,
+    "src/fairlane/api/console.py": 4,
+    "src/fairlane/api/devices.py": 4,
+    "src/fairlane/api/event_batch.py": 6,
+    "src/fairlane/api/event_follower.py": 13,
+    "src/fairlane/api/event_stream.py": 13,
+    "src/fairlane/api/event_window.py": 4,
+    "src/fairlane/api/files.py": 3,
+    "src/fairlane/api/guard.py": 11,
+    "src/fairlane/api/jobs.py": 3,
+    "src/fairlane/api/lanes.py": 4,
+    "src/fairlane/api/limits.py": 2,
+    "src/fairlane/api/metrics.py": 8,
+    "src/fairlane/api/models.py": 15,
+    "src/fairlane/api/problems.py": 3,
+    "src/fairlane/api/queues.py": 4,
+    "src/fairlane/api/responses.py": 4,
+    "src/fairlane/api/schedules.py": 2,
+    "src/fairlane/api/sessions.py": 2,
+    "src/fairlane/api/snapshot.py": 5,
+    "src/fairlane/api/sse.py": 4,
+    "src/fairlane/api/strict_json.py": 2,
+    "src/fairlane/api/tasks.py": 2,
+    "src/fairlane/api/websocket.py": 2,
+    "src/fairlane/app.py": 19,
+    "src/fairlane/cli/app_import.py": 2,
+    "src/fairlane/cli/command.py": 6,
+    "src/fairlane/cli/doctor.py": 6,
+    "src/fairlane/cli/embedded.py": 9,
+    "src/fairlane/cli/exit_codes.py": 8,
+    "src/fairlane/cli/follow.py": 7,
+    "src/fairlane/cli/forecast.py": 4,
+    "src/fairlane/cli/http_protocol.py": 2,
+    "src/fairlane/cli/jobs.py": 3,
+    "src/fairlane/cli/lanes.py": 3,
+    "src/fairlane/cli/limits.py": 3,
+    "src/fairlane/cli/log.py": 3,
+    "src/fairlane/cli/parameters.py": 4,
+    "src/fairlane/cli/program_name.py": 2,
+    "src/fairlane/cli/queues.py": 5,
+    "src/fairlane/cli/requests.py": 4,
+    "src/fairlane/cli/signals.py": 8,
+    "src/fairlane/cli/submit.py": 3,
+    "src/fairlane/cli/target.py": 3,
+    "src/fairlane/cli/terminal.py": 17,
+    "src/fairlane/cli/work.py": 4,
+    "src/fairlane/client/job.py": 2,
+    "src/fairlane/cluster/fleet.py": 19,
+    "src/fairlane/cluster/lease_renewal.py": 16,
+    "src/fairlane/cluster/lease_watch.py": 7,
+    "src/fairlane/cluster/mailbox.py": 16,
+    "src/fairlane/engine/engine.py": 14,
+    "src/fairlane/engine/event_feed.py": 11,
+    "src/fairlane/engine/job_waiters.py": 5,
+    "src/fairlane/engine/lifetime.py": 4,
+    "src/fairlane/leader/command_calls.py": 4,
+    "src/fairlane/leader/history_retention.py": 2,
+    "src/fairlane/leader/inbox.py": 10,
+    "src/fairlane/leader/inbox_codec.py": 4,
+    "src/fairlane/leader/leader.py": 6,
+    "src/fairlane/leader/schedule.py": 16,
+    "src/fairlane/leader/schedule_trigger.py": 5,
+    "src/fairlane/runtime/counters.py": 8,
+    "src/fairlane/runtime/loop_lag.py": 2,
+    "src/fairlane/runtime/poll_intervals.py": 3,
+    "src/fairlane/runtime/storable_text.py": 2,
+    "src/fairlane/runtime/threads.py": 11,
+    "src/fairlane/store/commit_rows.py": 11,
+    "src/fairlane/store/diagnosis.py": 7,
+    "src/fairlane/store/expiry.py": 6,
+    "src/fairlane/store/memory/shared.py": 2,
+    "src/fairlane/store/memory/store.py": 8,
+    "src/fairlane/store/memory/tables.py": 7,
+    "src/fairlane/store/postgres/address.py": 4,
+    "src/fairlane/store/postgres/commit.py": 8,
+    "src/fairlane/store/postgres/connection.py": 13,
+    "src/fairlane/store/postgres/diagnosis.py": 3,
+    "src/fairlane/store/postgres/errors.py": 5,
+    "src/fairlane/store/postgres/event_pages.py": 2,
+    "src/fairlane/store/postgres/leader_session.py": 9,
+    "src/fairlane/store/postgres/listening.py": 3,
+    "src/fairlane/store/postgres/migrate.py": 6,
+    "src/fairlane/store/postgres/notify.py": 2,
+    "src/fairlane/store/postgres/pg_dump.py": 2,
+    "src/fairlane/store/postgres/pool.py": 3,
+    "src/fairlane/store/postgres/prune.py": 4,
+    "src/fairlane/store/postgres/statements.py": 8,
+    "src/fairlane/store/postgres/store.py": 5,
+    "src/fairlane/store/postgres/taking.py": 2,
+    "src/fairlane/store/protocol.py": 10,
+    "src/fairlane/store/prune.py": 5,
+    "src/fairlane/store/shared_protocol.py": 17,
+    "src/fairlane/store/sqlite/backup.py": 2,
+    "src/fairlane/store/sqlite/commit.py": 5,
+    "src/fairlane/store/sqlite/diagnosis.py": 3,
+    "src/fairlane/store/sqlite/errors.py": 3,
+    "src/fairlane/store/sqlite/leader_lock.py": 4,
+    "src/fairlane/store/sqlite/migrate.py": 5,
+    "src/fairlane/store/sqlite/statements.py": 5,
+    "src/fairlane/store/sqlite/store.py": 3,
+    "src/fairlane/store/sqlite/write_turns.py": 2,
+    "src/fairlane/store/view_building.py": 5,
+    "src/fairlane/store/views.py": 9,
+}
+
+
+def documents() -> list[Path]:
+    top = [ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md")]
+    return [*top, *sorted((ROOT / "docs").rglob("*.md")), *sorted(PACKAGE.rglob("*.md"))]
+
+
+def modules() -> list[Path]:
+    return sorted(path for path in PACKAGE.rglob("*.py") if "node_modules" not in path.parts)
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def docstrings(tree: ast.Module) -> Iterator[str]:
+    """Yield every string that stands alone as a statement, such as the one after a field."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Expr(value=ast.Constant(value=str() as text)):
+                yield text
+
+
+def comments(source: str) -> Iterator[str]:
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            yield re.sub(r"#\s*(noqa|type:|ruff:|fmt:|mypy:|pragma:).*", "", token.string)
+
+
+def prose_of_module(source: str) -> str:
+    return "\n".join([*docstrings(ast.parse(source)), *comments(source)])
+
+
+def prose_of_document(text: str) -> str:
+    return "\n".join(line for _, line in lines_outside_fences(text))
+
+
+def lines_outside_fences(text: str) -> Iterator[tuple[int, str]]:
+    fence = ""
+    for number, line in enumerate(text.splitlines(), start=1):
+        mark = re.match(r"\s*(`{3,}|~{3,})", line)
+        if fence:
+            if mark and mark[1].startswith(fence):
+                fence = ""
+        elif mark:
+            fence = mark[1]
+        else:
+            yield number, line
+
+
+def words_in(prose: str) -> list[str]:
+    return re.findall(r"[A-Za-z']+", re.sub(r"`[^`]*`", " ", prose))
+
+
+def pronouns_in(words: Iterable[str]) -> int:
+    return sum(word.lower() in PRONOUNS for word in words)
+
+
+def words_of(path: Path) -> list[str]:
+    text = path.read_text(encoding="utf-8")
+    return words_in(prose_of_module(text) if path.suffix == ".py" else prose_of_document(text))
+
+
+def bound_of(words: list[str]) -> int:
+    return max(1, math.ceil(len(words) * PER_THOUSAND / 1000))
+
+
+def package_of(path: Path) -> str:
+    """Return the package of a module; the documents count as one package."""
+    if PACKAGE not in path.parents:
+        return "documents"
+    inner = path.relative_to(PACKAGE).parts
+    return f"fairlane.{inner[0]}" if len(inner) > 1 else "fairlane"
+
+
+def test_no_file_holds_more_indefinite_pronouns_than_its_bound() -> None:
+    problems = []
+    for path in [*modules(), *documents()]:
+        words, name = words_of(path), name_of(path)
+        count, bound = pronouns_in(words), bound_of(words)
+        allowed = ABOVE.get(name, bound)
+        if count > allowed:
+            problems.append(f"{name}: {count} pronouns in {len(words)} words, at most {allowed}")
+        elif name in ABOVE and count <= bound:
+            problems.append(f"{name}: {count} pronouns are within the bound; remove it from ABOVE")
+    assert problems == []
+
+
+def test_the_table_names_files_that_exist() -> None:
+    names = {name_of(path) for path in [*modules(), *documents()]}
+    assert [name for name in ABOVE if name not in names] == []
+
+
+def test_a_package_without_listed_files_stays_within_the_bound() -> None:
+    """The allowance of short files must not add up; a package is checked once it left the table."""
+    files = [*modules(), *documents()]
+    listed = {package_of(path) for path in files if name_of(path) in ABOVE}
+    counts: dict[str, list[int]] = {}
+    for path in files:
+        words = words_of(path)
+        total = counts.setdefault(package_of(path), [0, 0])
+        total[0] += pronouns_in(words)
+        total[1] += len(words)
+    rates = {name: 1000 * found / max(1, size) for name, (found, size) in counts.items()}
+    assert {
+        name: rate for name, rate in rates.items() if rate > PER_THOUSAND and name not in listed
+    } == {}
+
+
+def test_prose_in_documents_is_wrapped() -> None:
+    too_long = [
+        f"{name_of(path)}:{number}: {len(line)} columns"
+        for path in documents()
+        for number, line in lines_outside_fences(path.read_text(encoding="utf-8"))
+        if len(line) > WIDTH and not may_be_long(line)
+    ]
+    assert too_long == []
+
+
+def test_links_between_documents_name_files_that_exist() -> None:
+    broken = [
+        f"{name_of(path)}:{number}: {target}"
+        for path in documents()
+        for number, line in lines_outside_fences(path.read_text(encoding="utf-8"))
+        for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", line)
+        if "://" not in target and not (path.parent / target).exists()
+    ]
+    assert broken == []
+
+
+def may_be_long(line: str) -> bool:
+    """Return whether a line is a table, an image, HTML, or one link that cannot be broken."""
+    text = line.strip()
+    return text.startswith(("|", "<", "![")) or " " not in re.sub(
+        r"\[[^\]]*\]\([^)]*\)", "link", text
+    ).removeprefix("- ")
+
+
+@pytest.mark.parametrize(
+    ("source", "count"),
+    [
+        ('"""Return what somebody said."""\n', 2),
+        ('"""Return the `what` of a job."""\n', 0),
+        ("value = 1  # nothing is told\n", 1),
+        ("value = 'whoever leads'\n", 0),
+        ('class Job:\n    state: str\n    """Whose turn it is."""\n', 1),
+        ("import os  # noqa: F401 what\n", 0),
+    ],
+)
+def test_pronouns_are_counted_in_docstrings_and_comments_only(source: str, count: int) -> None:
+    assert pronouns_in(words_in(prose_of_module(source))) == count
+
+
+def test_code_in_documents_does_not_count() -> None:
+    text = "The leader.\n\n```text\nwhoever\n```\n\n`what` and who\n"
+    assert pronouns_in(words_in(prose_of_document(text))) == 1
+
+
+def test_a_short_file_may_hold_one() -> None:
+    assert [bound_of(["word"] * number) for number in (0, 10, 200, 201, 1001)] == [1, 1, 1, 2, 6]
+
+
+if __name__ == "__main__":
+    for path in [*modules(), *documents()]:
+        words = words_of(path)
+        if pronouns_in(words) > bound_of(words):
+            sys.stdout.write(f'    "{name_of(path)}": {pronouns_in(words)},\n')
