@@ -82,10 +82,10 @@ async def test_calls_aside_are_made_one_after_the_other_and_say_what_they_raised
 
 _HANGING = """
 from threading import Event
-from fairlane.runtime.threads import Aside
+from fairlane.runtime.threads import DaemonThread
 
 begun = Event()
-Aside("aside").submit(lambda: begun.set() or Event().wait())
+DaemonThread("aside").submit(lambda: begun.set() or Event().wait())
 begun.wait()
 """
 
