@@ -1,4 +1,4 @@
-"""The engine of a simulated process: the real one, with its leader on the world's loop."""
+"""The engine of a simulated process: the real one, with its leader on the simulated loop."""
 
 import asyncio
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from fairlane.leader.inbox import Inbox
 
 class SimulatedEngine(Engine):
     _leading: asyncio.Task[None]
-    _beats: asyncio.Task[None] | None = None
+    _renewing: asyncio.Task[None] | None = None
     end_process: Callable[[], None]
 
     def start_leader_thread(self) -> None:
@@ -21,18 +21,18 @@ class SimulatedEngine(Engine):
         await asyncio.wait([self._leading])
 
     def start_lease_renewal(self, lease_renewal: LeaseRenewal) -> None:
-        self._beats = asyncio.get_running_loop().create_task(lease_renewal.run())
+        self._renewing = asyncio.get_running_loop().create_task(lease_renewal.run())
 
     async def join_lease_renewal(self) -> None:
-        if self._beats is not None:
-            await asyncio.wait([self._beats])
+        if self._renewing is not None:
+            await asyncio.wait([self._renewing])
 
     def now(self) -> float:
         return asyncio.get_running_loop().time()
 
 
 class ForgetfulInbox(Inbox):
-    """Some wake-ups are lost, some come twice; the looks at the clock must make up for it."""
+    """An inbox that loses some wake-ups and repeats others; polls must make up for it."""
 
     def __init__(self, random: Random, *, lost: float, twice: float) -> None:
         super().__init__()

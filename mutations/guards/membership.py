@@ -119,7 +119,7 @@ MEMBERSHIP: Final = (
         name="unacknowledged reports sent again",
         guards="A report that the database may have lost is sent again.",
         file=_MAILBOX,
-        find="                self._outgoing.append(said)\n",
+        find="                self._outgoing.append(input)\n",
         replace="                pass\n",
         noticed_by=(suite("tests/cluster/test_mailbox.py"),),
     ),

@@ -1,8 +1,8 @@
-"""Whom a leader leads: the worker beside it alone, or those of many processes.
+"""The workers of a leader: the one of its own process, or those of many processes.
 
-Alone, leading proves every other worker dead, and what the worker is told needs no paper. Among
-many, the others live by their leases, what they are told is a message of the commit that decided
-it, and time is the database's.
+`SoloFleet`: on a database of one process, leading proves every other worker dead, and orders are
+handed to the worker in memory. `SharedFleet`: other workers are alive by their leases, orders are
+messages that the deciding commit writes, and time is the database's.
 """
 
 import asyncio
@@ -19,17 +19,18 @@ from fairlane.core.inputs import Input, WorkerGone, WorkerJoined
 from fairlane.core.live_job import WorkerId, carrier_of
 from fairlane.store.shared_protocol import SharedStore
 
-_LOOK_SECONDS: Final = 1.0  # between two looks at the leases of others
-_ERROR_SECONDS: Final = 0.25  # by which one clock cannot tell that another is wrong
+_LOOK_SECONDS: Final = 1.0  # between two checks of the leases
+_ERROR_SECONDS: Final = 0.25  # a smaller skew may be an error of the measurement
 _EPOCH_STEP: Final = 1 << 32  # more messages than one leader sends
 _NEVER: Final = float("-inf")
 _encode = msgspec.json.Encoder().encode
 
 
 class MessageRef(Struct, frozen=True):
-    """The message that holds what our worker is told, and the one before it.
+    """The last message to the local worker, and the one before it.
 
-    A commit of which nobody knows whether it happened may have left one that was never handed over.
+    A commit with an unknown result may have stored a message that was never delivered in memory.
+    The worker notices that by the number of the message before.
     """
 
     number: int = 0
@@ -43,28 +44,28 @@ class Fleet(Protocol):
     is_alone: bool
 
     def start_epoch(self, epoch: int) -> None:
-        """A reign begins."""
+        """Number messages above those of all former leaders."""
 
     def find_dead(
         self, others: Collection[WorkerId], records: Mapping[tuple[str, str], str]
     ) -> list[WorkerId]:
-        """Name those of the others who cannot be alive now that we lead."""
+        """Return the workers of other processes that cannot be alive at a takeover."""
         ...
 
     async def clock_skew(self) -> float:
-        """Return by how many seconds the clock we go by is ahead of this machine's."""
+        """Return by how many seconds the database's clock is ahead of this machine's."""
         ...
 
     async def check_leases(self, known: Collection[WorkerId]) -> list[Input]:
-        """Say who of the others has come back to life and who is dead."""
+        """Return `WorkerJoined` for workers that are alive again, `WorkerGone` for dead ones."""
         ...
 
     def filter_inputs(self, inputs: list[Input]) -> list[Input]:
-        """Return what counts of what happened."""
+        """Drop `WorkerJoined` inputs of workers that are reported gone in the same batch."""
         ...
 
     def add_messages(self, decisions: Decisions, known: Collection[WorkerId]) -> MessageRef:
-        """Make what workers are told part of the commit, where that must outlive the leader."""
+        """Add the orders of workers to the commit as messages, if several processes work."""
         ...
 
 
@@ -115,7 +116,7 @@ class SharedFleet:
     ) -> list[WorkerId]:
         known: dict[WorkerId, WorkerJoined] = {}
         for worker in others:
-            with contextlib.suppress(KeyError, msgspec.MsgspecError):  # nobody can go by that
+            with contextlib.suppress(KeyError, msgspec.MsgspecError):  # no usable record
                 body = records["worker", worker]
                 known[worker] = msgspec.json.decode(body, type=WorkerJoined)
         dead = {w for w in others if w not in known or carrier_of(w) not in known}
@@ -136,14 +137,16 @@ class SharedFleet:
         return self._lease_watch.check(others, [w for w in known if not self._is_own(w)])
 
     def filter_inputs(self, inputs: list[Input]) -> list[Input]:
-        """Note who spoke for itself; whoever is gone does not come back by what it said before."""
-        gone = {said.id for said in inputs if type(said) is WorkerGone}
-        for said in inputs:
-            if type(said) is WorkerJoined:
-                self._lease_watch.mark_introduced(said.id)
+        """Note the workers that introduced themselves; one that is gone stays gone."""
+        gone = {input.id for input in inputs if type(input) is WorkerGone}
+        for input in inputs:
+            if type(input) is WorkerJoined:
+                self._lease_watch.mark_introduced(input.id)
         if not gone:
             return inputs
-        return [said for said in inputs if type(said) is not WorkerJoined or said.id not in gone]
+        return [
+            input for input in inputs if type(input) is not WorkerJoined or input.id not in gone
+        ]
 
     def add_messages(self, decisions: Decisions, known: Collection[WorkerId]) -> MessageRef:
         orders = {worker: told for worker, told in decisions.orders.items() if worker in known}

@@ -1,12 +1,11 @@
-"""The lease of a worker where several processes work on one database.
+"""The renewal of the lease of a worker, if several processes work on one database.
 
-It is renewed from a thread of its own, so that user code which blocks the loop does not look like
-death. A worker that cannot renew does not know whether it is still believed alive. So it hands back
-what it runs while its lease certainly holds, and if something still runs shortly before the end,
-the process ends itself: the next attempt must not overlap this one.
-
-All of it is counted from before a renewal was sent, on a clock that goes on while the machine
-sleeps. The leader counts from when it saw the renewal, and waits longer than we do.
+- The lease is renewed from a dedicated thread, so that blocking user code does not end it.
+- A worker that cannot renew does not know whether the leader counts it as dead. So it returns its
+  jobs while its lease certainly holds. If an attempt still runs shortly before the end of the
+  lease, the process ends itself: the next attempt must not overlap this one.
+- Times are measured from before a renewal is sent, on a clock that continues while the machine
+  sleeps. The leader measures from when it sees the renewal, and waits longer than the worker.
 """
 
 import asyncio
@@ -23,17 +22,17 @@ from fairlane.store.shared_protocol import Lease, Standing
 log = logging.getLogger("fairlane.lease")
 
 LEASE_SECONDS: Final = 10.0
-_UNKNOWN: Final = object()  # nobody knows whether it was done
+_UNKNOWN: Final = object()  # it is unknown whether the database did it
 
 
 class LeaseTimes(Struct, frozen=True, kw_only=True):
-    """How long a lease lasts, and when what happens in it."""
+    """The duration of a lease, and the times of the events in it."""
 
     lease_seconds: float = LEASE_SECONDS
     renew_seconds: float = 2.0  # between two renewals
-    return_seconds: float = 6.0  # without a renewal: what runs is handed back
-    end_seconds: float = 8.0  # without a renewal: whoever still runs something ends
-    margin_seconds: float = 2.0  # after the lease, until the leader believes it
+    return_seconds: float = 6.0  # without a renewal: the jobs are returned
+    end_seconds: float = 8.0  # without a renewal: a process with a running attempt ends
+    margin_seconds: float = 2.0  # after the lease, until the leader counts the worker as dead
 
 
 DEFAULT_TIMES: Final = LeaseTimes()
@@ -81,18 +80,18 @@ class LeaseRenewal:
         self._now = now
         self.renewed_at: float | None = None
         self._jobs_returned = False
-        self._refused = False  # work that it was given while its lease was in doubt
+        self._refused = False  # a job, because the lease was in doubt
         self._in_doubt_until: float | None = None
         self._stopping = False
         self._loop: asyncio.AbstractEventLoop | None = None
         self._pause: asyncio.Event | None = None
 
     def is_held(self) -> bool:
-        """Tell whether something new may begin; from any thread.
+        """Tell whether a job may start; from any thread.
 
-        Who was frozen past its lease may renew it in the very moment in which the leader counts it
-        dead, and go on with what it was given before. So it begins nothing until the leader must
-        have seen that it lives.
+        A process that was frozen past its lease may renew it at the moment in which the leader
+        counts it as dead, and continue with earlier orders. So it starts no job until the leader
+        must have seen the renewal.
         """
         if self._is_older_than(self._times.return_seconds) or self._is_in_doubt():
             self._refused = True
@@ -106,10 +105,10 @@ class LeaseRenewal:
             try:
                 self._loop.call_soon_threadsafe(self._pause.set)
             except RuntimeError:
-                pass  # it has ended
+                pass  # the renewal has ended, and its loop is closed
 
     async def run(self) -> None:
-        """Renew until stopped, or until this worker counts as dead."""
+        """Renew the lease until stopped, or until the leader counts this worker as dead."""
         self._loop, self._pause = asyncio.get_running_loop(), asyncio.Event()
         try:
             while not self._stopping:
@@ -133,7 +132,7 @@ class LeaseRenewal:
         return None
 
     async def _renew(self) -> Standing | None:
-        """Renew the lease; None if nobody knows whether that was done."""
+        """Renew the lease; return None if it is unknown whether the database did it."""
         sent_at = self._now()
         standing = await self._try_in_time(self._lease.renew())
         if standing is _UNKNOWN:
@@ -150,24 +149,24 @@ class LeaseRenewal:
         try:
             async with asyncio.timeout(self._times.renew_seconds / 2):
                 return await doing
-        except Exception as error:  # noqa: BLE001 - whatever it was, the lease runs out
+        except Exception as error:  # noqa: BLE001 - after any error the lease runs out
             log.warning("the lease could not be renewed: %r", error)
             return _UNKNOWN
 
     def _mark_renewed(self, sent_at: float) -> None:
         self.renewed_at = sent_at
-        # What a child process runs must end before the leader may count us dead.
+        # A child process must end before the leader may count this worker as dead.
         self._callbacks.renew_deadline(sent_at + self._times.end_seconds)
 
     def _meet_deadlines(self, *, renewed: bool) -> bool:
-        """Give back what runs while the lease certainly holds; past that, end."""
+        """Return the jobs while the lease certainly holds; after that, end the process."""
         times = self._times
         if self._is_older_than(times.end_seconds) and self._callbacks.is_running(self._worker):
-            self._end_process("it could not renew its lease, and what it runs does not stop")
+            self._end_process("it could not renew its lease, and an attempt does not stop")
             return False
         if self._is_older_than(times.return_seconds) and not self._jobs_returned:
             self._jobs_returned = True
-            log.warning("the lease cannot be renewed: what runs is handed back")
+            log.warning("the lease cannot be renewed: running jobs are returned")
             self._callbacks.return_jobs()
         elif renewed and (self._jobs_returned or self._refused) and not self._is_in_doubt():
             self._jobs_returned = self._refused = False
@@ -189,18 +188,18 @@ class LeaseRenewal:
             pass
 
     async def _restart(self) -> None:
-        """Others may run by now what still runs here: it stops at once, or the process ends."""
+        """Stop all attempts, or end the process: other workers may run the same jobs by now."""
         if self._stopping:
-            return  # it said itself that it is gone
-        log.warning("the leader counts this worker dead; what still runs here is stopped")
+            return  # the process itself reported that it is gone
+        log.warning("the leader counts this worker as dead; its running attempts are stopped")
         self._callbacks.restart()
         grace = self._times.end_seconds - self._times.return_seconds
         until = self._now() + grace
-        # The holder lives on another thread, and this wait is short.
+        # The attempts run on another thread, and this wait is short.
         while self._callbacks.is_running(self._worker) and self._now() < until:  # noqa: ASYNC110
             await asyncio.sleep(grace / 40)
         if self._callbacks.is_running(self._worker):
-            self._end_process("it counts as dead, and what it runs does not stop")
+            self._end_process("it counts as dead, and an attempt does not stop")
 
     def _end_process(self, why: str) -> None:
         log.critical("this process ends itself: %s", why)

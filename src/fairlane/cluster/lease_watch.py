@@ -1,8 +1,8 @@
-"""The workers of other processes, as a leader sees them: by their leases alone.
+"""The leases of the workers of other processes, as the leader watches them.
 
-A process lives for as long as its lease is counted up, and so do the devices it carries. It is dead
-when the count has stood still for longer than it can have gone on working, on the leader's own
-clock and counted anew by every leader.
+A process is alive while the counter of its lease increases, and so are its devices. It is dead when
+the counter has not changed for longer than the process could have continued to work. The leader
+measures that on its own clock, and every new leader starts the measurement again.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -15,21 +15,20 @@ class LeaseWatch:
     def __init__(self, patience_seconds: float, now: Callable[[], float]) -> None:
         self._patience = patience_seconds
         self._now = now
-        self._silent: dict[WorkerId, WorkerJoined] = {}
+        self._unconfirmed: dict[WorkerId, WorkerJoined] = {}
         self._seen: dict[WorkerId, tuple[int, float]] = {}
 
     def load(self, known: Iterable[WorkerJoined]) -> None:
-        """Begin with those whom a former leader knew; none gets work before it shows that it
-        lives."""
-        self._silent = {joined.id: joined for joined in known}
+        """Start with the workers of a former leader; none gets jobs before its lease is renewed."""
+        self._unconfirmed = {joined.id: joined for joined in known}
         self._seen.clear()
 
     def mark_introduced(self, worker: WorkerId) -> None:
-        """It spoke for itself: what it said counts, not what was stored of it."""
-        self._silent.pop(worker, None)
+        """Prefer the introduction that a worker sent over the stored one."""
+        self._unconfirmed.pop(worker, None)
 
     def check(self, beats: Mapping[WorkerId, int], known: Iterable[WorkerId]) -> list[Input]:
-        """Return who has come back to life and who is dead."""
+        """Return `WorkerJoined` for workers that are alive again, `WorkerGone` for dead ones."""
         now = self._now()
         inputs: list[Input] = [
             WorkerGone(worker) for worker in known if carrier_of(worker) not in beats
@@ -39,14 +38,14 @@ class LeaseWatch:
             if before is None or before[0] != count:
                 self._seen[worker] = (count, now)
                 if before is not None:
-                    inputs += self._woken(worker)
+                    inputs += self._revive(worker)
             elif now - before[1] > self._patience:
                 inputs.append(WorkerGone(worker))
         for worker in [worker for worker in self._seen if worker not in beats]:
             del self._seen[worker]
         return inputs
 
-    def _woken(self, carrier: WorkerId) -> list[WorkerJoined]:
-        """Take a process that lives, and what it carries, from those who have not been seen yet."""
-        woken = [worker for worker in self._silent if carrier_of(worker) == carrier]
-        return [self._silent.pop(worker) for worker in sorted(woken)]
+    def _revive(self, carrier: WorkerId) -> list[WorkerJoined]:
+        """Return the stored introductions of a process that is alive, and of its devices."""
+        revived = [worker for worker in self._unconfirmed if carrier_of(worker) == carrier]
+        return [self._unconfirmed.pop(worker) for worker in sorted(revived)]

@@ -1,8 +1,9 @@
-"""What goes to and fro between our worker and a leader that may be in another process.
+"""The mailbox between a worker and a leader that may be in another process.
 
-Both ways it is rows in the database: what the worker says goes into the inbox, what it is told are
-messages. Where the leader is in this process both are handed over directly, and the messages are
-there all the same: whoever leads next, a worker finds everything it was told, in order and once.
+Both directions are rows in the database: inputs of the worker go into the inbox table, orders of
+the leader are messages. If the leader is in this process, both are passed in memory, and the
+messages are stored all the same: after a change of leader the worker finds all its orders, in
+order and once.
 """
 
 import asyncio
@@ -25,7 +26,7 @@ from fairlane.store.views import Payload
 
 log = logging.getLogger("fairlane.worker")
 
-_MOST: Final = 1_000  # of what is said in one row
+_MOST: Final = 1_000  # inputs in one row
 _REPEAT_SECONDS: Final = 5.0
 _FORGET_SECONDS: Final = 1.0
 _decode: Final = msgspec.json.Decoder(Orders)
@@ -52,7 +53,7 @@ class WorkerMailbox:
         self._loop = asyncio.get_running_loop()
         self._outgoing: deque[FromWorker] = deque()
         self._sent_at: dict[str, float] = {}
-        self._number = 0  # of the last message that was obeyed
+        self._number = 0  # of the last message that was executed
         self._deleted_up_to = 0
         self._deleted_at = 0.0
         self.leading = False
@@ -62,19 +63,20 @@ class WorkerMailbox:
     def __len__(self) -> int:
         return len(self._outgoing)
 
-    # what the worker says
+    # inputs of the worker
 
-    def send(self, *said: FromWorker) -> None:
-        """Have it said; from any thread."""
-        self._outgoing.extend(said)
+    def send(self, *inputs: FromWorker) -> None:
+        """Send inputs to the leader; from any thread."""
+        self._outgoing.extend(inputs)
         self._loop.call_soon_threadsafe(self.sending.wake)
 
     def elected(self, *, leading: bool) -> None:
-        """Begin or cease to be beside the leader."""
+        """Send by memory or by the database from now on."""
         self.leading = leading
         self._sent_at.clear()
         if not leading:
-            self.send(*self._unacknowledged().values())  # nobody knows what came of it
+            # The leader in this process may not have decided them.
+            self.send(*self._unacknowledged().values())
         self.receiving.wake()
 
     async def _send(self) -> float:
@@ -90,19 +92,19 @@ class WorkerMailbox:
         return _REPEAT_SECONDS / 2
 
     def _repeat(self) -> None:
-        """Say again what nobody has acknowledged for a while: the database may have lost it."""
+        """Send unacknowledged inputs again after a while: the database may have lost them."""
         now = self._loop.time()
         waiting = self._unacknowledged()
         self._sent_at = {token: self._sent_at.get(token, now) for token in waiting}
-        for token, said in waiting.items():
+        for token, input in waiting.items():
             if now - self._sent_at[token] >= _REPEAT_SECONDS:
                 self._sent_at[token] = now
-                self._outgoing.append(said)
+                self._outgoing.append(input)
 
-    # what it is told
+    # orders of the leader
 
     def deliver(self, at: MessageRef, orders: Orders, payloads: Mapping[JobId, Payload]) -> None:
-        """Obey what the leader beside us decided, unless earlier messages must be read first."""
+        """Execute orders of the leader in this process, unless earlier messages are unread."""
         if at.after > self._number:
             self.receiving.wake()
         elif at.number > self._number:
@@ -110,14 +112,14 @@ class WorkerMailbox:
             self._execute_orders(orders, payloads)
 
     async def receive(self) -> float:
-        """Read and obey every message there is; return when to look again."""
+        """Read and execute all messages; return the seconds until the next poll."""
         worker = self._worker_id()
         messages = await self._store.messages(worker, self._number)
         read = [(message.number, _decode.decode(message.body)) for message in messages]
         starts = [start for _, orders in read for start in orders.starts]
         payloads = await self._store.assigned_payloads(starts) if starts else {}
         if worker != self._worker_id():
-            return 0.0  # it began anew meanwhile: these were for its former self
+            return 0.0  # the worker has restarted: these messages are for its old id
         for number, orders in read:
             if number > self._number:
                 self._number = number
@@ -126,14 +128,14 @@ class WorkerMailbox:
         return self._poll_seconds
 
     async def _delete_executed(self, worker: WorkerId) -> None:
-        """Have messages that were obeyed removed, many at a time."""
+        """Delete executed messages, many at a time."""
         now = self._loop.time()
         if self._number > self._deleted_up_to and now - self._deleted_at >= _FORGET_SECONDS:
             await self._store.delete_messages(worker, self._number)
             self._deleted_up_to, self._deleted_at = self._number, now
 
     def restart_with_new_id(self) -> None:
-        """The worker has a new id: nothing said or told before concerns it."""
+        """Drop the inputs of the old worker id."""
         self._outgoing.clear()
         self._sent_at.clear()
 
@@ -142,17 +144,17 @@ def _encode_batch(batch: list[FromWorker]) -> str:
     try:
         return _encode(batch).decode()
     except (TypeError, ValueError, RecursionError):
-        return _encode([said for said in map(_encodable, batch) if said is not None]).decode()
+        return _encode([input for input in map(_encodable, batch) if input is not None]).decode()
 
 
-def _encodable(said: FromWorker) -> FromWorker | None:
-    """Return what can be written of it; an attempt is over, whatever cannot be said about it."""
+def _encodable(input: FromWorker) -> FromWorker | None:
+    """Return an input that JSON can encode: an outcome without its values, or None."""
     try:
-        _encode(said)
+        _encode(input)
     except (TypeError, ValueError, RecursionError) as error:
-        log.exception("what a worker said cannot be written")
-        if isinstance(said, Outcome):
-            failure = Failure("internal_error", f"its outcome cannot be written: {error!r}", False)
-            return Outcome(said.job, said.worker, said.fence, "failed", failure=failure)
+        log.exception("an input of a worker cannot be encoded")
+        if isinstance(input, Outcome):
+            failure = Failure("internal_error", f"its outcome cannot be encoded: {error!r}", False)
+            return Outcome(input.job, input.worker, input.fence, "failed", failure=failure)
         return None
-    return said
+    return input

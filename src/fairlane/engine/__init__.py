@@ -1,1 +1,1 @@
-"""What runs: the leader loop, workers, attempts, the context a task sees."""
+"""The composition root of one process: leader, worker, membership, event feed."""

@@ -51,7 +51,7 @@ class CommitWatch:
             try:
                 await self._waits.notify(None if any_ended else ended)
             except BaseException:
-                self._any_may_have_ended = True  # the next run must find what this one missed
+                self._any_may_have_ended = True  # the next run must check all jobs
                 raise
             return None
         if self._waits.has_waiters or self._feed.has_followers:

@@ -1,7 +1,7 @@
-"""The engine of one process: a leader that may lead, a worker that works, and those who listen.
+"""The engine of one process: it builds, connects, starts and stops the objects.
 
-The leader has a thread and a loop of its own; everything else lives on the loop that started the
-engine. Decisions cross from one to the other as one call per commit.
+The leader runs in a dedicated thread with its own loop. All other objects live on the loop that
+started the engine. Each commit crosses from one to the other as one call (see `Notifications`).
 """
 
 import asyncio
@@ -59,7 +59,7 @@ from fairlane.worker.worker import Worker
 
 log = logging.getLogger("fairlane.engine")
 
-_FAREWELL_SECONDS: Final = 5.0
+_STOP_SECONDS: Final = 5.0
 _LEASE_LOST: Final = 70  # the exit code of a process that ended itself
 
 
@@ -209,7 +209,7 @@ class Engine:
             raise
 
     async def _declare_to_leader(self) -> None:
-        """Have the leader take in what our program declares and nobody has declared before."""
+        """Send the declarations of this program that are not stored yet to the leader."""
         kinds = ("queue", "rate", "resource", "schedule", "task")
         try:
             stored = {
@@ -217,19 +217,21 @@ class Engine:
                 for kind in kinds
                 for name, body in (await self.store.records(kind)).items()
             }
-            for said in self._declare(stored):
+            for input in self._declare(stored):
                 if (
-                    isinstance(said, ChangeSetting | SaveRecord)
-                    and (said.kind, said.name) not in stored
+                    isinstance(input, ChangeSetting | SaveRecord)
+                    and (input.kind, input.name) not in stored
                 ):
-                    if isinstance(said, SaveRecord):
-                        said.if_absent = True  # somebody may have declared and changed it since
-                    await self.calls.call(msgspec.structs.replace(said, key=new_id()))
+                    if isinstance(input, SaveRecord):
+                        input.if_absent = True  # an operator may have changed it since
+                    await self.calls.call(msgspec.structs.replace(input, key=new_id()))
         except FairlaneError as error:
-            log.warning("what this program declares is not known to the leader yet: %s", error)
+            log.warning(
+                "the declarations of this program have not reached the leader yet: %s", error
+            )
 
     def start_leader_thread(self) -> None:
-        """Give the leader a thread of its own, so that user code which blocks cannot stop it."""
+        """Run the leader in a dedicated thread, so that blocking user code cannot stop it."""
         self._leader_thread = threading.Thread(
             target=self._run_leader_thread, name="fairlane-leader", daemon=True
         )
@@ -241,21 +243,21 @@ class Engine:
             await in_thread(self._leader_thread.join)
 
     def start_lease_renewal(self, lease_renewal: LeaseRenewal) -> None:
-        """Give the heartbeat a thread of its own, for the same reason."""
+        """Renew the lease in a dedicated thread, for the same reason."""
 
-        def beat() -> None:
+        def renew() -> None:
             try:
                 asyncio.run(lease_renewal.run())
-            except BaseException:
+            except BaseException:  # the thread ends here, and the lease is not renewed any more
                 log.exception("the lease is no longer renewed; this process counts as dead soon")
                 if self.worker.running:
                     self.end_process()
 
-        self._renewal_thread = threading.Thread(target=beat, name="fairlane-lease", daemon=True)
+        self._renewal_thread = threading.Thread(target=renew, name="fairlane-lease", daemon=True)
         self._renewal_thread.start()
 
     async def join_lease_renewal(self) -> None:
-        """Return when the heartbeat has ended."""
+        """Return when the lease renewal has ended."""
         if self._renewal_thread is not None:
             await in_thread(self._renewal_thread.join)
 
@@ -264,7 +266,7 @@ class Engine:
             asyncio.run(self._run_leader())
         except asyncio.CancelledError:
             log.warning("the leader ended in the middle of a call: the database does not answer")
-        except Exception:
+        except Exception:  # the thread ends here
             log.exception("the leader ended with an error that it should have handled")
 
     async def _run_leader(self) -> None:
@@ -276,14 +278,15 @@ class Engine:
             watching.cancel()
 
     async def stop(self, grace_seconds: float) -> None:
-        """Hand back what runs, have it recorded, and end."""
+        """Return the running jobs, wait until their outcomes are committed, and end."""
         self.send_to_leader(*self.joined(accepting=False))
         try:
             await self.worker.close(grace_seconds)
             await self.devices.close()
-            deadline = self._loop.time() + _FAREWELL_SECONDS
+            deadline = self._loop.time() + _STOP_SECONDS
             if self.membership is not None:
-                await self._wait_until_sent(deadline)  # what is acknowledged goes with the worker
+                # Before the lease ends: acknowledgements are deleted with the worker.
+                await self._wait_until_sent(deadline)
                 await self.membership.end()
             if self.calls.leading or self.membership is not None:
                 self.send_to_leader(WorkerGone(self.worker.id, resigned=True))
@@ -314,9 +317,10 @@ class Engine:
             await asyncio.sleep(0.005)
 
     async def settled(self) -> None:
-        """Return once the leader has decided on everything there is now, and we have heard of it.
+        """Return once the leader has decided all present inputs, and this process has the results.
 
-        Two rounds: what the first one brings about (an outcome, a start) is decided in the second.
+        There are two rounds: inputs that the first one causes (an outcome, a start) are decided in
+        the second.
         """
         for _ in range(2):
             await self.worker.send_reports()
@@ -326,15 +330,15 @@ class Engine:
             await asyncio.sleep(0)
 
     def now(self) -> float:
-        """Return seconds on the clock by which leases are counted."""
+        """Return seconds on the clock of leases."""
         return boot_seconds()
 
     def end_process(self) -> None:
-        """End at once, because what runs here must not run beside what others run."""
+        """End the process at once: its attempts must not overlap those of other processes."""
         os._exit(_LEASE_LOST)
 
     def send_to_leader(self, *inputs: Input) -> None:
-        """Have the leader hear it, here or elsewhere."""
+        """Send inputs to the leader, in this or another process."""
         if self.membership is None or self.calls.leading:
             self.inbox.put_coalesced(*inputs)
         else:
@@ -412,7 +416,7 @@ class Engine:
 
 
 def _log_failures(decisions: Decisions) -> None:
-    """A job that failed for good is told to whoever reads the log, even if nobody waits for it."""
+    """Log each job that failed permanently, also if no caller waits for it."""
     for job, ended in decisions.changes.ended.items():
         if ended.job.state is State.FAILED:
             error = ended.error or {}

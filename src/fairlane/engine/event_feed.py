@@ -1,9 +1,9 @@
-"""The event feed of this process: stored events, read once and shared by all who follow.
+"""The event feed of this process: stored events, read once and shared by all followers.
 
-Nothing is read until a follower asks for it. Those at the end share a bounded window of what was
-read last; one that is further behind reads for itself, at its own pace, and costs nobody else
-anything. One that asks for what is no longer stored, or for what never was, gets a single `resync`
-event: take the snapshot again.
+Events are read only for followers. Followers at the end share a bounded window of the events that
+were read last. A follower that is further behind reads from the store, at its own pace, and costs
+the other followers no time. A follower that requests events that are no longer stored, or that do
+not exist yet, gets a single `resync` event: it has to read the snapshot again.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ _CHUNK: Final = 500
 class EventFeed:
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._window: list[EventView] = []  # of numbers without a gap
+        self._window: list[EventView] = []  # consecutive numbers
         self._followers = 0
         self._hints = 0
         self._news = asyncio.Condition()
@@ -48,12 +48,12 @@ class EventFeed:
         return None
 
     async def close(self) -> None:
-        """The engine stops: every stream ends."""
+        """End every stream: the engine stops."""
         self._closed = True
         await self.wake_followers()
 
     async def wake_followers(self) -> None:
-        """Have those who wait look again: something may have been committed."""
+        """Wake the followers that wait for events: there may be a new commit."""
         self._hints += 1
         async with self._news:
             self._news.notify_all()
@@ -61,7 +61,7 @@ class EventFeed:
     async def follow(
         self, after: int | None, *, job: JobId | None = None, queue: str | None = None
     ) -> AsyncGenerator[EventView, None]:
-        """Give events above `after` (None: from now on) as they are committed."""
+        """Yield the events after a number (None: from now on) as they are committed."""
         previous = await self._store.last_seq() if after is None else after
         async with aclosing(self.batches(previous)) as batches:
             async for events in batches:
@@ -74,7 +74,7 @@ class EventFeed:
     async def batches(
         self, after: int, *, limit: int = _CHUNK
     ) -> AsyncGenerator[list[EventView], None]:
-        """Give all events above `after`, at most `limit` at a time; `prev` is the caller's."""
+        """Yield lists of at most `limit` events after a number; the caller sets `prev`."""
         self._followers += 1
         try:
             while not self._closed:
@@ -104,7 +104,7 @@ class EventFeed:
     async def _after(self, cursor: int, limit: int) -> list[EventView] | None:
         if self._is_behind(cursor):
             return await self._store.events(cursor, limit)
-        async with self._turn:  # who comes while another reads finds what that one has read
+        async with self._turn:  # a follower that waits here finds the events of the read before it
             known = self._known(cursor, limit)
             if known:
                 return known
@@ -123,9 +123,9 @@ class EventFeed:
         return self._window[start : start + limit]
 
     def _keep(self, fresh: list[EventView]) -> None:
-        """Lengthen the window; where that would leave a gap, begin it anew."""
+        """Add events to the window; start a new window if there would be a gap."""
         if self._window and self._window[-1].seq != fresh[0].seq - 1:
             self._window = []
         self._window += fresh
-        if len(self._window) > 2 * _WINDOW:  # now and then, as it moves all that stay
+        if len(self._window) > 2 * _WINDOW:  # rarely, because it moves all events that stay
             del self._window[:-_WINDOW]

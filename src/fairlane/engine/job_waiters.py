@@ -1,4 +1,4 @@
-"""Waiting for jobs to end."""
+"""Callers that wait for the end of a job."""
 
 import asyncio
 from collections.abc import Iterable
@@ -20,15 +20,15 @@ class JobWaiters:
         return bool(self._waiting)
 
     def awaited(self, ended: Iterable[JobId]) -> list[JobId]:
-        """Return those of the jobs that somebody waits for."""
+        """Return the jobs among these that have a waiting caller."""
         return [job for job in ended if job in self._waiting] if self._waiting else []
 
     async def wait_for_end(self, job: JobId) -> JobView:
-        """Return the job once it has ended."""
+        """Return the view of a job once the job has ended."""
         waiting: asyncio.Future[JobView] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(job, []).append(waiting)
         try:
-            # It may have ended before we were listed.
+            # The job may have ended before its future was added.
             view = (await self._store.jobs([job])).get(job)
             if view is None:
                 raise NotFound(f"job {job} does not exist")
@@ -41,7 +41,7 @@ class JobWaiters:
                 self._waiting.pop(job, None)
 
     def close(self) -> None:
-        """The engine stops: whoever waits here will hear of no end any more."""
+        """Fail every waiting caller: the engine stops, and ends are no longer noticed."""
         for futures in self._waiting.values():
             for waiting in futures:
                 if not waiting.done():
@@ -49,9 +49,9 @@ class JobWaiters:
                     waiting.set_exception(NotStarted(problem))
 
     async def notify(self, ended: Iterable[JobId] | None) -> None:
-        """Tell those who wait; None means that anything may have ended."""
+        """Resolve the futures of these ended jobs; None checks all awaited jobs."""
         names = self._waiting if ended is None else self._waiting.keys() & set(ended)
-        # Who begins to wait meanwhile may have had the job started again: this is no news for it.
+        # Not the futures that are added during the read: their callers may have restarted the job.
         asked = {job: list(self._waiting[job]) for job in names}
         if not asked:
             return

@@ -1,8 +1,9 @@
-"""One engine per process: started once, whoever asks, and forgotten after a fork.
+"""The lifetime of the engine: one per process, started once, dropped after a fork.
 
-An engine lives on an event loop: the one that entered `async with app`, or, for plain programs, one
-in a thread of its own that `app.start()` makes. After a fork the child has the parent's memory and
-none of its threads, so it drops every handle and starts anew when it is first used.
+An engine runs on an event loop: the one that entered `async with app`, or, for programs without
+asyncio, the loop of a dedicated thread that `app.start()` creates. After a fork the child has the
+parent's memory and none of its threads. So it drops every handle, and starts a new engine at its
+first call.
 """
 
 import asyncio
@@ -34,7 +35,7 @@ class Lifetime:
         self._engine: Engine | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
-        self._entering = False  # an engine is being opened on somebody's loop
+        self._entering = False  # an engine is being opened by `async with`
         self._restart = False  # a fork took the engine of a started program away
         _lifetimes.add(self)
 
@@ -66,7 +67,7 @@ class Lifetime:
             self._entering = False
 
     async def leave(self) -> None:
-        """Stop the engine; until it has stopped, what still runs may go on using it."""
+        """Stop the engine; jobs that still run can use it until it has stopped."""
         engine = self._engine
         if engine is not None:
             try:
@@ -75,7 +76,7 @@ class Lifetime:
                 self._engine = None
 
     def start(self) -> None:
-        """Start the engine in a thread of its own; calls at the same time give one engine."""
+        """Start the engine in a dedicated thread; concurrent calls start one engine."""
         if os.environ.get(IN_CHILD):
             return  # importing the program in a child process never starts an engine
         with self._lock:
@@ -86,7 +87,7 @@ class Lifetime:
             ready: threading.Event = threading.Event()
             failure: list[BaseException] = []
             self._thread = threading.Thread(
-                target=self._live, args=(ready, failure), name="fairlane", daemon=True
+                target=self._run_loop, args=(ready, failure), name="fairlane", daemon=True
             )
             self._thread.start()
             ready.wait()
@@ -94,7 +95,7 @@ class Lifetime:
                 raise failure[0]
             self._restart = False
 
-    def _live(self, ready: threading.Event, failure: list[BaseException]) -> None:
+    def _run_loop(self, ready: threading.Event, failure: list[BaseException]) -> None:
         loop = asyncio.new_event_loop()
         try:
             self._loop = loop
@@ -106,7 +107,7 @@ class Lifetime:
         finally:
             ready.set()
         loop.run_forever()
-        loop.run_until_complete(_cancel_the_rest())
+        loop.run_until_complete(_cancel_remaining_calls())
         loop.close()
 
     def stop(self) -> None:
@@ -123,15 +124,15 @@ class Lifetime:
             self._thread = None
 
     async def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """Run a coroutine on the engine's loop, from whichever loop this is."""
+        """Run a coroutine on the engine's loop, from any loop."""
         if self._loop is asyncio.get_running_loop():
             return await coroutine
-        return await asyncio.wrap_future(self._elsewhere(coroutine))
+        return await asyncio.wrap_future(self._submit(coroutine))
 
     def run_sync(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        return self._elsewhere(coroutine).result()
+        return self._submit(coroutine).result()
 
-    def _elsewhere(self, coroutine: Coroutine[Any, Any, T]) -> Future[T]:
+    def _submit(self, coroutine: Coroutine[Any, Any, T]) -> Future[T]:
         try:
             _ = self.engine
         except BaseException:
@@ -141,7 +142,7 @@ class Lifetime:
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
 
     def forked(self) -> None:
-        """This process is a copy: nothing it holds is its own."""
+        """Drop the handles of the parent process, which this copy of it must not use."""
         engine = self._engine
         self._lock = threading.Lock()
         self._restart = self._thread is not None and engine is not None
@@ -152,8 +153,8 @@ class Lifetime:
             _inherited.append(engine)
 
 
-async def _cancel_the_rest() -> None:
-    """End calls that came while the engine stopped: their callers must hear of it."""
+async def _cancel_remaining_calls() -> None:
+    """Cancel calls that arrived while the engine stopped, so that their callers return."""
     rest = asyncio.all_tasks() - {asyncio.current_task()}
     for task in rest:
         task.cancel()
@@ -171,11 +172,11 @@ def _refuse_in_child() -> None:
     if os.environ.get(IN_CHILD):
         raise UsageError(
             "a child process imports this program to find its tasks, and the program tried to run; "
-            'put what starts it under `if __name__ == "__main__":`'
+            'put the code that starts it under `if __name__ == "__main__":`'
         )
 
 
-_inherited: list[Engine] = []  # kept, so that nothing in them is closed in the wrong process
+_inherited: list[Engine] = []  # referenced, so that no destructor closes a handle of the parent
 
 
 def _after_fork() -> None:

@@ -1,8 +1,8 @@
-"""Commands on their way to the leader, and their answers back.
+"""Commands to the leader, and its answers.
 
-Where this process leads, a command is an append to the inbox in memory. Where another one does, it
-is a row in its inbox table, and the answer is a row as well; without one in time the caller hears
-`Undecided`: what was sent is recorded, and will be decided when somebody leads.
+If this process leads, a command is an append to the inbox in memory. If another process leads, the
+command is a row of the inbox table, and its answer is a row as well. Without an answer in time the
+caller gets `Undecided`: the command is stored, and a leader will decide it.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ from fairlane.store.protocol import Store
 log = logging.getLogger("fairlane.engine")
 
 ANSWER_SECONDS: Final = 5.0
-# Done twice they are as good as done once, so they can be sent to whoever leads next.
+# Executing these twice has the effect of executing them once, so the next leader can get them.
 _REPEATABLE: Final = (QueryState, Explain, Move, Pause, Prioritize, Resume, ChangeSetting, Submit)
 _LOST: Final = object()
 
@@ -53,7 +53,7 @@ class CommandCalls:
         self.answer_polling = Service("answers", self._poll_answers)
 
     async def call(self, command: Command) -> Any:
-        """Have the leader carry out a command; return its answer or raise its error."""
+        """Have the leader execute a command; return its answer or raise its error."""
         answer = await self._decide_locally(command) if self.leading else _LOST
         if answer is _LOST:
             answer = await self._send(command)
@@ -72,7 +72,7 @@ class CommandCalls:
         if answer is not _LOST:
             return answer
         if not isinstance(command, _REPEATABLE):
-            problem = "leadership was lost before this was decided; look whether it was done"
+            problem = "leadership was lost before this was decided; check whether it was done"
             raise StoreUnavailable(problem)
         if isinstance(command, Submit):
             command.sent_before = True
@@ -95,7 +95,7 @@ class CommandCalls:
             self._remote.pop(command.key, None)
 
     async def _poll_answers(self) -> float | None:
-        """Look for the answers to all that was sent; a hint that there are some comes sooner."""
+        """Read the answers to all sent commands; a notification makes this run sooner."""
         if not self._remote:
             return None
         try:
@@ -117,7 +117,7 @@ class CommandCalls:
                 waiting.set_result(answer)
 
     def change_leadership(self, leading: bool) -> None:
-        """Send commands to the new leader; those that this process has not decided, once more."""
+        """Send commands to the new leader, and undecided ones of this process once more."""
         self.leading = leading
         if not leading:
             for waiting in self._local.values():
@@ -125,7 +125,7 @@ class CommandCalls:
                     waiting.set_result(_LOST)
 
     def close(self) -> None:
-        """The engine stops: nobody will look for answers any more."""
+        """Answer every waiting caller: the engine stops, and no answers are read any more."""
         for waiting in self._local.values():
             if not waiting.done():
                 problem = "the engine stopped before this was decided; send it again, same id"

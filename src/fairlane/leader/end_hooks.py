@@ -1,8 +1,7 @@
-"""What is called when a job ends: a callable of the program, or a webhook.
+"""Hooks that are called when a job ends: callables of the program, or webhooks.
 
-Ends are read from the stored events behind a cursor that is stored too, so a crash between the end
-of a job and its hook delays the call and does not lose it: each hook is called at least once per
-end.
+Ends are read from the stored events after a stored cursor. A crash between the end of a job and its
+hook delays the call and does not lose it: each hook is called at least once per end.
 """
 
 import asyncio
@@ -60,7 +59,7 @@ class EndHooks:
             self.service.wake()
 
     async def prepare(self) -> None:
-        """Note where the events stand, before the first job can end that a hook must hear of."""
+        """Read the number of the last event, before the first job can end."""
         if self._hooks:
             self._begin = await self._now()
 
@@ -77,7 +76,7 @@ class EndHooks:
         while True:
             events = await self._store.events(self._seq, _CHUNK)
             if events is None:
-                log.warning("ends of jobs were forgotten before their hooks could be called")
+                log.warning("events of ended jobs were deleted before their hooks could be called")
                 self._seq = await self._now()
                 await self._keep()
                 return
@@ -109,7 +108,7 @@ class EndHooks:
                     else:
                         await in_thread(hook, view)
                     break
-                except Exception:
+                except Exception:  # user code: an error must not stop the other hooks
                     log.exception("a hook failed for job %s, try %d of %d", view.id, number, _TRIES)
 
 

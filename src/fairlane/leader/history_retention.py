@@ -1,4 +1,4 @@
-"""How much of the history is kept: the leader forgets the rest, a little at a time."""
+"""Retention of the history: the leader deletes old jobs, a few at a time."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -11,7 +11,7 @@ from fairlane.store.protocol import Store
 from fairlane.store.prune import BEGINNING, Pruning
 
 EVERY_SECONDS: Final = 60.0
-PAUSE_SECONDS: Final = 0.1  # between two pieces: others want to write as well
+PAUSE_SECONDS: Final = 0.1  # between two deletions, so that other processes can write
 
 HistoryLimit = timedelta | int | None
 
@@ -38,9 +38,9 @@ class HistoryRetention:
         self.service = Service("history", self.run_once)
 
     async def run_once(self) -> float | None:
-        """Forget one piece; say when the next is due."""
+        """Delete one portion of old jobs; return the seconds until the next."""
         if self._kept is None or not self._is_leading():
-            return None  # whoever is elected is woken
+            return None  # an election wakes this service
         piece = await self._store.prune(self._wanted(), self._since)
         self._since = BEGINNING if piece.is_done else piece
         return EVERY_SECONDS if piece.is_done else PAUSE_SECONDS

@@ -1,7 +1,7 @@
-"""Where everything that happens in this process waits for the leader to look at it.
+"""The inbox in memory: inputs of this process for the leader.
 
-Many threads put, one loop takes. A put wakes the loop only if it sleeps, so a busy leader costs its
-callers an append and nothing more, and finds all that came meanwhile as one batch.
+Many threads put, one loop pops. A put wakes the loop only if it waits. So a put to a busy leader
+costs one append, and the leader finds all inputs since its last commit as one batch.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ class Inbox:
         self._items: deque[Input] = deque()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._woken: asyncio.Future[None] | None = None
-        self._promised: asyncio.Future[None] | None = None  # will be woken when a loop comes round
+        self._promised: asyncio.Future[None] | None = None  # a wake of this future is scheduled
 
     def attach(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -27,9 +27,9 @@ class Inbox:
         self.wake()
 
     def put_coalesced(self, *inputs: Input) -> None:
-        """Put, and wake the leader only when the loop that puts has gone round once.
+        """Put, and wake the leader in the next iteration of the loop that puts.
 
-        A hundred jobs that end together are one commit then; otherwise the first would be one
+        A hundred jobs that end together become one commit; otherwise the first would be a commit
         alone, and the rest would wait for its disk.
         """
         self._items.extend(inputs)
@@ -38,7 +38,7 @@ class Inbox:
             try:
                 loop = asyncio.get_running_loop()
             except RuntimeError:
-                self.wake()  # a thread without a loop comes round to nothing
+                self.wake()  # a thread without a loop has no next iteration
             else:
                 self._promised = woken
                 loop.call_soon(self.wake)
@@ -47,32 +47,32 @@ class Inbox:
         self._items.extendleft(reversed(list(inputs)))
 
     def not_queued(self, inputs: Iterable[Input]) -> list[Input]:
-        """Return those that do not lie here: what does has its place among what else was said."""
-        here = {id(said) for said in list(self._items)}
-        return [said for said in inputs if id(said) not in here]
+        """Return the inputs that are not in the inbox; those in it keep their order."""
+        here = {id(input) for input in list(self._items)}
+        return [input for input in inputs if id(input) not in here]
 
     def wake(self) -> None:
-        """Have the leader look round, also when nothing new lies here."""
+        """Wake the leader, also if the inbox is empty; from any thread."""
         woken, self._woken = self._woken, None
         if woken is not None and self._loop is not None:
             try:
                 self._loop.call_soon_threadsafe(resolve_future, woken)
             except RuntimeError:
-                pass  # the leader's loop has closed; the next one will look
+                pass  # the leader's loop has closed; the next leader reads the inbox
 
     def wake_same_loop(self) -> None:
-        """Do the same on the leader's own loop, which need not be woken for it."""
+        """Wake the leader from its own loop, which needs no thread-safe call."""
         woken, self._woken = self._woken, None
         if woken is not None:
             resolve_future(woken)
 
     def pop_batch(self, most: int) -> list[Input]:
-        """Take what came first, as much as is decided together; a job that is submitted counts."""
+        """Remove and return the oldest inputs of one batch; each submitted job counts as one."""
         items, taken, weight = self._items, [], 0
         while items and weight < most:
-            said = items.popleft()
-            weight += len(said.jobs) if type(said) is Submit else 1
-            taken.append(said)
+            input = items.popleft()
+            weight += len(input.jobs) if type(input) is Submit else 1
+            taken.append(input)
         return taken
 
     def pop_all(self) -> list[Input]:
@@ -80,20 +80,20 @@ class Inbox:
         return [items.popleft() for _ in range(len(items))]
 
     async def wait(self, seconds: float) -> None:
-        """Return when something lies here, on a poke, or after so many seconds.
+        """Return when the inbox has an input, on a wake, or after so many seconds.
 
-        A bare future and timer: the leader comes by here between any two decisions.
+        It uses a bare future and timer, because the leader waits here between all batches.
         """
         loop = asyncio.get_running_loop()
         woken = loop.create_future()
-        self._woken = woken  # before looking: what is put from now on wakes us
+        self._woken = woken  # before the check below: a put from now on wakes the leader
         if self._items:
             self._woken = None
             return
         await self._until(woken, seconds)
 
     async def wait_for_wake(self, seconds: float) -> None:
-        """Return on a poke or after so many seconds, whatever lies here for a leader."""
+        """Return on a wake or after so many seconds, even if the inbox has inputs."""
         self._woken = woken = asyncio.get_running_loop().create_future()
         await self._until(woken, seconds)
 

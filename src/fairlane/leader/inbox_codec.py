@@ -1,4 +1,4 @@
-"""What goes through the inbox table, and back, as text."""
+"""Rows of the inbox table and their answers, as text."""
 
 from typing import Any, Final
 
@@ -14,33 +14,33 @@ _decode_said: Final = msgspec.json.Decoder(list[FromWorker])
 
 
 def decode_row(row: InboxRow) -> list[Input]:
-    """Return what a row says: one command, or a list of what a worker said."""
+    """Return the inputs of a row: one command, or a list of worker reports."""
     if row.body.startswith("["):
         return [*_decode_said.decode(row.body)]
     return [_decode_command.decode(row.body)]
 
 
 def split_row(row: InboxRow) -> list[tuple[list[Input], list[InboxRow]]]:
-    """Return what can be tried alone: each thing that a worker said, then the row without them."""
+    """Return the parts of a row that are replayed alone: each report, then the empty row."""
     if not row.body.startswith("["):
         return [([], [row])]
     try:
-        said = decode_row(row)
+        input = decode_row(row)
     except ValueError:
         return [([], [row])]
-    return [*(([one], []) for one in said), ([], [msgspec.structs.replace(row, body="[]")])]
+    return [*(([one], []) for one in input), ([], [msgspec.structs.replace(row, body="[]")])]
 
 
-def describe_input(said: Input) -> str:
-    """Write an input for a person to look at."""
+def describe_input(input: Input) -> str:
+    """Return an input as text for a person, also if JSON cannot encode it."""
     try:
-        return msgspec.json.encode(said).decode()
+        return msgspec.json.encode(input).decode()
     except (TypeError, ValueError, RecursionError):
-        return storable(repr(said))  # the very thing that could not be written
+        return storable(repr(input))
 
 
 def encode_answer(answer: Any) -> str:
-    """Write an answer for another process; `decode_answer` reads it there."""
+    """Return an answer as text for another process; `decode_answer` reads it there."""
     body = {"problem": answer.as_problem()} if isinstance(answer, FairlaneError) else {"ok": answer}
     return msgspec.json.encode(body).decode()
 

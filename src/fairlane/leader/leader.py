@@ -7,7 +7,7 @@ Rules:
 - No decision is acted on before the commit that holds it is durable. The next batch may be decided
   meanwhile (see `commit_pipeline`); queries about jobs go to the database between two commits.
 - After any error in a commit it is unknown whether it was stored: the leader discards its memory
-  and loads again. `recovery` says what happens to the inputs.
+  and loads again. `recovery` handles the inputs.
 - A leader in trouble keeps its claim. On a database of one process, leading proves every other
   worker dead; releasing the claim would let another process run the jobs that this one still runs.
 """
@@ -61,7 +61,7 @@ class Commit(Struct, eq=False, frozen=True):
     decisions: Decisions
     writing: Writing | None  # None if there is no change to store
     message: MessageRef
-    discarded: Mapping[JobId, Payload]  # of cancelled jobs whose output files are removed
+    discarded: Mapping[JobId, Payload]  # of cancelled jobs with output files to remove
 
 
 class Leader:
@@ -248,7 +248,7 @@ class Leader:
         return Commit(inputs, decisions, writing, message, discarded)
 
     async def _read_discarded(self, decisions: Decisions) -> Mapping[JobId, Payload]:
-        """Return the payloads whose outputs are removed, before the commit deletes them."""
+        """Read the payloads with outputs to remove, before the commit deletes them."""
         await self._pipeline.wait()
         payloads = await self._store.payloads(decisions.discards)
         for job, name, body in decisions.changes.stored_values:  # of this batch: not stored yet
@@ -316,7 +316,7 @@ class Leader:
     # loading and reloading
 
     async def _load(self) -> None:
-        """Discard the state in memory, load it, and settle what a lost commit may have left."""
+        """Discard the state in memory, load it, and repair the effects of a lost commit."""
         await self._clock.reset()
         now = self._clock.now()
         self.scheduler = Scheduler()  # before the load: two of them may not fit into memory
@@ -343,7 +343,7 @@ class Leader:
             await self._commit(inputs)
         except StoreError:
             raise
-        except Exception:  # a declaration is at fault; the others must take effect
+        except Exception:  # one declaration is at fault, and the rest must take effect
             log.exception("the declarations of the program could not be committed together")
             await self._recovery.replay(Batch(inputs))
         self._host.report_missing_tasks({job.task for job in self.board.jobs.values()})
@@ -355,7 +355,7 @@ class Leader:
         return {worker for worker in ids if not self._host.is_own(worker)}
 
     async def _check_leases(self) -> list[Input]:
-        """Return the workers whose lease has run out, or is renewed again after a takeover."""
+        """Return workers with an expired lease, or with one that is renewed after a takeover."""
         inputs = await self._fleet.check_leases(self.board.workers.all)
         dead = {input.id for input in inputs if isinstance(input, WorkerGone)}
         if dead:

@@ -19,7 +19,7 @@ class LocalAssignments:
         self._fences: dict[JobId, int] = {}  # of the assignments that the worker holds
 
     def update(self, inputs: Sequence[Input], starts: Sequence[Start]) -> None:
-        """Add the assignments of a durable commit, and drop those whose outcome it holds."""
+        """Add the assignments of a durable commit, and drop those with an outcome in it."""
         for input in inputs:
             if type(input) is Outcome and self._fences.get(input.job) == input.fence:
                 del self._fences[input.job]

@@ -2,7 +2,7 @@
 
 - After an error in a commit it is unknown whether it was stored, so the leader loads again.
 - If the database was unavailable, callers get the error, and the inputs of workers are put back
-  into the inbox: a worker has no caller who would send them again.
+  into the inbox: no caller would send them again.
 - If an input was at fault, the batch is replayed one input at a time. An input that fails alone is
   answered with `internal_error`, stored as a dead letter, and never decided again.
 
@@ -101,7 +101,7 @@ class Recovery:
             except StoreError:
                 self.requeue([*inputs, *(input for rest, _ in single for input in rest)])
                 raise
-            except Exception as error:
+            except Exception as error:  # this input is at fault; the rest is decided
                 log.exception("an input was rejected and stored as a dead letter")
                 await self._load()
                 await self._reject(inputs, rows, error)

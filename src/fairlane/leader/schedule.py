@@ -1,8 +1,8 @@
-"""Schedules: a trigger says when, this decides what happens.
+"""Schedules: the trigger gives the instants, this module gives the submissions.
 
-Each due time becomes a submission that carries (schedule, fire time); the core admits it and the
-store keeps both in one transaction, unique. What is late by no more than the grace fires, by
-default once for all that piled up; what is later is recorded as skipped, with how many there were.
+Each due instant becomes a submission with the key (schedule, instant). The core admits it, and the
+store writes both in one transaction, unique. A firing that is late by no more than the grace still
+happens, by default once for all that are due; later ones are recorded as skipped, with their count.
 """
 
 import logging
@@ -30,8 +30,8 @@ Overlap = Literal["skip", "queue", "cancel"]
 class Rules(TypedDict, total=False):
     """When a schedule fires: by cron expression, interval or a single instant.
 
-    A firing that is late by no more than the grace happens; with `coalesce` once for all that piled
-    up. `overlap` says what happens while the previous firing's job is still alive.
+    A firing that is late by no more than the grace happens; with `coalesce` once for all that are
+    due. `overlap` decides what happens while the job of the previous firing is still live.
     """
 
     cron: str | None
@@ -44,12 +44,10 @@ class Rules(TypedDict, total=False):
 
 
 class Schedule(Struct, kw_only=True, omit_defaults=True):
-    """A stored schedule. `since` is when it began to count: nothing before that is due.
+    """A stored schedule. No instant before `since` is due.
 
-    It is None on the way to the leader, whose time is the one that counts (`stamp_since`).
-
-    What somebody changed while it ran outlives what the code declares, and so does that it was
-    deleted.
+    `since` is None on the way to the leader, which sets it to its own time (`stamp_since`). A
+    change or deletion by an operator outlives the declaration in the code.
     """
 
     name: str
@@ -61,14 +59,14 @@ class Schedule(Struct, kw_only=True, omit_defaults=True):
     paused: bool = False
     since: float | None = 0.0
     declared: bool = False  # by the code
-    changed: bool = False  # by somebody, since
+    changed: bool = False  # by an operator, after the declaration
     deleted: bool = False
 
     def text(self) -> str:
         return msgspec.json.encode(self).decode()
 
     def declared_after(self, before: "Schedule | None") -> "Schedule":
-        """Return what counts now that the code declares this, in the light of what is stored."""
+        """Return the schedule to store, given this declaration and the stored schedule."""
         if before is not None and (before.changed or before.deleted):
             return msgspec.structs.replace(before, declared=True)
         same = before is not None and before.trigger == self.trigger
@@ -80,7 +78,7 @@ class Schedule(Struct, kw_only=True, omit_defaults=True):
         )
 
     def changed_to(self, rules: Rules, submission: Submission | None) -> "Schedule":
-        """Return this schedule with some rules changed; another trigger counts from now on."""
+        """Return this schedule with some rules changed; a new trigger starts now."""
         was = self.trigger
         whole: Rules = {
             "timezone": was.timezone, "grace_seconds": self.grace_seconds,
@@ -98,7 +96,7 @@ class Schedule(Struct, kw_only=True, omit_defaults=True):
 
 
 def make_schedule(name: str, submission: Submission, rules: Rules) -> Schedule:
-    """Return a schedule with these rules, or raise a BadSetting that says which one is wrong."""
+    """Return a schedule with these rules, or raise a BadSetting that names the wrong rule."""
     check_option_names("schedule", rules, list(Rules.__annotations__))
     at, grace = rules.get("at"), rules.get("grace_seconds", GRACE_SECONDS)
     where = f'schedule "{name}"'
@@ -124,7 +122,7 @@ def make_schedule(name: str, submission: Submission, rules: Rules) -> Schedule:
 
 
 def decode_schedule(text: str) -> Schedule | None:
-    """Read a stored schedule; one that cannot be read does not fire, and all others do."""
+    """Return a stored schedule, or None if it cannot be read; the other schedules fire."""
     try:
         return msgspec.json.decode(text, type=Schedule)
     except (msgspec.DecodeError, FairlaneError) as error:
@@ -133,19 +131,19 @@ def decode_schedule(text: str) -> Schedule | None:
 
 
 def stamp_since(inputs: Iterable[Input], now: float) -> None:
-    """Let schedules that are new, changed or resumed count from now on."""
-    for said in inputs:
-        if type(said) is SaveRecord and said.kind == "schedule" and said.body is not None:
-            schedule = decode_schedule(said.body)
+    """Set `since` of new, changed and resumed schedules to the time of the leader."""
+    for input in inputs:
+        if type(input) is SaveRecord and input.kind == "schedule" and input.body is not None:
+            schedule = decode_schedule(input.body)
             if schedule is not None and schedule.since is None:
                 schedule.since = now
-                said.body = schedule.text()
+                input.body = schedule.text()
 
 
 def firing_of(schedule: Schedule, fire_at: float | None) -> Submission:
-    """Return the one job of a firing, by hand if it has no time of the schedule's.
+    """Return the job of a firing; without an instant it is a firing by hand.
 
-    Its dedupe key or lane is the lock of the schedule.
+    The dedupe key or the lane of the job is the lock of the schedule.
     """
     template = schedule.submission
     lock = f"schedule:{schedule.name}"
@@ -162,7 +160,7 @@ def firing_of(schedule: Schedule, fire_at: float | None) -> Submission:
 
 
 class DueSchedules:
-    """The leader's view of all schedules: what is due, and when to look next."""
+    """All schedules of the leader: the due firings, and the instant of the next one."""
 
     def __init__(self) -> None:
         self._schedules: dict[str, Schedule] = {}
@@ -182,7 +180,7 @@ class DueSchedules:
         self.follow({key: body for key, body in records.items() if key[0] == "schedule"}, now)
 
     def follow(self, records: Mapping[tuple[str, str], str | None], now: float) -> None:
-        """Go by changed records from now on, whoever changed them."""
+        """Apply the changed records of a commit to the schedules in memory."""
         for (kind, name), body in records.items():
             if kind != "schedule":
                 continue
@@ -205,7 +203,7 @@ class DueSchedules:
             self._next[schedule.name] = next_at
 
     def due(self, now: float) -> list[Input]:
-        """Return what fires now, each once, and plan the next time."""
+        """Return the submissions of all due firings, and plan the next instants."""
         inputs: list[Input] = []
         for name, next_at in list(self._next.items()):
             if next_at <= now:

@@ -1,4 +1,4 @@
-"""When a schedule fires: pure arithmetic on instants, with no clock of its own.
+"""The trigger of a schedule: pure arithmetic on instants, without a clock.
 
 An instant is seconds since 1970 in UTC. The same trigger gives the same instants in every process
 and after every restart, because an instant is half of the key that makes a firing unique.
@@ -8,9 +8,9 @@ its hour means a nominal time of day, and fires once for it: where the clock jum
 at the first minute after the gap; where the clock shows it twice, the first time. An expression
 whose minute or hour field starts with `*` means a rhythm, and follows real time through both.
 
-Work is bounded whatever is asked. A cron expression that never fires is refused when it is made,
-and what has piled up over a long outage is listed only as far as somebody wants to see it: older
-firings are counted by whole days, not one by one.
+Work is bounded for every expression and span. A cron expression that never fires is refused when it
+is created. After a long outage only the newest firings are listed; older ones are counted by whole
+days, not one by one.
 """
 
 import difflib
@@ -94,7 +94,7 @@ class Trigger(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @classmethod
     def once(cls, moment: datetime, *, timezone: str = "UTC") -> "Trigger":
-        """Fire at this moment; one without a zone of its own is read in `timezone`."""
+        """Fire at this moment; one without a time zone is read in `timezone`."""
         if moment.tzinfo is None:
             moment = moment.replace(tzinfo=_zone(timezone))
         return cls(at=moment.timestamp(), timezone=timezone)
@@ -112,9 +112,9 @@ class Trigger(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return self.at if self.at is not None and self.at > instant else None
 
     def due(self, after: float, until: float, *, most: int = 1000) -> Due:
-        """Return what fires after `after` and not after `until`: the newest `most`, and the count.
+        """Return the firings after `after` up to `until`: the newest `most`, and the count.
 
-        A cron expression is looked at over the last ten years before `until` at most.
+        A cron expression is evaluated over the last ten years before `until` at most.
         """
         _check_number("after", after, least=FIRST_INSTANT, most=math.inf)
         _check_number("until", until, least=FIRST_INSTANT, most=math.inf)

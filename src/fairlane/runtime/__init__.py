@@ -1,1 +1,1 @@
-"""The services of one process that know nothing of jobs: clock, service loop, threads, counters."""
+"""Parts of a process that are independent of jobs: clock, service loop, threads, counters."""

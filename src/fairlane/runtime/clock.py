@@ -1,7 +1,8 @@
-"""Time as the engine sees it, so that tests can own it.
+"""The clock of the engine, which tests replace.
 
-The wall clock may be set back while we run. `now` follows it, and `jumped` tells once by how much,
-so that waits which are durations can move with it; nothing fires before its nominal time.
+The wall clock may be set back while a process runs. `now` follows it, and `jumped` returns once by
+how much, so that waits which are durations can move with it. No job and no schedule starts before
+its nominal time.
 """
 
 import time
@@ -25,7 +26,7 @@ class Clock(Protocol):
         ...
 
     def seconds_until(self, at: float) -> float | None:
-        """Return how long to really wait for that instant; None if only an `advance` brings it."""
+        """Return the real seconds until an instant; None if only an `advance` reaches it."""
         ...
 
     def jumped(self) -> float:

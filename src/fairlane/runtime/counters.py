@@ -1,8 +1,8 @@
-"""What this process has counted since it began: plain numbers, for whoever asks.
+"""The counters of this process since its start: plain numbers for the metrics.
 
-Counting happens between two decisions or two attempts, so it is an addition and nothing more; what
-it means to somebody's monitoring is worked out when they ask. The leader's thread counts decisions,
-the loop of the program counts attempts, and no number is counted by both.
+Counting happens between two decisions or two attempts, so it is only an addition; derived numbers
+are computed when the metrics are read. The leader's thread counts decisions, the loop of the
+program counts attempts, and no number is counted by both.
 """
 
 from bisect import bisect_left
@@ -33,7 +33,7 @@ _NOT_YET: Final = frozenset({State.SCHEDULED, State.BLOCKED})
 
 
 class Histogram:
-    """How values are spread: how many were at most each bound, and what they add up to."""
+    """The number of values up to each bound, and the sum of all values."""
 
     __slots__ = ("_bounds", "_counts", "total")
 
@@ -52,7 +52,7 @@ class Histogram:
 
 
 class Histograms:
-    """A spread for each task and queue; when there are too many of them, one for the rest."""
+    """A histogram for each task and queue; above a limit, one for the rest."""
 
     def __init__(self, bounds: tuple[float, ...]) -> None:
         self._bounds = bounds
@@ -71,7 +71,7 @@ class Histograms:
 
 
 class Counts(Generic[Key]):
-    """A number for each key; when there are too many keys, one for the rest."""
+    """A number for each key; above a limit, one for the rest."""
 
     def __init__(self, others: Key) -> None:
         self._others = others
@@ -100,8 +100,8 @@ class Counters:
         self.elections = 0
         self.epoch = 0
         self.leader_lag = Histogram(SHORT_SECONDS)
-        self._ready: dict[JobId, float] = {}  # since when, where that is not the submission
-        # by the worker and the loop it lives on
+        self._ready: dict[JobId, float] = {}  # when it became ready, if after its submission
+        # by the worker, on the loop of the program
         self.runs = Histograms(LONG_SECONDS)
         self.attempts: Counts[tuple[str, str, str]] = Counts((*OTHERS, ""))
         self.program_lag = Histogram(SHORT_SECONDS)
@@ -109,10 +109,10 @@ class Counters:
     def elected(self, epoch: int) -> None:
         self.elections += 1
         self.epoch = epoch
-        self._ready.clear()  # whoever led meanwhile has started them, or not: nobody here knows
+        self._ready.clear()  # another leader may have started these jobs
 
     def committed(self, changes: Changes, starts: list[Start], seconds: float) -> None:
-        """Count what is durable now."""
+        """Count the changes of a durable commit."""
         self.commit_seconds.add(seconds)
         live = len(changes.entered) + len(changes.changed)
         self.commit_jobs.add(live + len(changes.ended))
@@ -128,7 +128,7 @@ class Counters:
 
     def _follow(self, changes: Changes) -> None:
         for event in changes.events:
-            state = event.data.get("state")  # of most, none of these: each look costs every job
+            state = event.data.get("state")  # most events have none of these states
             if state is _QUEUED:
                 self._queued(event)
             elif state is _RETRYING:
@@ -137,7 +137,7 @@ class Counters:
                 self._count(self.interruptions, changes, event.job)
 
     def _queued(self, event: Event) -> None:
-        """Note since when a job waits: before that it was not its turn."""
+        """Note when a job became ready; before that it was scheduled or blocked."""
         waited_before = event.data.get("from") not in _NOT_YET
         if event.job is not None and not waited_before and len(self._ready) < _MOST_READY:
             self._ready[event.job] = event.at
@@ -158,7 +158,7 @@ class Counters:
                 add(job.task, job.queue, max(0.0, job.started_at - since))
 
     def ran(self, start: Start, result: str, seconds: float) -> None:
-        """Count an attempt that has ended here."""
+        """Count an attempt that has ended in this process."""
         self.attempts.add((start.task, start.queue, result))
         if result not in ("refused", "skipped"):  # they never began
             self.runs.add(start.task, start.queue, seconds)

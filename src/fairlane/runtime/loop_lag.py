@@ -1,4 +1,4 @@
-"""How late an event loop comes round: what everything on it has to wait for besides itself."""
+"""The lag of an event loop: the delay of every callback on it."""
 
 import asyncio
 
@@ -6,7 +6,7 @@ from fairlane.runtime.counters import Histogram
 
 
 async def measure_lag(lag: Histogram, seconds: float) -> None:
-    """Look again and again by how much a short sleep on this loop was too long."""
+    """Measure repeatedly by how much a short sleep on this loop is too long."""
     loop = asyncio.get_running_loop()
     while True:
         due_at = loop.time() + seconds

@@ -1,4 +1,4 @@
-"""How often the engine looks round when nobody wakes it."""
+"""Seconds between polls, for processes that miss a wake-up or get none."""
 
 from typing import Final
 
@@ -6,15 +6,15 @@ from msgspec import Struct
 
 
 class PollIntervals(Struct, frozen=True, kw_only=True):
-    """Seconds between two looks. A wake-up that comes sooner is always taken."""
+    """Seconds between two polls. A wake-up ends the wait at once."""
 
-    poll_seconds: float = 0.025  # at what other processes did
-    standby_seconds: float = 0.25  # at whether somebody must take over
-    answer_seconds: float = 0.005  # at the answer to a command that another process decides
-    retry_seconds: float = 0.5  # at a database that was in trouble
-    lag_seconds: float = 0.25  # at how late a loop comes round
+    poll_seconds: float = 0.025  # of the inbox table, messages and the version of the store
+    standby_seconds: float = 0.25  # of the leadership
+    answer_seconds: float = 0.005  # of the answers to commands that another process decides
+    retry_seconds: float = 0.5  # after an error of the database
+    lag_seconds: float = 0.25  # between two measurements of the lag of a loop
 
 
 POLLING: Final = PollIntervals()
-# Where the database gives hints, looking round only makes up for those that were lost.
+# With notifications from the database, polls only make up for lost notifications.
 NOTIFIED: Final = PollIntervals(poll_seconds=0.5, standby_seconds=1.0, answer_seconds=0.25)

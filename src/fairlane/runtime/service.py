@@ -1,7 +1,7 @@
-"""The one loop of every background service: run once, then wait until it says when next.
+"""The loop of every background service: run once, then wait as long as the service returned.
 
-Waiting, waking, stopping and errors live here and nowhere else. A service that raises is logged and
-tried again after a pause that grows; it never takes its process down.
+Waiting, waking, stopping and errors of services are handled in this file only. A service that
+raises is logged and tried again after a pause that grows; it never ends its process.
 """
 
 import asyncio
@@ -35,10 +35,10 @@ class Service:
             try:
                 pause = await self._run_once()
                 failures = 0
-            except Exception as error:
+            except Exception as error:  # a service never ends its process
                 failures += 1
                 pause = min(_FIRST_PAUSE_SECONDS * 2 ** min(failures, 10), _LONGEST_PAUSE_SECONDS)
-                if isinstance(error, StoreError):  # it says what is wrong; where does not help
+                if isinstance(error, StoreError):  # a traceback would not help
                     log.warning("%s: %s; next try in %.1f s", self.name, error, pause)
                 else:
                     log.exception("service %s failed; next try in %.1f s", self.name, pause)

@@ -1,13 +1,13 @@
-"""Text that can be stored: whatever Python calls a string, but not lone surrogates.
+"""Text that can be stored: Python strings without lone surrogates.
 
-A file name that is not UTF-8 reaches us with surrogates in it (`os.fsdecode`), and so does an error
-message that quotes it. No database and no JSON takes them. A name may not hold NUL either, which
-PostgreSQL does not take.
+A file name that is not UTF-8 has surrogates (`os.fsdecode`), and so has an error message that
+quotes it. Databases and JSON refuse them. A name may not contain NUL either, which PostgreSQL
+refuses.
 """
 
 
 def storable(text: object) -> str:
-    """Return the text with what cannot be stored written out as escapes."""
+    """Return the text with lone surrogates replaced by escapes."""
     plain = str(text)
     try:
         plain.encode()
@@ -17,5 +17,5 @@ def storable(text: object) -> str:
 
 
 def storable_name(text: object) -> str:
-    """Return the same without NUL: things are looked for by their names."""
+    """Return the text with lone surrogates and NUL replaced by escapes."""
     return storable(text).replace("\x00", r"\x00")

@@ -1,8 +1,8 @@
-"""Work that is awaited to its end, whatever happens to who awaits it.
+"""Work in threads, awaited until it has ended, also if the awaiting task is cancelled.
 
-A thread cannot be cancelled, and a clean-up must not be. Who stopped waiting for one would go on
-while it still runs: its job would be reported as ended too early, and what it did to files would be
-known to nobody.
+A thread cannot be cancelled, and a clean-up must not be. A task that stopped waiting would continue
+while the thread still runs: its job would be reported as ended too early, and the changes of the
+thread to files would be unknown.
 """
 
 import asyncio
@@ -27,21 +27,21 @@ async def in_thread(
 ) -> T:
     """Run a function in a thread; a cancellation meanwhile is raised once it has returned.
 
-    Without `threads` it is one of our own: the loop's default pool belongs to the program, which
-    may fill it with calls that wait for us.
+    Without `threads` it runs in Fairlane's own pool: the default pool of the loop belongs to the
+    program, which may fill it with calls that wait for Fairlane.
     """
     return await await_thread((threads or _our_pool()).submit(_call, function, *args))
 
 
 def start_in_thread(function: Callable[..., T], *args: object) -> "Future[T]":
-    """Run a function in a thread of our own, for whose end nobody has to wait; from any thread."""
+    """Run a function in Fairlane's thread pool without waiting for it; from any thread."""
     return _our_pool().submit(_call, function, *args)
 
 
 async def await_thread(work: "Future[T]") -> T:
-    """Wait until a thread has returned; a cancellation meanwhile is raised then.
+    """Wait until a thread has returned, then raise a cancellation that arrived meanwhile.
 
-    By a bare future, which is one turn of the loop: a job goes through here several times.
+    It uses a bare future, which costs one iteration of the loop: each job waits here several times.
     """
     loop = asyncio.get_running_loop()
     cancellation: asyncio.CancelledError | None = None
@@ -60,7 +60,7 @@ async def await_thread(work: "Future[T]") -> T:
 def _wake_from_afar(
     loop: asyncio.AbstractEventLoop, woken: "asyncio.Future[None]", _: object
 ) -> None:
-    with suppress(RuntimeError):  # the loop has closed: nobody waits any more
+    with suppress(RuntimeError):  # the loop has closed, with all its tasks
         loop.call_soon_threadsafe(resolve_future, woken)
 
 
@@ -89,7 +89,7 @@ def _call(function: Callable[..., T], *args: object) -> T:
     try:
         return function(*args)
     except StopIteration as error:
-        # A future does not take it, and whoever awaits it would wait for ever.
+        # A future refuses StopIteration, and its caller would wait for ever.
         raise RuntimeError(f"StopIteration: {error}") from error
 
 
@@ -110,7 +110,7 @@ class DaemonThread:
         return work
 
     def close(self) -> None:
-        """Let the thread end once it has returned."""
+        """Let the thread end after its present call."""
         self._calls.put(None)
 
     def _run(self) -> None:
@@ -119,13 +119,13 @@ class DaemonThread:
             if work.set_running_or_notify_cancel():
                 try:
                     work.set_result(_call(function))
-                except BaseException as error:  # noqa: BLE001 - whoever waits for it hears of it
+                except BaseException as error:  # noqa: BLE001 - raised again in the thread of the caller
                     work.set_exception(error)
-            del call, work, function  # or what it was called for would stay until the next call
+            del call, work, function  # or their objects would stay alive until the next call
 
 
 async def await_uncancelled(work: Awaitable[T], *, hurry: Callable[[], None] | None = None) -> T:
-    """Await work even if this task is cancelled meanwhile, and be cancelled then.
+    """Await work even if this task is cancelled, and raise the cancellation afterwards.
 
     `hurry` is called at each such cancellation.
     """
@@ -139,6 +139,6 @@ async def await_uncancelled(work: Awaitable[T], *, hurry: Callable[[], None] | N
             if hurry is not None:
                 hurry()
     if cancellation is not None:
-        task.exception()  # the cancellation is what counts, and this has been looked at
+        task.exception()  # retrieved, so that asyncio does not log it
         raise cancellation
     return task.result()

@@ -99,7 +99,7 @@ class Attempt:
             if self.span is not None:
                 self.span.end(outcome.result, outcome.failure)
             await self._remove_outputs(outcome)
-        except Exception:
+        except Exception:  # the outcome must be sent, also if files cannot be removed
             log.exception("the outputs of job %s could not be cleaned up", self.start.job)
         if self.early_check is not None:
             with suppress(Exception):  # wait: it would reserve output paths after the release below
@@ -133,7 +133,7 @@ class Attempt:
     def _outcome_of_error(self, error: BaseException) -> Outcome:
         try:
             return self._stopped() if self.stop_reason else self._failed(classify(error))
-        except Exception:
+        except Exception:  # the report holds values of the user; the outcome is sent without it
             log.exception("the last report of job %s cannot be written", self.start.job)
             self.link.drop_report()
             return self._stopped() if self.stop_reason else self._failed(classify(error))

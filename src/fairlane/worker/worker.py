@@ -291,7 +291,7 @@ class Worker:
                 result = await check_preconditions(
                     job, attempt.payload, definition, values, self.outputs
                 )
-            except Exception:
+            except Exception:  # user code
                 problem = "the preconditions of job %s cannot be checked; it starts without them"
                 log.exception(problem, job, extra=attempt_fields(attempt.start))
                 result = []
