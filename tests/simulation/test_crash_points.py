@@ -1,4 +1,4 @@
-"""Killed at every call to the store in turn, each scenario ends as it would have."""
+"""Each scenario is killed at every call to the store in turn, and ends as without the kill."""
 
 from itertools import islice
 
@@ -15,7 +15,7 @@ ELSEWHERE = ("one job", "three in a lane", "a rate", "stages", "a standby takes 
 @pytest.mark.parametrize("moment", ["before", "after"])
 @pytest.mark.parametrize("name", SCENARIOS)
 @pytest.mark.timeout(300)
-def test_a_kill_at_any_call_breaks_no_promise(name: str, moment: Moment) -> None:
+def test_a_kill_at_any_call_violates_no_rule(name: str, moment: Moment) -> None:
     crashes = 0
     for killed_at, verdict in every_crash(SCENARIOS[name], "memory", moment):
         crashes += 1
@@ -26,6 +26,6 @@ def test_a_kill_at_any_call_breaks_no_promise(name: str, moment: Moment) -> None
 @pytest.mark.parametrize("store", ["sqlite", "shared"])
 @pytest.mark.parametrize("name", ELSEWHERE)
 @pytest.mark.timeout(300)
-def test_a_kill_at_any_call_breaks_no_promise_on_another_store(name: str, store: StoreKind) -> None:
+def test_a_kill_at_any_call_violates_no_rule_on_another_store(name: str, store: StoreKind) -> None:
     for killed_at, verdict in islice(every_crash(SCENARIOS[name], store, "after"), 40):
         assert not verdict.violations, f"killed {killed_at}: {verdict.violations}"

@@ -1,4 +1,4 @@
-"""What an assignment still says when it is over changes nothing, and whoever waits is told so."""
+"""Reports of an earlier assignment change no state, and the waiting reporter is answered so."""
 
 import pytest
 
@@ -38,7 +38,9 @@ def world() -> World:
 
 
 @pytest.mark.parametrize("what", STALE)
-def test_of_an_attempt_whose_worker_runs_the_next_one(world: World, what: str) -> None:
+def test_reports_of_an_earlier_attempt_are_stale_while_the_next_runs(
+    world: World, what: str
+) -> None:
     world.fail("a")
     world.wait(5)
     world.enter("a", "held", gpu=1)
@@ -51,7 +53,7 @@ def test_of_an_attempt_whose_worker_runs_the_next_one(world: World, what: str) -
 
 
 @pytest.mark.parametrize("what", STALE)
-def test_of_an_attempt_that_has_failed_and_waits_for_its_next(world: World, what: str) -> None:
+def test_reports_of_a_failed_attempt_are_stale_during_its_backoff(world: World, what: str) -> None:
     world.fail("a")
     world.apply(STALE[what])
     assert non_empty(world.last.changes) == {}
@@ -60,7 +62,7 @@ def test_of_an_attempt_that_has_failed_and_waits_for_its_next(world: World, what
 
 
 @pytest.mark.parametrize("what", STALE)
-def test_of_a_job_that_has_ended(world: World, what: str) -> None:
+def test_reports_of_an_ended_job_are_stale(world: World, what: str) -> None:
     world.finish("a")
     world.apply(STALE[what])
     assert non_empty(world.last.changes) == {}
@@ -69,7 +71,7 @@ def test_of_a_job_that_has_ended(world: World, what: str) -> None:
 
 
 @pytest.mark.parametrize("what", STALE)
-def test_of_a_worker_that_was_taken_for_dead(world: World, what: str) -> None:
+def test_reports_of_a_worker_that_was_counted_dead_are_stale(world: World, what: str) -> None:
     world.gone("w")
     world.join("w2")
     assert world.state("a") == "running"

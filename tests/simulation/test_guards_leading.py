@@ -1,4 +1,4 @@
-"""What the leader does when two things go wrong one after the other."""
+"""The leader with two failures in a row."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -17,7 +17,7 @@ from tests.support.process_faults import Fault, FaultyStore, broken, unavailable
 
 
 class Unreadable(FaultyStore):
-    """A store that also cannot be loaded, as often as a test says."""
+    """A store that also fails to load, as often as a test says."""
 
     spoiled_loads = 0
 
@@ -57,7 +57,7 @@ async def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
         bench.store.judge = lambda changes: None
 
 
-async def test_an_outcome_is_recorded_though_its_commit_broke_and_nothing_could_be_loaded(
+async def test_an_outcome_is_stored_after_its_commit_and_the_load_failed(
     bench: Bench,
 ) -> None:
     job = await bench.gated.submit(name="a")
@@ -71,7 +71,7 @@ async def test_an_outcome_is_recorded_though_its_commit_broke_and_nothing_could_
     assert bench.store.spoiled_loads == 0
 
 
-async def test_what_a_job_logged_is_kept_though_its_commit_failed(bench: Bench) -> None:
+async def test_log_lines_are_stored_after_their_commit_failed(bench: Bench) -> None:
     bench.store.spoil_once(lambda changes: changes.logs, Fault(unavailable, "before"))
     job = await bench.telling.submit(name="a")
     await eventually(lambda: bench.store.spoiled == 1)
@@ -85,7 +85,7 @@ async def test_what_a_job_logged_is_kept_though_its_commit_failed(bench: Bench) 
         assert await job.wait() == "a"
 
 
-async def test_a_job_is_stopped_though_the_commit_of_its_cancelling_seemed_to_fail(
+async def test_a_job_is_stopped_after_the_commit_of_its_cancel_seemed_to_fail(
     bench: Bench,
 ) -> None:
     job = await bench.gated.submit(name="a")

@@ -1,4 +1,4 @@
-"""What the tables of every store refuse, whatever the leader believes."""
+"""The constraints of the tables of every store, independent of the leader."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -21,7 +21,7 @@ async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
     await store.close()
 
 
-async def test_the_number_of_an_event_is_never_given_twice(store: Store) -> None:
+async def test_an_event_number_is_never_used_twice(store: Store) -> None:
     first, other = (Event(1, NOW, type, None, None, {}) for type in ("first", "other"))
     await store.commit(Changes(events=[first]), NOW)
     with pytest.raises(Exception, match=r".") as caught:

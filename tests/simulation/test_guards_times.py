@@ -1,10 +1,10 @@
-"""Times that were noted for something else, or by a clock that has been set back since."""
+"""Times that were recorded for another purpose, or before the clock was set back."""
 
 from fairlane.core.retry import Retry
 from tests.support.core import World
 
 
-def test_a_start_noted_before_the_clock_went_back_holds_up_nobody_longer_than_a_window() -> None:
+def test_a_start_from_before_the_clock_was_set_back_blocks_at_most_one_window() -> None:
     world = World()
     world.limit("api", 1, 60)
     world.submit("a", limits=["api"])
@@ -17,7 +17,7 @@ def test_a_start_noted_before_the_clock_went_back_holds_up_nobody_longer_than_a_
     assert other.state("b") == "running"
 
 
-def test_starts_noted_before_and_after_the_clock_went_back_leave_the_window_in_turn() -> None:
+def test_starts_from_before_and_after_the_clock_was_set_back_expire_in_order() -> None:
     world = World()
     world.limit("api", 2, 60)
     world.submit("a", limits=["api"])
@@ -29,7 +29,7 @@ def test_starts_noted_before_and_after_the_clock_went_back_leave_the_window_in_t
     assert world.state("c") == "running"
 
 
-def test_a_backoff_is_waited_out_whole_whatever_an_earlier_one_was_to_wake() -> None:
+def test_a_backoff_is_not_shortened_by_the_wake_up_of_an_earlier_one() -> None:
     world = World()
     world.submit("a", retry=Retry(first_seconds=10))
     world.fail("a")

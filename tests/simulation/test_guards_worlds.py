@@ -1,4 +1,4 @@
-"""Small worlds, each made for one guard that random ones seldom come across."""
+"""Small worlds, each for one guard that random worlds seldom reach."""
 
 import asyncio
 
@@ -16,7 +16,7 @@ IN_NO_TIME = Plan([0.1], ["ok"])
 
 
 class NoFaults:
-    """Only what the story does goes wrong."""
+    """Only the faults of the story occur."""
 
     active = False
 
@@ -25,7 +25,9 @@ class NoFaults:
 
 
 @pytest.mark.parametrize("store", ["memory", "sqlite"])
-def test_a_standby_that_saw_the_clock_go_back_and_takes_over_keeps_the_rate(store: Store) -> None:
+def test_a_standby_that_takes_over_after_the_clock_was_set_back_keeps_the_rate(
+    store: Store,
+) -> None:
     """What it loads is clipped to the clock as it is; the jump must not be counted once more."""
 
     async def story(world: World) -> None:

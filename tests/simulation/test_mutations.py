@@ -1,6 +1,6 @@
-"""The list of mutations fits the code of today, and a guard that is taken out is missed.
+"""The list of mutations matches the current code, and the removal of a guard is noticed.
 
-All of them are tried by `make mutations`, which takes minutes; here two cheap ones are.
+`make mutations` tries all of them, which takes minutes; here two cheap ones are tried.
 """
 
 from collections import Counter
@@ -17,7 +17,7 @@ LEAST = 25
 
 
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.name)
-def test_every_guard_is_found_once_and_the_code_without_it_is_still_code(
+def test_every_guard_occurs_once_and_the_code_without_it_compiles(
     mutation: Mutation, repository: Path
 ) -> None:
     changed = mutation.applied_to(repository)
@@ -26,14 +26,14 @@ def test_every_guard_is_found_once_and_the_code_without_it_is_still_code(
     assert changed != (repository / mutation.file).read_text()
 
 
-def test_names_are_unique_and_every_entry_says_what_for_and_who_notices() -> None:
+def test_names_are_unique_and_every_entry_is_complete() -> None:
     names = Counter(mutation.name for mutation in MUTATIONS)
     assert [name for name, count in names.items() if count > 1] == []
     assert all(mutation.guards.endswith(".") for mutation in MUTATIONS)
     assert all(mutation.noticed_by for mutation in MUTATIONS)
 
 
-def test_there_are_many_and_many_of_them_are_left_to_the_worlds_alone() -> None:
+def test_enough_guards_are_checked_by_worlds_alone() -> None:
     alone = [m for m in MUTATIONS if all("mutations.worlds" in c.words for c in m.noticed_by)]
     assert len(MUTATIONS) - len(alone) >= LEAST
     assert len(alone) >= LEAST
@@ -54,13 +54,13 @@ def test_every_test_that_must_notice_exists(repository: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["bound of crashes", "epoch raised by a takeover"])
-async def test_a_guard_that_is_taken_out_is_missed(name: str, tmp_path: Path) -> None:
+async def test_the_removal_of_a_guard_is_noticed(name: str, tmp_path: Path) -> None:
     finding = await try_one(BY_NAME[name], tmp_path / "copy")
     assert finding.verdict == "noticed"
     assert finding.what.startswith("tests/")
 
 
-async def test_a_change_that_takes_nothing_out_is_noticed_by_nobody(tmp_path: Path) -> None:
+async def test_a_harmless_change_goes_unnoticed(tmp_path: Path) -> None:
     same = changed(
         find="job.crashes <= job.terms.recover", replace="job.terms.recover >= job.crashes"
     )
@@ -78,7 +78,7 @@ async def test_code_that_cannot_be_imported_counts_as_broken_and_not_as_noticed(
     assert "SyntaxError" in finding.what
 
 
-async def test_what_does_not_end_is_ended_and_said_to_hang(tmp_path: Path) -> None:
+async def test_a_command_that_hangs_is_killed_and_reported(tmp_path: Path) -> None:
     endless = Command(("-c", "while True: pass"), 0.3)
     hanging = changed(find="job.crashes += 1", replace="job.crashes += 0", noticed_by=(endless,))
     finding = await try_one(hanging, tmp_path / "copy")
@@ -86,7 +86,7 @@ async def test_what_does_not_end_is_ended_and_said_to_hang(tmp_path: Path) -> No
     assert finding.what.startswith("it hung")
 
 
-async def test_a_copy_that_python_does_not_take_is_spoiled(tmp_path: Path) -> None:
+async def test_a_copy_that_python_does_not_import_is_spoiled(tmp_path: Path) -> None:
     copy = Copy(tmp_path / "copy")
     await copy.check()
     (copy.folder / "src" / "fairlane").rename(copy.folder / "src" / "elsewhere")
@@ -95,7 +95,7 @@ async def test_a_copy_that_python_does_not_take_is_spoiled(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("find", ["job", "no such text in this file"])
-def test_a_text_that_is_not_there_once_is_out_of_date(find: str, repository: Path) -> None:
+def test_a_find_text_that_does_not_occur_once_is_out_of_date(find: str, repository: Path) -> None:
     with pytest.raises(OutOfDate, match="not once"):
         changed(find=find, replace="").applied_to(repository)
 

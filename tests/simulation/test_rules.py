@@ -1,4 +1,4 @@
-"""The rules notice what they are there for: each is shown a journal that breaks it."""
+"""Each rule reports a journal that violates it."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -30,7 +30,7 @@ def journal() -> Iterator[Journal]:
 
 
 def submission(journal: Journal, id: str, kind: str = "plain", **facts: object) -> Submission:
-    """Write down an accepted job; one was heard of before the next is sent."""
+    """Record an accepted job; each is acknowledged before the next is sent."""
     number = journal.next_number()
     values = {"lane": None, "key": None, "priority": 1, "run_at": None, "depends_on": (), **facts}
     found = Submission(
@@ -73,7 +73,7 @@ def test_a_body_in_a_paused_queue(journal: Journal) -> None:
     assert broken(journal) == {"pauses"}
 
 
-def test_a_pause_that_nobody_confirmed_may_or_may_not_hold(journal: Journal) -> None:
+def test_an_unacknowledged_pause_may_or_may_not_hold(journal: Journal) -> None:
     journal.paused["line"].record_sent("paused", -2.0)
     begin(journal, "a")
     assert not journal.violations
@@ -91,7 +91,7 @@ def test_a_body_of_a_refused_job(journal: Journal) -> None:
     assert broken(journal) == {"refusals"}
 
 
-def test_a_body_before_what_it_depends_on(journal: Journal) -> None:
+def test_a_body_before_its_dependency(journal: Journal) -> None:
     submission(journal, "a", depends_on=("b",))
     begin(journal, "a")
     assert broken(journal) == {"dependencies"}
@@ -103,7 +103,7 @@ def test_a_body_before_its_time(journal: Journal) -> None:
     assert broken(journal) == {"due times"}
 
 
-def test_the_later_one_first(journal: Journal) -> None:
+def test_a_later_job_begins_first(journal: Journal) -> None:
     submission(journal, "a")
     submission(journal, "b")
     begin(journal, "b")
@@ -155,7 +155,7 @@ def cancelled(journal: Journal, id: str, state: str = "cancelled", at: float = -
 
 
 def past(journal: Journal, *ids: str, kind: str = "plain", **facts: object) -> list[Submission]:
-    """Write down jobs that were accepted before the world began, one after the other."""
+    """Record jobs that were accepted before the world began, one after another."""
     found = [submission(journal, id, kind, **facts) for id in ids]
     for index, one in enumerate(found):
         one.sent_at, one.acknowledged_at = index - 20.0, index - 19.5
@@ -209,7 +209,7 @@ def test_a_body_after_an_answered_cancel(journal: Journal) -> None:
     assert broken(journal) == {"cancelled"}
 
 
-def test_a_body_that_outlasts_the_acceptance_of_its_twin(journal: Journal) -> None:
+def test_a_body_that_outlasts_the_acceptance_of_a_job_with_its_key(journal: Journal) -> None:
     past(journal, "a", "b", kind="unique", key="k")
     run = begin(journal, "a", "unique")
     run.began_at = run.since = -19.2
@@ -234,7 +234,7 @@ def test_more_bodies_than_slots(journal: Journal) -> None:
 
 
 @pytest.mark.parametrize("code", ["rate_limit", "resource", "strict", "worker"])
-def test_an_explanation_that_names_what_is_not_in_the_way(journal: Journal, code: str) -> None:
+def test_an_explanation_with_a_wrong_reason(journal: Journal, code: str) -> None:
     submission(journal, "a")
     journal.slots["A1"] = 1
     reasons = [{"code": code, "message": "so it says"}]
@@ -243,21 +243,21 @@ def test_an_explanation_that_names_what_is_not_in_the_way(journal: Journal, code
 
 
 @pytest.mark.parametrize("code", ["lane_busy", "not_found", "internal_error", "conflict"])
-def test_a_refusal_that_such_a_job_cannot_get(journal: Journal, code: str) -> None:
+def test_a_refusal_with_an_impossible_code(journal: Journal, code: str) -> None:
     (refused,) = past(journal, "a", kind="unique", key="k")
     refused.refused, refused.holder = code, "a"
     check_refusals(journal)
     assert broken(journal) == {"refusals"}
 
 
-def test_a_refusal_for_somebody_unknown(journal: Journal) -> None:
+def test_a_refusal_that_names_an_unknown_job(journal: Journal) -> None:
     (refused,) = past(journal, "a", kind="unique", key="k")
     refused.refused, refused.holder = "duplicate", "x"
     check_refusals(journal)
     assert broken(journal) == {"refusals"}
 
 
-def test_a_lower_band_twice_before_a_higher_one(journal: Journal) -> None:
+def test_a_lower_priority_twice_before_a_higher_one(journal: Journal) -> None:
     past(journal, "a", "b", priority=2)
     past(journal, "c", priority=0)
     for id in "abc":
@@ -266,7 +266,7 @@ def test_a_lower_band_twice_before_a_higher_one(journal: Journal) -> None:
     assert broken(journal) == {"priorities"}
 
 
-def test_another_between_two_attempts_in_a_lane(journal: Journal) -> None:
+def test_another_job_between_two_attempts_in_a_lane(journal: Journal) -> None:
     past(journal, "a", "b", kind="laned", lane="x")
     for id in "aba":
         ran(journal, id, "laned", lane="x")
@@ -274,7 +274,7 @@ def test_another_between_two_attempts_in_a_lane(journal: Journal) -> None:
     assert broken(journal) == {"held lanes"}
 
 
-def test_another_between_two_attempts_in_a_strict_queue(journal: Journal) -> None:
+def test_another_job_between_two_attempts_in_a_strict_queue(journal: Journal) -> None:
     past(journal, "a", "b", kind="strict")
     for id in "aba":
         ran(journal, id, "strict")

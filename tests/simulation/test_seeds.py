@@ -1,7 +1,7 @@
-"""Worlds that once broke a promise, each with what it taught.
+"""Worlds that once violated a rule, each with the lesson.
 
-A seed makes another world when the simulator itself changes, so what a world taught is also a test
-of its own in the layer where the mistake was.
+A seed generates another world when the simulator changes, so each lesson is also a separate test in
+the layer of the mistake.
 """
 
 import pytest
@@ -28,6 +28,6 @@ KEPT = {
 
 @pytest.mark.parametrize("seed", KEPT)
 @pytest.mark.timeout(120)
-def test_what_once_went_wrong_does_not_again(seed: int) -> None:
+def test_worlds_that_once_violated_a_rule_pass(seed: int) -> None:
     verdict = simulate(seed)
     assert not verdict.violations, f"{KEPT[seed]} Again: {replay_command(verdict)}"

@@ -1,6 +1,7 @@
-"""A real browser: the system's Chromium, steered by Playwright.
+"""A real browser: the system's Chromium, driven by Playwright.
 
-`make test` installs it where it may. Where there is none, what needs it is skipped and says why.
+`make test` installs it where it may. Without a browser the tests that need it are skipped with a
+reason.
 """
 
 import os
@@ -20,21 +21,21 @@ from playwright.async_api import (
 )
 
 NAMES: Final = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
-TIMEOUT_MILLISECONDS: Final = 15_000  # ends a broken test, as that of `eventually` does
+TIMEOUT_MILLISECONDS: Final = 15_000  # ends a broken test, as the timeout of `eventually` does
 DESKTOP: Final = {"width": 1280, "height": 800}
 PHONE: Final = {"width": 360, "height": 740}
 
 _ARGUMENTS: Final = [
-    "--disable-dev-shm-usage",  # containers have little of it
+    "--disable-dev-shm-usage",  # containers have little shared memory
     "--disable-gpu",
     "--font-render-hinting=none",
 ]
 
-expect.set_options(timeout=TIMEOUT_MILLISECONDS)  # it does not go by the page's
+expect.set_options(timeout=TIMEOUT_MILLISECONDS)  # `expect` ignores the timeout of the page
 
 
 def find_chromium() -> str | None:
-    """Return where a Chromium is: as CHROMIUM says, or on the PATH."""
+    """Return the path of Chromium: from CHROMIUM, or from the PATH."""
     named = os.environ.get("CHROMIUM")
     found = (shutil.which(name) for name in ((named,) if named else NAMES))
     return next((path for path in found if path), None)
@@ -57,7 +58,7 @@ async def chromium(*more: str) -> AsyncIterator[Browser]:
 
 @asynccontextmanager
 async def visiting(browser: Browser, **options: Any) -> AsyncIterator[BrowserContext]:
-    """Be somebody with a browser, and without a past, for as long as the block lasts."""
+    """Open a page in a fresh browser context for the duration of the block."""
     given = {"viewport": DESKTOP, "locale": "en-GB", "color_scheme": "light", **options}
     context = await browser.new_context(reduced_motion="reduce", **given)
     context.set_default_timeout(TIMEOUT_MILLISECONDS)
@@ -69,11 +70,11 @@ async def visiting(browser: Browser, **options: Any) -> AsyncIterator[BrowserCon
 
 @contextmanager
 def without_complaints(page: Page) -> Iterator[list[str]]:
-    """Fail at the end if the page had anything to complain about.
+    """Fail at the end if the page reported errors.
 
-    Chromium reports errors of scripts and violations of the page's own policy on its console. It
-    also reports every answer that is a problem, and every lost connection: to these the page has an
-    answer of its own.
+    Chromium reports script errors and violations of the page's policy on its console. It also
+    reports every error response and every lost connection, which the page handles itself: these are
+    ignored.
     """
     complaints: list[str] = []
 

@@ -1,4 +1,4 @@
-"""Entries of a journal, as bodies and submitters would have written them."""
+"""Journal entries, as bodies and submitters would have written them."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A program for the console to show: whatever its jobs do, a test has told them to."""
+"""A program for the console; the test controls its jobs."""
 
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -27,17 +27,17 @@ def program(database: str, puppets: Puppets, folder: Path) -> Fairlane:
 
     @app.task(queue="line")
     async def play(ctx: Context, name: str) -> Any:
-        """Do as the test says."""
+        """Run as the test directs."""
         return await puppets.act(ctx, name)
 
     @app.task(queue="phones")
     async def tap(ctx: Context, name: str) -> Any:
-        """Do as the test says, on a phone."""
+        """Run as the test directs, on a phone."""
         return await puppets.act(ctx, name)
 
     @app.task(queue="line", stages=["first", "second"])
     async def staged(ctx: Context, name: str) -> str:
-        """Do as the test says, in two stages."""
+        """Run as the test directs, in two stages."""
         async with ctx.stage("first") as stage:
             stage.progress(100, "the first is done")
         async with ctx.stage("second") as stage:
@@ -49,7 +49,7 @@ def program(database: str, puppets: Puppets, folder: Path) -> Fairlane:
     async def archive(
         ctx: Context, handle: str, posts: Annotated[int, Field(ge=1, le=500)] = 10
     ) -> dict[str, int]:
-        """Save what an account has posted, from where it stopped."""
+        """Save the posts of an account, from where it stopped."""
         page = ctx.checkpoint.get("page", 0) + 1
         ctx.checkpoint["page"] = page
         await puppets.act(ctx, handle)
@@ -63,12 +63,12 @@ def program(database: str, puppets: Puppets, folder: Path) -> Fairlane:
         mood: Literal["kind", "curt"] = "kind",
         token: SecretStr | None = None,
     ) -> str:
-        """Greet somebody, as often as wanted."""
+        """Greet a person a number of times."""
         return " ".join([f"hello {name}{'!' if loudly else ''}"] * times)
 
     @app.task(retry=Retry(times=1, first_seconds=3600))
     async def flaky() -> None:
-        """Fail, and be tried again in an hour."""
+        """Fail, and be retried in an hour."""
         raise TimeoutError("the server is slow")
 
     @app.task
@@ -78,7 +78,7 @@ def program(database: str, puppets: Puppets, folder: Path) -> Fairlane:
 
     @app.task
     async def write(ctx: Context, name: str) -> None:
-        """Write a file, and then do as the test says."""
+        """Write a file, and then run as the test directs."""
         async with ctx.output(folder / f"{name}.txt") as part:
             part.write_text(name)
         await puppets.act(ctx, name)

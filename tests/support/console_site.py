@@ -1,4 +1,4 @@
-"""A program with its server, and what a test needs to steer both."""
+"""A program with its server, and helpers for tests to control both."""
 
 from pathlib import Path
 from typing import Any
@@ -20,11 +20,11 @@ class Site:
         self.api = httpx.AsyncClient(base_url=url, verify=WITHOUT_TLS)
 
     async def submit(self, task: str, **params: Any) -> str:
-        """Submit a job past the page, and return its id."""
+        """Submit a job without the page, and return its id."""
         return (await self.app.submit(self.app.tasks[task].call(**params))).id
 
     async def line(self, *names: str) -> list[str]:
-        """Submit puppets to the line, of which the first runs, and return their ids."""
+        """Submit puppets to the queue `line`, of which the first runs, and return their ids."""
         jobs = await self.app.submit_many([self.app.tasks["play"].call(name) for name in names])
         await self.reaches(jobs[0].id, "running")
         return [job.id for job in jobs]
@@ -35,7 +35,7 @@ class Site:
         return answer.json()
 
     async def waiting(self, queue: str = "line") -> list[str]:
-        """Return the names of what waits, in its order."""
+        """Return the names of the waiting jobs, in order."""
         state = await self.get("/state")
         return [job["params"]["name"] for job in state["waiting"].get(queue, [])]
 

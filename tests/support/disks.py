@@ -1,4 +1,4 @@
-"""A disk that is soon full, where the machine lets us have one."""
+"""A small disk that fills up quickly, where the machine allows mounting one."""
 
 import subprocess
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ import pytest
 
 @contextmanager
 def small_disk(folder: Path, *, megabytes: int) -> Iterator[Path]:
-    """Have a disk of this size for as long as the block lasts, or skip the test."""
+    """Mount a disk of this size for the duration of the block, or skip the test."""
     folder.mkdir()
     options = ["-t", "tmpfs", "-o", f"size={megabytes}m", "tmpfs", str(folder)]
     try:

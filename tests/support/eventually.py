@@ -1,4 +1,4 @@
-"""Wait for something that another task, thread or process brings about."""
+"""Wait for a condition that another task, thread or process fulfils."""
 
 import asyncio
 import inspect
@@ -42,7 +42,7 @@ def eventually_sync(
     within_seconds: float = 20.0,
     what: str = "",
 ) -> Found:
-    """Do the same where no event loop runs."""
+    """Do the same without an event loop."""
     give_up_at = time.monotonic() + within_seconds
     while True:
         found = probe()

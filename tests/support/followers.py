@@ -1,7 +1,7 @@
-"""Clients of the stream, as they are out there, and the picture they make of what they hear.
+"""Clients of the event stream, and the state that they derive from it.
 
-A client follows until it is cut off and then comes back with the last number it has heard. Its
-`Mirror` is what a page would show: a state, and everything that was told since.
+A client follows until it is disconnected and then reconnects with the last number that it received.
+Its `Mirror` is the state that a page would show: a snapshot, and all events since.
 """
 
 import asyncio
@@ -22,12 +22,12 @@ from fairlane.api.application import asgi
 from fairlane.core.lifecycle import FINAL
 
 OPERATE, READ = "a-token-to-operate", "a-token-to-read"
-WITHOUT_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # to read certificates takes its time
+WITHOUT_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # loading certificates is slow
 
 
 @asynccontextmanager
 async def served(app: Fairlane, **options: Any) -> AsyncIterator[str]:
-    """Serve an app, which somebody else has started, on a free port; give its URL."""
+    """Serve a started app on a free port; yield its URL."""
     async with serving_application(asgi(app, **options)) as url:
         yield url
 
@@ -45,7 +45,7 @@ async def serving_application(application: Any) -> AsyncIterator[str]:
 
 
 class Mirror:
-    """What a client knows: how many there are of what, what runs, what ended, what is paused."""
+    """The state of a client: counts, running and ended jobs, paused queues."""
 
     def __init__(self) -> None:
         self.seq = -1
@@ -53,7 +53,7 @@ class Mirror:
         self.running: dict[str, Any] = {}  # with their progress
         self.ended: dict[str, str] = {}
         self.paused: dict[str, str | None] = {}
-        self.taken = 0  # how often the state was taken
+        self.taken = 0  # how often the snapshot was read
 
     def take(self, state: dict[str, Any]) -> None:
         self.taken += 1
@@ -68,9 +68,9 @@ class Mirror:
         self.paused = {name: queue["paused"] for name, queue in state["queues"].items()}
 
     def hear(self, event: dict[str, Any]) -> bool:
-        """Take in what happened; return whether it fits what is known."""
+        """Apply an event; return whether it fits the known state."""
         if event["seq"] <= self.seq:
-            return True  # the state was newer
+            return True  # the snapshot was newer
         if event["type"] == "resync" or event["prev"] != self.seq:
             return False
         self.seq = event["seq"]
@@ -100,7 +100,7 @@ class Mirror:
                 self.counts[queue, state] = amount
 
     def shown(self, like: "Mirror") -> dict[str, Any]:
-        """Return what it knows; of what has ended as much as the other one knows."""
+        """Return the known state; of the ended jobs as many as the other mirror has."""
         return {
             "counts": self.counts,
             "running": self.running,
@@ -110,14 +110,14 @@ class Mirror:
 
 
 class Line(Protocol):
-    """A way to be told."""
+    """A transport of events."""
 
     def told(self, url: str) -> AsyncGenerator[dict[str, Any], None]:
-        """Give what is told on one connection, until it ends."""
+        """Yield the events of one connection, until it ends."""
 
 
 class EventSource:
-    """Does what browsers do: they remember the last id, and send it when they come back."""
+    """A browser's EventSource: it stores the last id, and sends it when it reconnects."""
 
     def __init__(self, last_event_id: str = "", **query: Any) -> None:
         self.last_event_id = last_event_id
@@ -174,7 +174,7 @@ class Socket:
 
 
 class Follower:
-    """One that keeps up with what happens, on whatever line, however often it is cut off."""
+    """A client that follows over any transport, and reconnects."""
 
     def __init__(self, line: Line, mirror: Mirror, *, seed: int) -> None:
         self.line = line
@@ -183,7 +183,10 @@ class Follower:
         self._dice = random.Random(seed)
 
     async def follow(self, urls: Sequence[str], *, cuts: int) -> None:
-        """Be cut off so many times, at random; then stay. Each time another server is asked."""
+        """Disconnect a number of times at random, then stay connected.
+
+        Each connection uses another server.
+        """
         while True:
             url = urls[self.cuts % len(urls)]
             left = self._dice.randint(0, 40) if self.cuts < cuts else None

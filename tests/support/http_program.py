@@ -1,4 +1,4 @@
-"""A program to be served: what its tasks do is up to who submits them."""
+"""A program to be served; its tasks run as their submitter says."""
 
 import asyncio
 import os
@@ -47,7 +47,7 @@ async def twin(name: str, seconds: float = 0.0) -> None:
 
 @app.task(queue="phones", requires=["{region}"])
 async def tap(ctx: Context, region: str = "eu") -> str:
-    """Do something on a phone of a region."""
+    """Run a step on a phone of a region."""
     return str(ctx.device.name)
 
 

@@ -1,4 +1,4 @@
-"""A task for a child process that logs as any library would."""
+"""A task for a child process that logs as a library would."""
 
 import logging
 

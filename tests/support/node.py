@@ -13,7 +13,7 @@ ROOT: Final = Path(__file__).resolve().parent.parent.parent
 
 
 def build_hook(folder: Path = ROOT) -> Any:
-    """Return the module that builds the console, which is in no package."""
+    """Return the module that builds the console, which is not part of a package."""
     spec = importlib.util.spec_from_file_location("hatch_build", folder / "hatch_build.py")
     assert spec is not None
     assert spec.loader is not None
@@ -23,7 +23,7 @@ def build_hook(folder: Path = ROOT) -> Any:
 
 
 def npm_run(*words: str) -> "subprocess.CompletedProcess[str]":
-    """Run a script, after installing what it needs, and return what it said."""
+    """Install the requirements, run a script, and return its output."""
     hook = build_hook()
     node, npm = hook.find_node()
     hook.install(node, npm, print)

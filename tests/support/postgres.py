@@ -1,14 +1,14 @@
-"""A PostgreSQL server of one's own, for as long as a block lasts.
+"""A private PostgreSQL server for the duration of a block.
 
     with running_postgres() as server:
         dsn = server.new_database()
 
-The programs are looked for in `PG_BIN`, where Debian puts them, and in wheels that ship them (of
-these only the programs are used, never their Python). `FAIRLANE_TEST_DSN` names a server that runs
-already and is used instead. PostgreSQL refuses to run as root, so root has it run as `nobody`.
+The programs are searched in `PG_BIN`, in Debian's folders, and in wheels that ship them (only the
+programs are used, never their Python code). `FAIRLANE_TEST_DSN` names a running server that is used
+instead. PostgreSQL refuses to run as root, so root starts it as the user `nobody`.
 
-Beside each server stands a watchdog that holds the reading end of a pipe: when whoever started the
-server is gone, however that happened, it ends the server and removes its folder.
+Each server has a watchdog that holds the reading end of a pipe: when the process that started the
+server is gone, even by SIGKILL, the watchdog ends the server and removes its folder.
 """
 
 import asyncio
@@ -39,7 +39,7 @@ T = TypeVar("T")
 OWNER: Final = "fairlane"
 START_SECONDS: Final = 30.0
 
-# A test looks at what is stored, not at what survives a power cut.
+# Tests check stored data, not its survival of a power cut.
 FAST: Final = {"fsync": "off", "synchronous_commit": "on", "full_page_writes": "off"}
 USUAL: Final = {
     "max_connections": "100",
@@ -54,7 +54,7 @@ _REMOVAL: Final = 'rm -rf "$1" >/dev/null 2>&1 &'
 
 
 class Installation(Struct, frozen=True):
-    """The programs of one version."""
+    """The programs of one PostgreSQL version."""
 
     version: str
     programs: Path
@@ -65,7 +65,7 @@ class Installation(Struct, frozen=True):
 
 
 class Databases(Protocol):
-    """A server, as far as a test needs one."""
+    """A server on which a test can create databases."""
 
     def new_database(self, *, template: str | None = None) -> str: ...
 
@@ -106,12 +106,12 @@ def _installation_in(folder: Path) -> Installation | None:
     return Installation(version[0], folder) if version else None
 
 
-# Read at once: no test is shown the settings of whoever runs it.
+# Read at import, before tests clear the environment.
 _GIVEN: Final = os.environ.get("FAIRLANE_TEST_DSN") or None
 
 
 def given_dsn() -> str | None:
-    """Return the address of a server that somebody else runs for the tests."""
+    """Return the address of an existing server for the tests."""
     return _GIVEN
 
 
@@ -124,7 +124,7 @@ def running_postgres(
 ) -> Iterator["Server"]:
     """Run a server of a major version (the preferred one if None) until the block ends.
 
-    `durable` leaves what makes a commit survive a power cut switched on, as in real life.
+    `durable` keeps the settings that make a commit survive a power cut, as in production.
     """
     chosen = [one for one in available() if version in (None, one.major)]
     if not chosen:
@@ -153,7 +153,7 @@ class Server:
         self._databases = 0
         self._initialised = False
 
-    # life
+    # start and stop
 
     def start(self) -> None:
         if not self._initialised:
@@ -173,13 +173,13 @@ class Server:
         self._wait_until_ready()
 
     def stop(self, *, immediate: bool = False) -> None:
-        """End the server; at once, as a crash would, if `immediate`."""
+        """Stop the server; as in a crash if `immediate`."""
         if self._process is not None:
             self._process.send_signal(signal.SIGQUIT if immediate else signal.SIGINT)
             self._process.wait()
             self._process = None
         if self._watchdog is not None:
-            self._watchdog.kill()  # first: when its pipe is closed, it removes the folder
+            self._watchdog.kill()  # first, because it removes the folder once its pipe is closed
             self._watchdog.wait()
             if self._watchdog.stdin is not None:
                 self._watchdog.stdin.close()
@@ -190,7 +190,8 @@ class Server:
         self.start()
 
     def remove(self) -> None:
-        """End the server; its folder goes by and by: hundreds of databases take a minute."""
+        """Stop the server; its folder is removed in the background: hundreds of databases take a
+        minute."""
         self.stop(immediate=True)
         subprocess.run(["/bin/sh", "-c", _REMOVAL, "removal", str(self._folder)], check=True)
 
@@ -215,12 +216,12 @@ class Server:
     def tcp_dsn(
         self, database: str = "postgres", *, user: str = OWNER, password: str | None = None
     ) -> str:
-        """Return the address over loopback, where a password is asked for."""
+        """Return the address over loopback, which requires a password."""
         secret = self.password if password is None else password
         return f"postgresql://{user}:{secret}@127.0.0.1:{self._port}/{database}"
 
     def new_database(self, *, template: str | None = None) -> str:
-        """Make a database and return its address."""
+        """Create a database and return its address."""
         self._databases += 1
         name = f"test_{self._databases}"
         self.run(f"CREATE DATABASE {name} TEMPLATE {template or 'template0'}")
@@ -236,7 +237,7 @@ class Server:
     def _initialise(self) -> None:
         secret = self._folder / "password"
         secret.write_text(self.password)
-        secret.chmod(0o644)  # in a folder that nobody else may enter
+        secret.chmod(0o644)  # in a folder that no other user may enter
         made = subprocess.run(
             [self._programs / "initdb", "-D", self._data, "-U", OWNER, "--pwfile", secret,
              "--encoding=UTF8", "--locale=C", "--no-sync", "--auth=trust"],
@@ -262,7 +263,7 @@ class Server:
             time.sleep(0.01)
 
     def _is_ready(self) -> bool:
-        """Read what the server itself writes of its state, in the last line of its pid file."""
+        """Return whether the server is ready, by the last line of its pid file."""
         try:
             lines = (self._data / "postmaster.pid").read_text().splitlines()
         except FileNotFoundError:
@@ -271,7 +272,7 @@ class Server:
 
 
 class GivenServer:
-    """A server that somebody else runs; what is made on it is dropped at the end."""
+    """An existing server; databases created on it are dropped at the end."""
 
     def __init__(self, dsn: str) -> None:
         self._dsn = dsn
@@ -291,7 +292,7 @@ class GivenServer:
 
 @contextmanager
 def databases(version: int | None = None) -> Iterator[Databases]:
-    """Offer databases on the server that was given, or on one of our own."""
+    """Yield the existing server, or a private one."""
     given = given_dsn()
     if given is None:
         with running_postgres(version) as server:
@@ -305,7 +306,8 @@ def databases(version: int | None = None) -> Iterator[Databases]:
 
 
 def run_at(dsn: str, *statements: str) -> None:
-    """Run statements one by one, each by itself, from code that may be on an event loop or not."""
+    """Run statements one by one, each in its own transaction, with or without a running event
+    loop."""
 
     async def run() -> None:
         connection = await asyncpg.connect(dsn)
@@ -319,13 +321,13 @@ def run_at(dsn: str, *statements: str) -> None:
 
 
 def elsewhere(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine on a loop of its own, in a thread of its own."""
+    """Run a coroutine on a separate loop in a separate thread."""
     with ThreadPoolExecutor(1) as threads:
         return threads.submit(asyncio.run, work).result()
 
 
 def as_somebody() -> dict[str, Any]:
-    """Return how to start a program that refuses to be run by root."""
+    """Return arguments that start a program as another user if this process is root."""
     if os.geteuid() != 0:
         return {}
     nobody = pwd.getpwnam("nobody")
@@ -333,7 +335,7 @@ def as_somebody() -> dict[str, Any]:
 
 
 def _folder_for_server() -> Path:
-    """Make a folder with a short name, because the path of a socket may have 107 bytes at most."""
+    """Create a folder with a short name, because a socket path may have at most 107 bytes."""
     usual = Path(tempfile.gettempdir())
     parent = usual if len(str(usual)) < 60 and _is_open_to_all(usual) else Path("/tmp")  # noqa: S108
     folder = Path(tempfile.mkdtemp(prefix="fairlane-pg-", dir=parent))
@@ -344,10 +346,10 @@ def _folder_for_server() -> Path:
 
 
 def _reachable(programs: Path, folder: Path) -> Path:
-    """Return programs that the server's user can start: those in root's own folders are copied."""
+    """Return programs that the server's user can start: those in root's folders are copied."""
     if os.geteuid() != 0 or _is_open_to_all(programs):
         return programs
-    package = programs.parent.parent  # a wheel keeps its libraries beside this
+    package = programs.parent.parent  # a wheel stores its libraries next to this
     for source in (programs.parent, package.with_name(f"{package.name}.libs")):
         if source.is_dir():
             copy = folder / "programs" / source.relative_to(package.parent)

@@ -1,6 +1,6 @@
 """Another process on the same database: `python postgres_process.py VERB DSN`.
 
-It says on stdout what it has done, so that a test waits for that and for no clock.
+It prints each completed step, so that a test waits for the step instead of a time.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ async def lead_and_hang(store: PostgresStore) -> None:
 
 
 async def lead_and_fork(store: PostgresStore) -> None:
-    """Lead, fork, and let the child use the store for itself while the parent goes on leading."""
+    """Lead, fork, and let the child use its own store while the parent keeps leading."""
     assert await store.lead() == 1
     await store.listen(lambda name: None)
     lease = store.lease(WorkerId("w"))
@@ -43,7 +43,7 @@ async def lead_and_fork(store: PostgresStore) -> None:
     child = os.fork()
     if child == 0:
         store.abandon()
-        with ThreadPoolExecutor(1) as threads:  # the loop of this thread is the parent's
+        with ThreadPoolExecutor(1) as threads:  # the loop of this thread belongs to the parent
             os._exit(threads.submit(_as_child, store).result())
     _, status = await asyncio.to_thread(os.waitpid, child, 0)
     assert os.waitstatus_to_exitcode(status) == 0
@@ -66,12 +66,12 @@ def _as_child(store: PostgresStore) -> int:
 
 
 async def lead_and_leave_a_child(store: PostgresStore) -> None:
-    """Lead, and end like one that was killed while a forked child lives on."""
+    """Lead, and exit as if killed while a forked child lives on."""
     assert await store.lead() is not None
     child = os.fork()
     if child == 0:
         store.abandon()
-        os.close(1)  # whoever reads it waits for its end
+        os.close(1)  # the reader of stdout waits for its end
         os.read(0, 1)  # until the test ends
         os._exit(0)
     say(str(child))

@@ -1,10 +1,9 @@
-"""A program on Fairlane that does what a test tells it: `process_app.py [client] [slots=N]`.
+"""A program on Fairlane that a test controls: `process_app.py [client] [slots=N]`.
 
-It reads commands from its input, one JSON object a line, and answers each with a line; it stops in
-good order when its input ends. It works in the folder that PROCESS_APP_FOLDER names: the database
-is there unless PROCESS_APP_DATABASE names another place, the tasks write into `journal` and can be
-made to wait for gates; a gate is open once the file `gates/NAME` is there. A `client` runs no jobs
-itself.
+It reads commands from its input, one JSON object per line, and answers each with a line; it stops
+cleanly when its input ends. It works in the folder PROCESS_APP_FOLDER: the database is there unless
+PROCESS_APP_DATABASE names another path, and the tasks write into `journal` and can wait for gates;
+a gate is open once the file `gates/NAME` exists. A `client` runs no jobs itself.
 """
 
 import asyncio
@@ -69,7 +68,7 @@ async def gated(ctx: Context, name: str, gate: str = "open") -> str:
 
 @app.task
 async def bulky(ctx: Context, name: str, gate: str = "open") -> str:
-    """Give back more than fits into what room a database has left."""
+    """Return more than fits into the remaining space of a database."""
     note(ctx, "start", name)
     await opened(gate)
     note(ctx, "end", name)
@@ -104,7 +103,7 @@ async def family(ctx: Context, folder: str) -> None:
 
 @app.task(lane="{name}")
 async def beats(ctx: Context, name: str) -> None:
-    """Run a program that writes into the journal for as long as it lives."""
+    """Run a program that writes heartbeats into the journal."""
     program = (
         "import sys, time; from pathlib import Path\n"
         "from tests.support import process_journal\n"
@@ -119,7 +118,7 @@ async def beats(ctx: Context, name: str) -> None:
 
 @app.task(isolation="process")
 def isolated(ctx: SyncContext, folder: str) -> None:
-    """Run in a child process with a child of its own, and never end."""
+    """Run in a child process that has a child, and never end."""
     grandchild = subprocess.Popen([sys.executable, "-c", "import signal; signal.pause()"])
     for member, pid in (("isolated", os.getpid()), ("its child", grandchild.pid)):
         unfinished = Path(folder) / f".{member}"
@@ -130,7 +129,7 @@ def isolated(ctx: SyncContext, folder: str) -> None:
 
 @app.task
 async def writes(ctx: Context, folder: str, gate: str) -> None:
-    """Publish one file, then hang in the middle of another."""
+    """Publish one file, then hang while writing another."""
     async with ctx.output(f"{folder}/whole.txt", on_exists="overwrite") as path:
         path.write_text(f"attempt {ctx.attempt}")
     async with ctx.output(f"{folder}/half.txt", on_exists="overwrite") as path:
@@ -148,7 +147,7 @@ async def blocks(ctx: Context, seconds: float) -> None:
 
 @app.task(grace_seconds=20)
 async def submits_when_stopped(ctx: Context, name: str) -> None:
-    """Submit another job on the way out, as cleaning up may."""
+    """Submit another job during cancellation, as cleanup code may."""
     note(ctx, "start", name)
     try:
         await opened("never")
@@ -208,7 +207,7 @@ async def snapshot() -> Any:
 
 
 async def follow(job: str) -> list[str]:
-    """Say which states the events tell of until the job has ended."""
+    """Return the states in the events until the job has ended."""
     states: list[str] = []
     async for event in app.events.follow(after=0):
         if event.job == job and event.type == "job_state_changed":
@@ -260,6 +259,6 @@ async def main() -> None:
 
 
 if __name__ == "__main__":
-    # Who was started in the background by a shell does not listen to it, nor do its children.
+    # A process started in the background by a shell ignores SIGINT, and so do its children.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     asyncio.run(main())

@@ -1,7 +1,7 @@
-"""A program as a user writes it, on whatever database it is given: `process_bad_database.py URL`.
+"""A program as a user writes it, on any database: `process_bad_database.py URL`.
 
-`plain` as a second argument starts it without asyncio. Nothing is closed to root, so PROCESS_USER
-names a user to become first.
+`plain` as a second argument starts it without asyncio. Permissions do not bind root, so
+PROCESS_USER names a user to become first.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ async def main() -> None:
 
 if "PROCESS_USER" in os.environ:
     user = int(os.environ["PROCESS_USER"])
-    migrations()  # read now: the other user may not reach the files of this Python
+    migrations()  # read now: the other user may have no access to this Python
     os.setgroups([])
     os.setgid(user)
     os.setuid(user)

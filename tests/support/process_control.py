@@ -1,4 +1,4 @@
-"""The test's end of `process_app.py`: start it, tell it what to do, kill it."""
+"""The test's side of `process_app.py`: start, command and kill it."""
 
 import asyncio
 import json
@@ -17,14 +17,14 @@ from tests.support.programs_processes import SUPPORT
 
 
 def environment(**more: str) -> dict[str, str]:
-    """What a script of ours needs to find Fairlane and the tests."""
+    """Return the environment with which a script finds Fairlane and the tests."""
     package = Path(fairlane.__path__[0]).parent
     paths = os.pathsep.join([str(package), str(SUPPORT.parent.parent)])
     return {**os.environ, "PYTHONPATH": paths, **more}
 
 
 class Refused(Exception):
-    """What the program's own call raised."""
+    """The error that the program's call raised."""
 
     def __init__(self, problem: dict[str, Any]) -> None:
         super().__init__(f"{problem['type']}: {problem['message']}")
@@ -80,14 +80,14 @@ class Program:
         for waiting in self._answers.values():
             if not waiting.done():
                 waiting.set_exception(EOFError("the program has ended"))
-                waiting.exception()  # nobody need be waiting
+                waiting.exception()  # mark it as retrieved, because it may have no waiter
 
     @property
     def pid(self) -> int:
         return self._process.pid
 
     def begin(self, command: str, **arguments: Any) -> asyncio.Future[Any]:
-        """Send a command; the future holds its answer."""
+        """Send a command; return the future of its answer."""
         assert self._process.stdin is not None
         number = next(self._numbers)
         waiting: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
@@ -113,13 +113,13 @@ class Program:
         self._process.send_signal(number)
 
     async def kill(self) -> None:
-        """End it as bad luck would: at once, without a word."""
+        """Kill the program with SIGKILL."""
         if self._process.returncode is None:
             self._process.kill()
         await self.ended()
 
     async def stop(self) -> None:
-        """Let it end in good order."""
+        """Stop the program cleanly."""
         assert self._process.stdin is not None
         self._process.stdin.close()
         await self.ended()
@@ -132,7 +132,7 @@ class Program:
 
 
 class Bench:
-    """A folder with a database, a journal and gates, and the programs that work in it."""
+    """A folder with a database, a journal and gates, and the programs that use it."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -156,7 +156,7 @@ class Bench:
         return process_journal.names(self.journal, what)
 
     async def written(self, what: str, name: str, times: int = 1) -> None:
-        """Wait until the journal tells of it so many times."""
+        """Wait until the journal has so many entries of this name."""
         await eventually(
             lambda: self.names(what).count(name) >= times,
             what=f"{what} of {name}, {times} times,",

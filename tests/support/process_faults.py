@@ -1,4 +1,4 @@
-"""A store whose commits fail when a test says so, before or after they were really made."""
+"""A store whose commits fail on demand, before or after they are executed."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -28,7 +28,7 @@ def broken() -> Exception:
 
 
 class FaultyStore:
-    """Everything goes to the real store; `judge` sees each commit first and may spoil it."""
+    """A store that forwards all calls; `judge` sees each commit first and may make it fail."""
 
     def __init__(self, real: Store) -> None:
         self._real = real
@@ -60,13 +60,13 @@ class FaultyStore:
         if fault is None:
             await writing
             return
-        self.spoiled += 1  # first: whoever sees what was made may ask for it at once
+        self.spoiled += 1  # first, because a reader of the commit may check this at once
         if fault.when == "after":
             await writing
         raise fault.error()
 
     def spoil_once(self, which: Callable[[Changes], object], fault: Fault) -> None:
-        """Spoil the first commit for which `which` says something true."""
+        """Make the first commit fail for which `which` returns a true value."""
 
         def judge(changes: Changes) -> Fault | None:
             if not which(changes):

@@ -15,7 +15,7 @@ app = Fairlane(f"sqlite:///{os.environ['PROCESS_APP_FOLDER']}/work.db", stop_gra
 
 @app.task(isolation="process")
 def engines() -> list[str]:
-    """The threads of the process that runs this, by name."""
+    """Return the threads of this process, by name."""
     return sorted(thread.name for thread in threading.enumerate())
 
 

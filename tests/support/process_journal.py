@@ -1,7 +1,7 @@
-"""A journal that jobs write themselves, so that a test need not believe the queue about itself.
+"""A journal that jobs write themselves, so that tests do not depend on the queue's own reports.
 
-Each line is appended in one write and is on disk before the writer goes on: what a killed process
-has done stands there, and nothing else.
+Each line is appended in one write and is on disk before the writer continues: it holds exactly the
+steps that a killed process has done.
 """
 
 import json
@@ -36,7 +36,7 @@ def write(path: Path, what: str, *, name: str, lane: str, job: str, attempt: int
 
 
 def read(path: Path, what: str | None = None) -> list[Entry]:
-    """Everything written so far, in the order of writing."""
+    """Return all entries, in the order of writing."""
     if not path.exists():
         return []
     entries = [Entry(**json.loads(line)) for line in path.read_text().splitlines()]
@@ -48,10 +48,10 @@ def names(path: Path, what: str) -> list[str]:
 
 
 def overlaps(entries: list[Entry]) -> list[str]:
-    """Say where two attempts of one lane ran at once.
+    """Return where two attempts of one lane ran at once.
 
-    An attempt without an end was cut off by a kill: it overlaps nothing that another process did
-    later, but in its own process nothing else of its lane may have started beside it.
+    An attempt without an end was cut off by a kill: it does not overlap later attempts of other
+    processes, but in its own process no other attempt of its lane may have started meanwhile.
     """
     found: list[str] = []
     running: dict[str, Entry] = {}

@@ -1,7 +1,7 @@
 """Ways to start an engine in one process: `process_lifetimes.py SCENE FOLDER`.
 
-Each scene checks itself and prints what the test asks for as one JSON line; a failed check is a
-traceback and an exit code.
+Each scene checks itself and prints its result as one JSON line; a failed check is a traceback and
+an exit code.
 """
 
 import asyncio
@@ -52,7 +52,8 @@ def started_at_once() -> dict[str, Any]:
 
 
 def entered_at_once() -> dict[str, Any]:
-    """Two coroutines enter one app at the same moment: one engine, and the second is told."""
+    """Two coroutines enter one app at the same moment: one engine starts, and the second entry is
+    refused."""
     told: list[str] = []
 
     async def enter() -> int:
@@ -90,7 +91,7 @@ def two_apps() -> dict[str, Any]:
     results = [
         run_one() == os.getpid(),
         other.sync.submit(elsewhere.call()).wait(timeout_seconds=20),
-        # The first app leads this database, so it is its function of that name that runs.
+        # The first app leads this database, so its function of that name runs.
         same.sync.jobs.wait(same.sync.submit(twice.call()).id).result == os.getpid(),
     ]
     for each in (same, other, app):
@@ -99,7 +100,7 @@ def two_apps() -> dict[str, Any]:
 
 
 def restarted() -> dict[str, Any]:
-    """Stop and start again, and start what runs already."""
+    """Stop and start again, and start a running app."""
     for _ in range(3):
         app.start()
         app.start()
@@ -110,7 +111,8 @@ def restarted() -> dict[str, Any]:
 
 
 def forked() -> dict[str, Any]:
-    """A fork after the start: the child starts lazily, the parent goes on, neither disturbs."""
+    """Fork after the start: the child starts lazily, the parent continues, and neither disturbs the
+    other."""
     app.start()
     before = run_one()
     reading, writing = os.pipe()
@@ -119,7 +121,7 @@ def forked() -> dict[str, Any]:
         code = 1
         try:
             inherited = leaders()
-            # The parent leads on, so the parent runs what the child submits.
+            # The parent keeps leading, so the parent runs the jobs of the child.
             ran = run_one()
             os.write(writing, json.dumps([inherited, ran, leaders()]).encode())
             app.stop()
@@ -143,7 +145,7 @@ def forked() -> dict[str, Any]:
 
 
 def forked_under_load() -> dict[str, Any]:
-    """Fork again and again while jobs are submitted and run."""
+    """Fork repeatedly while jobs are submitted and run."""
     app.start()
     jobs: list[Any] = []
 
@@ -166,7 +168,7 @@ def forked_under_load() -> dict[str, Any]:
 
 
 def parent_ends_first() -> dict[str, Any]:
-    """The parent stops after a fork; its child takes over and runs its own."""
+    """The parent stops after a fork; its child takes over and runs its own jobs."""
     app.start()
     go, going = os.pipe()
     reading, writing = os.pipe()
@@ -212,7 +214,7 @@ def multiprocessing_fork() -> dict[str, Any]:
 
 
 def forked_inside_asyncio() -> dict[str, Any]:
-    """A fork under `async with app`: the child may enter the app on a loop of its own."""
+    """Fork under `async with app`: the child may enter the app on a new loop."""
 
     def child_work() -> int:
         asyncio.events._set_running_loop(None)

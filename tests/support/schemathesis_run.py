@@ -1,4 +1,4 @@
-"""Ask a served API everything its own document allows: `python -m … <examples per operation>`."""
+"""Test a served API against its own schema: `python -m … <examples per operation>`."""
 
 import subprocess
 import sys
@@ -14,9 +14,9 @@ TOKEN: Final = "a-token-of-the-tests"  # noqa: S105
 def ask_everything(
     examples: int, *options: str, timeout_seconds: float | None = None, shown: bool = False
 ) -> str:
-    """Return what Schemathesis has to say if anything is wrong, otherwise nothing.
+    """Return the output of Schemathesis if it found a problem, otherwise an empty text.
 
-    `shown` lets it speak to the terminal meanwhile, as it takes long.
+    `shown` prints its output to the terminal meanwhile, because it takes long.
     """
     with (
         TemporaryDirectory() as folder,

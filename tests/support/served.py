@@ -1,4 +1,4 @@
-"""A real server in a process of its own, on a port that nobody else has."""
+"""A real server in a separate process, on a free port."""
 
 import os
 import re
@@ -35,7 +35,7 @@ class Served:
 def serving(
     *options: str, database: str = "memory://", program: str = PROGRAM, **environment: str
 ) -> Iterator[Served]:
-    """Serve a program for as long as the block lasts."""
+    """Serve a program for the duration of the block."""
     process = subprocess.Popen(
         [sys.executable, "-m", "fairlane", "serve", program, "--port", "0", *options],
         cwd=ROOT,

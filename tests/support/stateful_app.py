@@ -1,4 +1,4 @@
-"""The app of a story, whose jobs stand before a gate until the story lets them go on."""
+"""The app of a generated story, whose jobs wait at a gate until the story releases them."""
 
 import asyncio
 import logging
@@ -14,7 +14,7 @@ FAR_AWAY: Final = datetime(2200, 1, 1, tzinfo=UTC)
 
 
 class Gate:
-    """Bodies wait here until the test says how each one goes on."""
+    """Bodies wait here until the test decides how each one ends."""
 
     def __init__(self) -> None:
         self.waiting: dict[str, asyncio.Future[str]] = {}
@@ -41,14 +41,15 @@ class Gate:
         self.waiting[job].set_result(how)
 
     def close(self) -> None:
-        """From now on everybody listens, also those who have not listened so far."""
+        """Make all bodies react to cancellation from now on, including stubborn ones."""
         self._closing = True
         for job in self._asked:
             self.open(job, "completed")
 
 
 class StoryApp(Fairlane):
-    """An app that is put on another disk for each story: declaring one takes longer than most."""
+    """An app that gets another database for each story, because declaring an app takes longer than
+    most stories."""
 
     def __init__(self) -> None:
         super().__init__("memory://", stop_grace_seconds=0)
@@ -78,7 +79,8 @@ class StoryApp(Fairlane):
 
 
 class Complaints(logging.Handler):
-    """What an app says of itself that must not be: it mends what it can by loading again."""
+    """Collects log records of an app that must not occur: it repairs some problems by loading
+    again."""
 
     def __init__(self) -> None:
         super().__init__(logging.ERROR)
@@ -90,7 +92,7 @@ class Complaints(logging.Handler):
     def __enter__(self) -> Self:
         log = logging.getLogger("fairlane")
         log.addHandler(self)
-        log.propagate = False  # jobs that fail are told of a thousand times, and are meant to
+        log.propagate = False  # jobs fail intentionally, and would fill the log
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -1,4 +1,4 @@
-"""Where the databases of a story are: in memory or in a file, and as a killed process left them."""
+"""The databases of a story: in memory or in a file, and as a killed process left them."""
 
 import copy
 from pathlib import Path
@@ -15,12 +15,12 @@ _OF_THIS_PROCESS: Final = {"turn", "leader", "_undo"}
 
 
 class Disk(Protocol):
-    """Where a database is while no app runs on it."""
+    """A database while no app runs on it."""
 
     def store(self) -> Store: ...
 
     def copied(self) -> "Disk":
-        """Return what somebody would find whose process died at this moment."""
+        """Return the state that a process would find if this one died now."""
         ...
 
 

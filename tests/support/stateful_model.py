@@ -1,4 +1,4 @@
-"""What is promised of every command: what it does to the order, and how it is refused."""
+"""The expected effect of every command on the order, and its refusals."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,7 +11,7 @@ UNSTARTED: Final = {"queued", "blocked", "scheduled", "retrying"}
 
 
 class Model(Order):
-    """Each method is a command; it returns the code of the error that answers it, or None."""
+    """Each method is a command; it returns the error code of the answer, or None."""
 
     def submit(self, *wishes: Wish) -> str | None:
         merged: dict[str, str] = {}
@@ -77,7 +77,7 @@ class Model(Order):
             self._admit(job)
 
     def finish(self, id: str, how: str) -> None:
-        """Let a body return, or raise what may or may not be tried again."""
+        """Let a body return, or raise a transient or permanent error."""
         job = self.jobs[id]
         retry = job.option("retry", None)
         if job.stopping:
@@ -120,7 +120,7 @@ class Model(Order):
         if job.wish.dedupe is not None and self.is_taken(job.wish.dedupe):
             return "duplicate"
         job.failures = job.crashes = 0
-        self.jobs[id] = self.jobs.pop(id)  # it comes back as the youngest
+        self.jobs[id] = self.jobs.pop(id)  # it returns as the newest job
         self._admit(job, place)
         return None
 
@@ -172,7 +172,7 @@ class Model(Order):
         self.now += seconds
 
     def set_back(self, seconds: float) -> None:
-        """Durations go on as they were; what was to happen at an hour of the day stays there."""
+        """Keep durations unchanged; times of day stay as they are."""
         self.now -= seconds
         self.taken = [at - seconds for at in self.taken]
         for job in self._live():
@@ -180,14 +180,14 @@ class Model(Order):
                 job.due_at = (job.due_at or 0.0) - seconds
 
     def restart(self) -> None:
-        """What ran is handed back and keeps its place and its lane."""
+        """Hand the running jobs back; they keep their position and lane."""
         for job in [j for j in self._live() if j.state == "running"]:
             job.state = "queued"
             self._let_go_of_lane(job)
         self.taken = [min(at, self.now) for at in self.stored_taken]
 
     def crash(self) -> None:
-        """What ran goes to the front, in its order; who died too often has failed."""
+        """Move the running jobs to the front in their order; fail those that crashed too often."""
         lost = [
             j
             for priority in PRIORITIES
@@ -207,10 +207,10 @@ class Model(Order):
                 self._admit(job, "head")
         self.restart()
 
-    # looking
+    # queries
 
     def choose(self, queue: str, name: str, value: Any) -> None:
-        """Choose as an operator does; None gives the choice back to the code."""
+        """Set an operator's value; None restores the declared one."""
         self.operator[queue] = {**self.operator[queue], name: value}
         if value is None:
             del self.operator[queue][name]
@@ -219,13 +219,13 @@ class Model(Order):
         return any(job.wish.dedupe == dedupe for job in self._live())
 
     def asked(self) -> set[str]:
-        """Name the dedupe keys that wait and the lanes that run."""
+        """Return the dedupe keys that wait and the lanes that run."""
         keys = [j.wish.dedupe for j in self._live() if j.state != "running" and j.wish.dedupe]
         lanes = ["/".join(j.lane) for j in self._live() if j.state == "running" and j.lane]
         return {*keys, *lanes}
 
     def waiting(self, queue: str) -> list[str]:
-        """Name who waits, in order; who waits for others stands in no order and comes last."""
+        """Return the waiting jobs in order; jobs with unmet dependencies come last."""
         line = [job for job in self.lines[queue] if job.state != "running"]
         blocked = [j for j in self._live() if j.state == "blocked" and j.wish.queue == queue]
         return [

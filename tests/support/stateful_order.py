@@ -1,6 +1,7 @@
-"""Who starts next, as plainly as it can be written: lists, and loops over lists.
+"""The next job to start, as simply as possible: lists, and loops over lists.
 
-Nothing here is fast, stored or clever. The heart is `_next`; the rest says what becomes of a job.
+This model is neither fast nor stored. The central function is `_next`; the other functions change
+the state of jobs.
 """
 
 from dataclasses import dataclass, field
@@ -22,7 +23,7 @@ FINAL: Final = {"completed", "failed", "cancelled", "skipped"}
 
 @dataclass(eq=False)
 class Entry:
-    """A job as the model knows it."""
+    """A job in the model."""
 
     wish: Wish
     priority: PriorityLevel
@@ -52,7 +53,10 @@ class Entry:
 
 
 class Order:
-    """The jobs of a story: `lines` holds those of a queue that have a place, running or not."""
+    """The jobs of a story:
+
+    `lines` holds the jobs of a queue that have a position, running or not.
+    """
 
     def __init__(self, now: float) -> None:
         self.now = now
@@ -61,16 +65,16 @@ class Order:
         self.operator: dict[str, dict[str, Any]] = {queue: {} for queue in QUEUES}
         self.paused: dict[str, str | None] = dict.fromkeys(QUEUES)
         self.starts, self.amount = STARTS, AMOUNT
-        self.taken: list[float] = []  # when starts were taken, as the clock that went back counts
-        self.stored_taken: list[float] = []  # and as they were written down
+        self.taken: list[float] = []  # times of counted starts, moved with the clock
+        self.stored_taken: list[float] = []  # the same times as stored
         self.turns: dict[tuple[str, str | None], int] = {}
         self.turn = 0
         self.passed: dict[tuple[str, str], int] = {}
 
-    # who starts next
+    # the next start
 
     def settle(self) -> None:
-        """Wake who is due, then start whoever can start."""
+        """Wake the jobs that are due, then start all that can start."""
         asleep = [j for j in self._live() if j.state in ("scheduled", "retrying")]
         for job in sorted(asleep, key=lambda job: (job.due_at or 0.0, job.wish.id)):
             if (job.due_at or 0.0) <= self.now:
@@ -98,7 +102,8 @@ class Order:
         return tops[self._fair(queue, list(tops))] if tops else None
 
     def _strict_head(self, queue: str) -> Entry | None:
-        """The head is never passed, but by the job whose lane it waits for."""
+        """Return the head of a strict queue, which only the holder of the lane it waits for may
+        pass."""
         for head in self.lines[queue]:
             if head.state in ("queued", "retrying"):
                 job = self._holder(head) or head if head.state == "queued" else head
@@ -107,7 +112,7 @@ class Order:
         return None
 
     def _fair(self, queue: str, able: list[PriorityLevel]) -> PriorityLevel:
-        """Choose the highest band, unless a lower one was passed by too often."""
+        """Return the highest priority, unless a lower one was passed by too often."""
         if not self.setting(queue, "anti_starvation", True):
             return able[0]
         most = self.setting(queue, "starvation_picks")
@@ -128,7 +133,7 @@ class Order:
         return job.state == "queued" and self._is_head(job) and self._has_what_it_needs(job)
 
     def _is_head(self, job: Entry) -> bool:
-        """Tell whether a job is the next of its lane and band."""
+        """Return whether a job is the next of its lane and priority."""
         if job.lane is None:
             return True
         holder = self._holder(job)
@@ -157,7 +162,7 @@ class Order:
             self.turn += 1
             self.turns[job.bucket] = self.turn
 
-    # what becomes of a job
+    # changes of a job
 
     def _start(self, job: Entry) -> None:
         job.state = "running"
@@ -175,7 +180,7 @@ class Order:
             self._take_turn(job)
 
     def _admit(self, job: Entry, place: Literal["head", "tail"] = "tail") -> None:
-        """Give a job its place in the line."""
+        """Give a job its position in the line."""
         line = self.lines[job.wish.queue]
         line.insert(0 if place == "head" else len(line), job)
         if job.due_at is not None and job.due_at > self.now:
@@ -205,7 +210,7 @@ class Order:
                     self._admit(other)
 
     def _forget_band(self, job: Entry) -> None:
-        """Nobody waits in a band: nothing is owed to it."""
+        """Reset the passed picks of a priority without waiting jobs."""
         queue = job.wish.queue
         waiting = [j for j in self._live() if j.wish.queue == queue and j.state != "running"]
         for priority in PRIORITIES:
@@ -215,7 +220,7 @@ class Order:
     def _let_go_of_lane(self, job: Entry) -> None:
         job.holds_lane = job.lane is not None and job.option("hold_lane", True)
 
-    # looking
+    # queries
 
     def setting(self, queue: str, name: str, otherwise: Any = None) -> Any:
         return self.operator[queue].get(name, QUEUES[queue].get(name, otherwise))

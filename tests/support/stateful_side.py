@@ -1,4 +1,4 @@
-"""One of two apps that are told the same: what it is told, and everything it shows."""
+"""One of two apps that receive the same commands, and all that it shows."""
 
 import asyncio
 from collections.abc import Awaitable
@@ -19,13 +19,13 @@ OUR_IDS: Final = "job-"
 
 
 class Side:
-    """One app in one story. What chance named is shown under a name of ours."""
+    """One app in one story. Random ids are replaced by stable names."""
 
     def __init__(self, app: StoryApp, disk: Disk) -> None:
         self.app = app
         self.clock = app._commands.clock = FakeClock()
         app.disk = disk
-        self._names: dict[str, str] = {}  # by what chance called it
+        self._names: dict[str, str] = {}  # by random id
         self._seen = 0
         self._opened = 0
 
@@ -33,7 +33,7 @@ class Side:
     def gate(self) -> Gate:
         return self.app.gate
 
-    # its life
+    # start and stop
 
     async def open(self) -> None:
         self._opened += 1
@@ -46,14 +46,14 @@ class Side:
         await self.app.__aexit__(None)
 
     async def crash(self) -> None:
-        """Go on with what was on disk at this moment, and nothing that came after it."""
+        """Continue with the data that is on disk at this moment."""
         found = self.app.disk.copied()
         await self.close()
         self.app.disk = found
         await self.open()
 
     async def settled(self) -> None:
-        """Return once every body that runs stands before the gate and all is decided."""
+        """Return once every running body waits at the gate and all inputs are decided."""
         engine = self.app._engine
         async with asyncio.timeout(SETTLED_SECONDS):
             await engine.settled()
@@ -64,7 +64,7 @@ class Side:
                 await asyncio.sleep(0)
                 await engine.settled()
 
-    # what it is told
+    # commands
 
     def calls(self, wishes: tuple[Wish, ...]) -> list[Call[Any]]:
         return [self._call(wish) for wish in wishes]
@@ -86,12 +86,12 @@ class Side:
         return next((real for real, name in self._names.items() if name == id), id)
 
     def call_it(self, job: Job[Any] | None, name: str) -> None:
-        """Give a job that named itself a name by which both sides know it."""
+        """Give a job with a random id a name that both sides share."""
         if job is not None and not job.id.startswith(OUR_IDS):
             self._names.setdefault(job.id, name)  # it has one if it was merged into another
 
     async def answer(self, doing: Awaitable[Any]) -> Any:
-        """Return what a command was answered, or the whole of its error."""
+        """Return the answer to a command, or its complete error."""
         try:
             answer = await doing
         except FairlaneError as error:
@@ -102,10 +102,10 @@ class Side:
             answer = [(job.id, job.merged) for job in answer]
         return self._renamed(answer)
 
-    # what it shows
+    # views
 
     async def shown(self) -> dict[str, Any]:
-        """Return everything that can be seen of the app, and each event since the last look."""
+        """Return all views of the app, and each event since the last call."""
         store = self.app._engine.store
         picture = await store.read_snapshot(waiting=1000, ended=1000)
         events = await store.events(self._seen, 10_000)
@@ -129,7 +129,7 @@ class Side:
         return shown
 
     async def _asked(self) -> list[str]:
-        """Ask which keys wait and which lanes run; name those."""
+        """Return the dedupe keys that wait and the lanes that run."""
         pairs = [(queue, lane) for queue in QUEUES for lane in LANES]
         answers = await asyncio.gather(
             *(self.app.jobs.is_queued(key) for key in KEYS),
@@ -155,7 +155,7 @@ class Side:
 
 
 def _image_shown(image: Any) -> dict[str, Any]:
-    """Return what a leader would begin with; the records are shown already."""
+    """Return the state that a leader would load, without the records, which are shown already."""
     return {
         "jobs": list(image.jobs),
         "dependencies": sorted(image.dependencies),
@@ -165,7 +165,7 @@ def _image_shown(image: Any) -> dict[str, Any]:
 
 
 def difference(memory: Any, sqlite: Any, where: str = "") -> str:
-    """Say where two things that are shown differ first; whole they are too long to read."""
+    """Return the first difference between two views, which are too long to print."""
     if isinstance(memory, dict) and isinstance(sqlite, dict) and memory.keys() == sqlite.keys():
         pairs = [(name, memory[name], sqlite[name]) for name in memory]
     elif isinstance(memory, list) and isinstance(sqlite, list) and len(memory) == len(sqlite):

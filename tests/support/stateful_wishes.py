@@ -1,4 +1,4 @@
-"""What there is in a story: queues, tasks, lanes and keys, and a job as somebody wishes for it."""
+"""The queues, tasks, lanes and keys of a story, and a submission."""
 
 from dataclasses import dataclass
 from typing import Any, Final, Literal
@@ -8,7 +8,7 @@ from fairlane.core.retry import Retry
 PriorityLevel = Literal["high", "normal", "low"]
 PRIORITIES: Final[tuple[PriorityLevel, ...]] = ("high", "normal", "low")
 
-# What the tasks of the test ask for, by name. `stubborn` does not listen when it is told to stop.
+# The options of the tasks, by name. `stubborn` ignores cancellation.
 TASKS: Final[dict[str, dict[str, Any]]] = {
     "plain": {},
     "patient": {"retry": Retry(times=1, first_seconds=5)},
@@ -30,7 +30,7 @@ KEYS: Final = ("k", "schedule:by hand")
 
 @dataclass(frozen=True, kw_only=True)
 class Wish:
-    """A job as somebody submits it; `wait_seconds` is how long it is not to run."""
+    """A submission; `wait_seconds` is the delay until it is due."""
 
     id: str
     task: str = "plain"

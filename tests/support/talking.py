@@ -1,4 +1,4 @@
-"""A client of the HTTP API in the same process as its app: no socket, otherwise all of it."""
+"""A client of the HTTP API in the process of its app, without a socket."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -16,7 +16,7 @@ Client = httpx.AsyncClient
 async def talking(
     app: Fairlane, *, bearer: str | None = None, **options: Any
 ) -> AsyncIterator[Client]:
-    """Start the engine and talk to it over HTTP for as long as the block lasts."""
+    """Start the engine and yield an HTTP client for the duration of the block."""
     async with app, talking_to(app, bearer=bearer, **options) as client:
         yield client
 
@@ -25,7 +25,7 @@ async def talking(
 async def talking_to(
     app: Fairlane, *, bearer: str | None = None, **options: Any
 ) -> AsyncIterator[Client]:
-    """Talk to an app whose engine is somebody else's business."""
+    """Yield an HTTP client for an app that the caller starts."""
     headers = {} if bearer is None else {"Authorization": f"Bearer {bearer}"}
     transport = httpx.ASGITransport(app.asgi(**options))
     async with Client(transport=transport, base_url="http://localhost", headers=headers) as client:
@@ -33,13 +33,13 @@ async def talking_to(
 
 
 def said(answer: httpx.Response, status: int) -> Any:
-    """Return the JSON of an answer that has this status, or show what came instead."""
+    """Return the JSON of a response with this status, or fail with the response."""
     assert answer.status_code == status, f"{answer.status_code}: {answer.text}"
     return answer.json() if answer.content else None
 
 
 async def submitted(client: Client, task: str, status: int = 201, **more: Any) -> Any:
-    """Submit a job and return the answer; `params` and the rest are as the API has them."""
+    """Submit a job and return the response; the arguments are those of the API."""
     return said(await client.post("/api/jobs", json={"task": task, **more}), status)
 
 

@@ -1,10 +1,10 @@
-"""A task for a child process, which tells what span it finds itself in."""
+"""A task for a child process that returns its trace span."""
 
 from opentelemetry import trace
 
 
 def span_here() -> list[str]:
-    """Return the trace and the span that code would belong to from here on."""
+    """Return the current trace and span."""
     context = trace.get_current_span().get_span_context()
     return [f"{context.trace_id:032x}", f"{context.span_id:016x}"]
 

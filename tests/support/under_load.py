@@ -1,4 +1,4 @@
-"""A program under load, for whoever follows what happens in it."""
+"""A program under load, for tests of followers."""
 
 import asyncio
 import random
@@ -44,7 +44,7 @@ async def a_moment_of_load(app: Fairlane, dice: random.Random, number: int) -> N
 
 
 async def rests(url: str) -> bool:
-    """Tell whether only those are left that are held, and have said what they had to say."""
+    """Return whether only the held jobs are left, and all events are sent."""
     state: dict[str, Any] = await state_of(url)
     said = all(job["progress"]["percent"] == 25 for job in state["running"])
     return "quick" not in state["counts"] and len(state["running"]) == 2 and said

@@ -1,4 +1,4 @@
-"""A wire between a browser and a server, which a test can cut and mend."""
+"""A connection between a browser and a server that a test can cut and restore."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -14,7 +14,7 @@ class Wire:
         self._ends: set[asyncio.StreamWriter] = set()
 
     def cut(self) -> None:
-        """Lose every connection, and let no other through."""
+        """Drop every connection, and accept no other."""
         self._is_cut = True
         for end in self._ends:
             end.transport.abort()

@@ -1,4 +1,4 @@
-"""The archiver as its users meet it: served in a process of its own, talked to over HTTP."""
+"""The archiver as its users see it: served in a separate process, used over HTTP."""
 
 import json
 import os
@@ -19,7 +19,7 @@ from fairlane_archiver.commands import commands
 from tests.support.eventually import eventually_sync
 from tests.support.served import Served, serving
 
-PATIENCE_SECONDS: Final = 60.0  # with a machine that is busy with other tests
+PATIENCE_SECONDS: Final = 60.0  # on a machine that is busy with other tests
 ENDED: Final = ("completed", "failed", "cancelled", "skipped")
 Found = TypeVar("Found")
 ROOT: Final = Path(__file__).resolve().parents[3]
@@ -33,7 +33,7 @@ def soon(
 
 
 def environment(folder: Path, *allowed: str, **settings: object) -> dict[str, str]:
-    """What the archiver is told from outside; tests wait for nothing longer than they must."""
+    """Return the environment of the archiver, with short waits for tests."""
     packages = [Path(module.__path__[0]).parent for module in (fairlane, fairlane_archiver)]
     told = {"folder": folder, "allow": ",".join(allowed), "first_wait_seconds": 0.02,
             "stall_seconds": 60, **settings}  # fmt: skip
@@ -103,7 +103,7 @@ class Archiver:
         return self.ask("PATCH", "/api/queues/archive", json={"max_concurrent": max_concurrent})
 
     def events(self, job: Any, *, after: int, until: str) -> list[dict[str, Any]]:
-        """Follow a job from an event on, up to the first one that says this."""
+        """Follow a job from an event on, up to the first event that contains the text."""
         seen: list[dict[str, Any]] = []
         with self.client.stream("GET", "/api/events", params={"after": after}) as stream:
             for line in stream.iter_lines():
@@ -134,7 +134,7 @@ class Archiver:
 def archiving(
     folder: Path, server: MastodonServer, *allowed: str, **settings: object
 ) -> Iterator[Archiver]:
-    """Serve an archiver that may visit this server, and no private place that is not allowed."""
+    """Serve an archiver that may visit this server, and no other private address."""
     told = environment(folder, server.host, *allowed, **settings)
     program = "fairlane_archiver.program:app"
     with (
@@ -145,14 +145,14 @@ def archiving(
 
 
 def typed(folder: Path, *words: str, code: int = 0) -> str:
-    """Give a command of `fairlane-archive` and return what it says."""
+    """Run a command of `fairlane-archive` and return its output."""
     told = CliRunner().invoke(commands(folder), words)
     assert told.exit_code == code, f"{told.exit_code}: {told.output} {told.exception!r}"
     return told.output
 
 
 def typed_in_a_terminal(folder: Path, *words: str) -> str:
-    """Do the same in a process of its own."""
+    """Do the same in a separate process."""
     return subprocess.run(
         [sys.executable, "-m", "fairlane_archiver", *words, "--folder", str(folder)],
         env={**os.environ, **environment(folder)},

@@ -1,9 +1,9 @@
-"""A server that speaks the Mastodon API over real sockets, and misbehaves where a test says so.
+"""A server with the Mastodon API over real sockets, which misbehaves on demand.
 
-It runs on an event loop in a thread of its own, so that tests of any kind can use it, and writes
-down every request with when it began and ended. What it answers by itself: `lookup` and `statuses`
-with `Link` paging, `max_id`, `since_id` and rate-limit headers, files with ETag and ranges. A test
-can put a handler of its own on any path.
+It runs on an event loop in a separate thread, so that tests of any kind can use it, and records
+every request with its start and end. By default it answers `lookup` and `statuses` with `Link`
+paging, `max_id`, `since_id` and rate-limit headers, and files with ETag and ranges. A test can
+install its own handler for any path.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ class Request:
     headers: dict[str, str]
     account: str
     began_at: float
-    number: int  # the how-manieth of its path, from 1
+    number: int  # number among the requests of its path, from 1
     status: int = 0
     sent: int = 0
     ended_at: float | None = None
@@ -49,7 +49,7 @@ class Request:
 
 @dataclass
 class Exchange:
-    """A request that a handler answers as it likes."""
+    """A request and its connection, for a handler."""
 
     request: Request
     writer: asyncio.StreamWriter
@@ -58,7 +58,7 @@ class Exchange:
     async def head(
         self, status: int, headers: Mapping[str, object] = {}, body: bytes = b""
     ) -> None:
-        """Send a head, and what is there of the body in the same packet, which both sides like."""
+        """Send a head, with the available body in the same packet."""
         self.request.status = status
         lines = [f"HTTP/1.1 {status} {_REASONS.get(status, 'Odd')}"]
         lines += [f"{name}: {value}" for name, value in headers.items()]
@@ -77,7 +77,7 @@ class Exchange:
         await self.head(status, {"Content-Length": len(body), **headers}, body)
 
     def cut(self) -> None:
-        """Break the connection off, with nothing more said."""
+        """Drop the connection."""
         self.keeps = False
         self.writer.transport.abort()
 
@@ -113,7 +113,7 @@ class Account:
 class MastodonServer:
     def __init__(self) -> None:
         self.journal: list[Request] = []
-        self.visited: dict[str, int] = {}  # the line of the journal at which each account begins
+        self.visited: dict[str, int] = {}  # the journal index at which each account begins
         self.accounts: dict[str, Account] = {}
         self.files: dict[str, bytes] = {}
         self.handlers: dict[str, Handler] = {}
@@ -133,7 +133,7 @@ class MastodonServer:
     def url(self) -> str:
         return f"http://{self.host}"
 
-    # what tests arrange
+    # set up by tests
 
     def post(
         self,
@@ -148,7 +148,7 @@ class MastodonServer:
     ) -> list[str]:
         """Add a post with these files to an account, and return the paths of the files.
 
-        Its files are made of their own names unless a body is given.
+        The content of a file is its name unless a body is given.
         """
         known = self.accounts.setdefault(account, Account(str(1000 + len(self.accounts))))
         id = 100_000 + sum(len(other.statuses) for other in self.accounts.values())
@@ -171,9 +171,9 @@ class MastodonServer:
         return paths
 
     def hold(self, account: str, *, size: int = 0, sent: int = 0) -> str:
-        """Add a post whose file stops after so many bytes until `open(account)`; return its path.
+        """Add a post whose file stops after `sent` bytes until `open(account)`; return its path.
 
-        Who asks a second time gets all of it.
+        A second request gets the whole file.
         """
         body = account.encode() * (size // len(account) + 1)
         [path] = self.post(account, "held.jpg", body=body)
@@ -191,11 +191,11 @@ class MastodonServer:
         return path
 
     def name(self, account: str) -> str:
-        """Return the account as the archiver calls it."""
+        """Return the account name in the archiver."""
         return f"{self.url}/@{account}"
 
     def open(self, name: str) -> None:
-        """Let those go on who wait at a door."""
+        """Release the requests that wait at a gate."""
         self._loop.call_soon_threadsafe(self._door(name).set)
 
     def _door(self, name: str) -> asyncio.Event:
@@ -204,7 +204,7 @@ class MastodonServer:
     async def wait(self, name: str) -> None:
         await self._door(name).wait()
 
-    # what tests read
+    # read by tests
 
     def asked(self, path: str) -> list[Request]:
         return [request for request in list(self.journal) if request.path == path]
@@ -242,7 +242,7 @@ class MastodonServer:
             while await self._exchange(reader, writer):
                 pass
         except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
-            pass  # the client went away, or the test has ended
+            pass  # the client disconnected, or the test has ended
         finally:
             self._tasks.discard(task)
             with suppress(ConnectionError):
@@ -333,7 +333,7 @@ class MastodonServer:
         until: int | None = None,
         headers: Mapping[str, object] = {},
     ) -> None:
-        """Answer with a file, whole or from where it is asked for; `until` cuts it short there."""
+        """Send a file, whole or from the requested offset; `until` cuts it short."""
         tag = _tag(body)
         known = {"ETag": tag, "Accept-Ranges": "bytes", "Content-Type": "image/jpeg", **headers}
         start = exchange.request.range_from

@@ -1,4 +1,4 @@
-"""Three accounts at a time by default, the others in the order they came."""
+"""Three accounts run at a time by default, the next ones in the order of submission."""
 
 from apps.archiver.tests.archiver import Archiver, soon
 from apps.archiver.tests.mastodon_server import MastodonServer
@@ -7,7 +7,7 @@ from apps.archiver.tests.mastodon_server import MastodonServer
 def test_slots_fill_in_the_order_of_arrival_and_follow_the_limit(
     archiver: Archiver, server: MastodonServer
 ) -> None:
-    """The limit is raised and lowered in the middle, and nothing that runs is disturbed."""
+    """The limit is raised and lowered meanwhile; running accounts are not interrupted."""
     names = [f"order{number}" for number in range(9)]
     jobs = {}
     for name in names:
@@ -26,9 +26,9 @@ def test_slots_fill_in_the_order_of_arrival_and_follow_the_limit(
     assert [archiver.row(server.name(n))["state"] for n in names[3:]] == ["queued"] * 6
     archiver.limit(5)  # the head of the line fills the new slots at once
     settles_at(*names[:5])
-    archiver.limit(2)  # nothing that runs is interrupted
+    archiver.limit(2)  # running accounts are not interrupted
     assert running() == names[:5]
-    for ended in range(3):  # down to two, and nobody new has begun
+    for ended in range(3):  # down to two, and no new account has begun
         server.open(names[ended])
         archiver.done(jobs[names[ended]])
         assert running() == names[ended + 1 : 5]

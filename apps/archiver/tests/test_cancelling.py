@@ -12,7 +12,7 @@ MIB = 1024 * 1024
 
 
 def contents(folder: Path) -> list[Path]:
-    """Everything that is there, but for the databases, which the server writes to at any time."""
+    """Return all files except the databases, which the server writes at any time."""
     return sorted(path for path in folder.rglob("*") if ".db" not in path.name)
 
 
@@ -44,7 +44,7 @@ def test_a_running_one_stops_and_keeps_or_deletes_what_it_saved(
     account = server.name(name)
     server.post(name, "old.jpg")
     archiver.archived(account)
-    held = server.hold(name, size=2 * MIB, sent=MIB)  # the newest, and it never comes to its end
+    held = server.hold(name, size=2 * MIB, sent=MIB)  # the newest, whose download never ends
     server.post(name, "1.jpg", "2.jpg", "3.jpg")
     job = archiver.go_on(account)
     soon(lambda: len(archiver.files(name)) == 4, what="three new files")
@@ -52,7 +52,8 @@ def test_a_running_one_stops_and_keeps_or_deletes_what_it_saved(
     newest = archiver.newest_event()
     assert archiver.cancel(account, outputs=outputs)["stopping"]
     told = archiver.events(job, after=newest, until='"cancelled"')
-    assert "job_stuck" not in {event["type"] for event in told}  # which is said after two seconds
+    # Would be reported after two seconds.
+    assert "job_stuck" not in {event["type"] for event in told}
     assert [part for part in archiver.parts() if name in str(part)] == []
     left = 4 if outputs == "keep" else 1
     soon(lambda: len(archiver.files(name)) == left, what=f"{left} files")
@@ -70,7 +71,7 @@ def test_a_running_one_stops_and_keeps_or_deletes_what_it_saved(
 def test_what_earlier_runs_saved_is_never_deleted(
     archiver: Archiver, server: MastodonServer
 ) -> None:
-    """Nor is anything deleted because somebody tidied up the records of runs."""
+    """Files also stay if a user removed the records of runs."""
     account = server.name("twice")
     server.post("twice", "a.jpg")
     first = archiver.start(account) if archiver.save(account) else None
@@ -92,7 +93,7 @@ def test_what_earlier_runs_saved_is_never_deleted(
 def test_a_run_that_waits_for_its_next_try_is_undone_as_well(
     archiver: Archiver, server: MastodonServer
 ) -> None:
-    """Nobody runs it at that moment, so nobody could be told to stop."""
+    """At that moment no process runs it, so no process could be told to stop."""
     account = server.name("retrying")
     for number in range(45):
         server.post("retrying", f"{number}.jpg")
@@ -121,7 +122,7 @@ def test_a_run_that_waits_for_its_next_try_is_undone_as_well(
 def test_what_failed_earlier_is_still_tried_again_after_a_cancel(
     archiver: Archiver, server: MastodonServer, outputs: str
 ) -> None:
-    """Its page lies behind the cursor, so only the index knows of it."""
+    """Its page is before the cursor, so only the index knows it."""
     name = f"owed{outputs}"
     account = server.name(name)
     held = server.hold(name)

@@ -1,4 +1,4 @@
-"""`fairlane-archive`, as a person types it, beside a server that works."""
+"""`fairlane-archive` from a terminal, with a running server."""
 
 import asyncio
 import json
@@ -14,8 +14,8 @@ from fairlane_archiver.commands import main
 from fairlane_archiver.program import build
 from fairlane_archiver.rows import Rows
 from fairlane_archiver.settings import Settings
-from fairlane_archiver.sources import canonical
-from fairlane_archiver.start_runs import Run
+from fairlane_archiver.sources import canonical_name
+from fairlane_archiver.start_runs import StartRuns
 
 
 def test_accounts_are_added_run_shown_copied_and_removed(
@@ -72,7 +72,7 @@ def test_files_that_could_not_be_saved_stay_in_sight_until_they_are(
     typed(folder, "add", account)
     said = typed(folder, "start", account, "--wait", code=1)
     assert "1 file is not saved" in said
-    [row] = json.loads(typed(folder, "continue", account, "--wait", "--json"))  # nothing new
+    [row] = json.loads(typed(folder, "continue", account, "--wait", "--json"))  # no new posts
     assert (row["counts"]["downloaded"], row["counts"]["failed"]) == (0, 0)
     assert (row["files"], row["missing"]) == (1, 1)
     named = typed(folder, "status", account)
@@ -97,8 +97,8 @@ def test_who_waits_sees_the_counts_and_may_go_away(
     async def watch() -> None:
         archive = Archive(Settings(folder=archiver.folder))
         async with build(settings=archive.settings, work=False) as app:
-            run = Run([account], wait=True, as_json=False, continues=False)
-            watching = asyncio.create_task(run.carry_out(app, Rows(app, archive.index)))
+            run = StartRuns([account], wait=True, as_json=False, continues=False)
+            watching = asyncio.create_task(run.execute(app, Rows(app, archive.index)))
             seen = ""
             async with asyncio.timeout(PATIENCE_SECONDS):
                 while f"{account}: running, 1 files" not in seen:
@@ -145,7 +145,7 @@ async def test_a_row_that_cannot_be_run_any_more_keeps_no_other_from_it(
     archive = Archive(Settings(folder=tmp_path))
     archive.begin()
     async with build(settings=archive.settings, work=False) as app:
-        earlier = Fairlane(app.database)  # which took whatever it was told
+        earlier = Fairlane(app.database)  # an earlier version that accepted any filters
 
         @earlier.task(name="archive", queue="archive", lane="{account}")
         async def anything(account: str) -> None: ...
@@ -153,13 +153,16 @@ async def test_a_row_that_cannot_be_run_any_more_keeps_no_other_from_it(
         await app.lanes.save("archive", old, anything.call(account=old))
         rows = Rows(app, archive.index)
         await rows.save(other, {}, keeps=False)
-        run = Run(None, wait=False, as_json=True, continues=False)
-        assert await run.carry_out(app, rows) == 1
+        run = StartRuns(None, wait=False, as_json=True, continues=False)
+        assert await run.execute(app, rows) == 1
         assert f"{old} cannot be started: account: the address" in capsys.readouterr().err
         states = {row.account: row.state for row in await rows.listed()}
         assert states == {old: "idle", other: "queued"}
-        assert await Run([old], wait=False, as_json=True, continues=False).carry_out(app, rows) == 2
-        await rows.remove(canonical(old))
+        assert (
+            await StartRuns([old], wait=False, as_json=True, continues=False).execute(app, rows)
+            == 2
+        )
+        await rows.remove(canonical_name(old))
         assert [row.account for row in await rows.listed()] == [other]
 
 
@@ -168,7 +171,7 @@ def test_a_folder_that_cannot_be_one_is_one_sentence_too(
     words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
-    """And no archive is made wherever one happens to be."""
+    """No archive is created in the current folder either."""
     file = tmp_path / "file"
     file.write_bytes(b"")
     monkeypatch.chdir(tmp_path)

@@ -1,4 +1,4 @@
-"""`fairlane-archive` where nobody serves: what it makes, changes, refuses and says."""
+"""`fairlane-archive` without a server: what it creates, changes, refuses and prints."""
 
 import json
 from datetime import timedelta
@@ -16,13 +16,13 @@ from fairlane_archiver.program import build
 from fairlane_archiver.rows import Row
 from fairlane_archiver.settings import Settings
 from fairlane_archiver.sources.gallery import Gallery
-from fairlane_archiver.table import human, table, troubles
+from fairlane_archiver.table import describe_problems, format_bytes, table
 
 ANN, BOB = "@ann@social.example", "@bob@social.example"
 
 
 def added(folder: Path, *words: str) -> dict[str, Any]:
-    """Add a row and return what it asks for."""
+    """Add a row and return its filters."""
     [row] = json.loads(typed(folder, "add", *words, "--json"))
     return dict(row["filters"])
 
@@ -67,7 +67,7 @@ def test_what_can_never_work_is_not_added(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     assert "this needs gallery-dl" in typed(tmp_path, "add", "gallery:https://art.example", code=2)
     monkeypatch.undo()
-    Gallery().check()  # it is here
+    Gallery().check()  # gallery-dl is installed
     assert "no accounts" in typed(tmp_path, "status")
 
 
@@ -114,7 +114,7 @@ async def test_a_schedule_continues_rows_as_they_are_saved_by_then(tmp_path: Pat
     async with running(app) as world:
         for account in (ANN, BOB):
             await app.lanes.save("archive", account, archive.call(account=account))
-        told = await schedules.put(app, None, cron=None, every="6h", timezone=None)
+        told = await schedules.save_schedule(app, None, cron=None, every="6h", timezone=None)
         assert told["schedule"] == schedules.ALL
         call = archive.call(account=ANN, since="2024-01-01", replies=False)
         await app.lanes.save("archive", ANN, call)  # after the schedule was made
@@ -129,14 +129,14 @@ async def test_a_schedule_continues_rows_as_they_are_saved_by_then(tmp_path: Pat
         assert (await app.lanes.show("archive", BOB)).active_job == busy.id
         [fired] = (await app.jobs.history(task="continue")).items
         assert (fired.state, fired.result) == ("completed", {"continued": 1, "left": 1})
-        assert await schedules.drop(app, None)
-        assert not await schedules.drop(app, None)
+        assert await schedules.delete_schedule(app, None)
+        assert not await schedules.delete_schedule(app, None)
 
 
 @pytest.mark.parametrize("text", ["", "6", "0h", "h", "-1h", "1 h", "1.5h"])
 def test_what_is_no_time_is_told(text: str) -> None:
     with pytest.raises(BadSetting, match="write 30m, 6h or 2d"):
-        schedules.seconds(text)
+        schedules.parse_interval(text)
 
 
 def row(account: str, **more: Any) -> Row:
@@ -155,7 +155,7 @@ def test_a_table_fits_by_leaving_out_what_matters_least() -> None:
     assert {"ACCOUNT", "STATE", "DOWNLOADED", "FAILED", "FILES", "MISSING"} < {*narrow[0].split()}
     least = table([row(f"https://blog.example/{'x' * 90}")], width=80)
     assert least[0].split() == ["ACCOUNT", "STATE", "DOWNLOADED", "FILES", "MISSING"]
-    assert [human(size) for size in (0, 999, 1000, 12_345_678)] == [
+    assert [format_bytes(size) for size in (0, 999, 1000, 12_345_678)] == [
         "0 B", "999 B", "1 kB", "12.3 MB",
     ]  # fmt: skip
 
@@ -166,11 +166,11 @@ def test_every_missing_file_is_named_with_its_reason() -> None:
         Missing(name="b\x1b.jpg", reason="it fell silent", is_lasting=False),
     ]
     one = row(ANN, missing=3, missing_files=missing)
-    assert list(troubles(one, in_full=True)) == [
+    assert list(describe_problems(one, in_full=True)) == [
         "  not saved: a.jpg: it answered 404",
         "  not saved: b\\x1b.jpg: it fell silent (continue tries it again)",
         "  … and 1 more",
     ]
-    assert list(troubles(one, in_full=False)) == [
+    assert list(describe_problems(one, in_full=False)) == [
         f"{ANN}: 3 files are not saved; `fairlane-archive status {ANN}` lists them"
     ]

@@ -1,4 +1,4 @@
-"""What lies in a part file, when a download goes on with it and when not."""
+"""Part files: when a download resumes one, and when not."""
 
 import os
 from collections.abc import AsyncIterator, Callable
@@ -70,7 +70,7 @@ async def test_a_part_of_earlier_survives_a_server_that_is_busy_at_first(
 async def test_of_a_part_that_is_whole_only_the_last_byte_is_fetched_again(
     download: Start, server: MastodonServer, tmp_path: Path
 ) -> None:
-    """As it lies there when the program is killed before it gives the file its name."""
+    """This is the state after a kill just before the file is renamed."""
     body = os.urandom(300_000)
     tags: list[str | None] = []
     [path] = server.post("wholepart", "a.bin", body=body)
@@ -85,7 +85,8 @@ async def test_of_a_part_that_is_whole_only_the_last_byte_is_fetched_again(
 async def test_a_transfer_that_gets_on_is_not_given_up_however_often_it_breaks(
     download: Start, server: MastodonServer, tmp_path: Path
 ) -> None:
-    """Each try brings a bit more until the last quarter, which never comes; only that counts."""
+    """Each try receives more bytes until the last quarter, which never arrives; only those tries
+    count."""
     body = os.urandom(2_000_000)
     [path] = server.post("breaks", "a.bin", body=body)
 
@@ -105,7 +106,7 @@ async def test_a_transfer_that_gets_on_is_not_given_up_however_often_it_breaks(
 async def test_bytes_of_another_version_are_gone_before_the_name_of_this_one_is_kept(
     download: Start, server: MastodonServer, tmp_path: Path
 ) -> None:
-    """Whoever is killed right behind it would otherwise go on with a mixture."""
+    """Otherwise a kill in between would mix two versions."""
     part = tmp_path / "a.part"
     part.write_bytes(b"of another version")
     there: list[bool] = []
@@ -146,7 +147,7 @@ async def test_trouble_with_the_part_file_is_not_said_to_be_the_server_s(
 async def test_a_disk_without_room_is_a_reason_for_the_account_to_wait(
     download: Start, server: MastodonServer, tmp_path: Path
 ) -> None:
-    """Its queue lets it go on when there is room; every file that is left would fail instead."""
+    """The queue continues it when there is space; otherwise every remaining file would fail."""
     [path] = server.post("noroom", "a.jpg", body=b"small")
     with pytest.raises(Retryable) as raised:
         await download(path, tmp_path / "a.part", spare_bytes=10**18).run()

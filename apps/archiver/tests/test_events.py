@@ -1,4 +1,4 @@
-"""What a page follows: a snapshot with its number, then the events after it."""
+"""The events of a page: a snapshot with its number, then the events after it."""
 
 from apps.archiver.tests.archiver import Archiver
 from apps.archiver.tests.mastodon_server import MastodonServer

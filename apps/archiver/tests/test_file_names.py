@@ -1,4 +1,4 @@
-"""Names that can be trusted, whatever they are made of."""
+"""Safe file names from any text."""
 
 import os
 from itertools import islice
@@ -28,7 +28,7 @@ def test_two_accounts_never_share_a_folder(one: str, other: str) -> None:
 
 
 def test_things_of_one_name_find_one_of_their_own_after_few_steps() -> None:
-    """However many there are, as a hostile server may say."""
+    """Also for any number of files, as a hostile server may send."""
     taken: set[str] = set()
     for thing in range(2_000):
         tried = islice(numbered("same.jpg", f"key {thing}"), 12)

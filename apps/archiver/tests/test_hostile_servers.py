@@ -1,4 +1,4 @@
-"""Servers that mean harm: nothing leaves the folder, nothing is without bounds, all is told."""
+"""Hostile servers: files stay in the folder, all sizes are limited, and errors are reported."""
 
 import asyncio
 import gzip
@@ -16,7 +16,7 @@ from apps.archiver.tests.mastodon_server import Exchange, MastodonServer, mastod
 def cautious(
     server: MastodonServer, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Archiver]:
-    """An archiver with narrow bounds."""
+    """An archiver with small limits."""
     folder: Path = tmp_path_factory.mktemp("cautious") / "inside"
     bounds = {"largest_bytes": 200_000, "stall_seconds": 1, "longest_seconds": 4, "tries": 2}
     with archiving(folder, server, **bounds) as running:
@@ -131,7 +131,7 @@ def test_a_body_that_never_ends_is_bounded_by_size_by_time_and_by_silence(
 def test_what_is_packed_twice_or_oddly_is_refused(
     cautious: Archiver, server: MastodonServer
 ) -> None:
-    """A kilobyte that was packed twice is unpacked to a gigabyte in one step."""
+    """A kilobyte that was compressed twice expands to a gigabyte in one step."""
     [twice] = server.post("packed", "twice.bin")
     [oddly] = server.post("packed", "oddly.bin")
     [once] = server.post("packed", "once.txt", body=b"plain")
@@ -166,7 +166,7 @@ def test_a_page_or_a_redirect_that_never_ends_is_bounded(
 
 
 def test_cookies_are_neither_kept_nor_sent(cautious: Archiver, server: MastodonServer) -> None:
-    """A server could give some with each answer, and all of them would go with each request."""
+    """A server could set more with each response, and each request would send all of them."""
     [path] = server.post("cookies", "a.jpg")
 
     async def leads_on(exchange: Exchange) -> None:
@@ -235,7 +235,7 @@ def test_a_server_that_speaks_nonsense_fails_its_account_alone(
 def test_pages_that_come_again_are_not_asked_for_for_ever(
     cautious: Archiver, server: MastodonServer, how: str
 ) -> None:
-    """Whether they link to a cursor that was there before, or to a new one each time."""
+    """They link to an earlier cursor, or to a new one each time."""
     name = f"circles{how}"
     server.post(name, "a.jpg")
     path = f"/api/v1/accounts/{server.accounts[name].id}/statuses"
@@ -263,7 +263,7 @@ def test_pages_that_come_again_are_not_asked_for_for_ever(
 def test_a_post_that_would_be_written_down_without_bounds_is_refused(
     cautious: Archiver, server: MastodonServer, much: dict[str, object]
 ) -> None:
-    """Everything of it is kept with each of its files, so that a page could fill a disk."""
+    """A post is stored with each of its files, so a page could fill the disk."""
     name = "much" + next(iter(much)).partition("_")[0]
     server.post(name, "a.jpg")
     path = f"/api/v1/accounts/{server.accounts[name].id}/statuses"

@@ -1,4 +1,4 @@
-"""What the archive has, as its index knows it."""
+"""The index of the archive."""
 
 import threading
 from pathlib import Path
@@ -13,7 +13,7 @@ AT_ONCE = 8
 
 
 def test_those_who_open_a_new_index_at_the_same_time_all_get_it(tmp_path: Path) -> None:
-    """As two programs do that work on one archive; their connections are as far apart."""
+    """Two programs may open one archive at the same time."""
     for number in range(5):
         gate = threading.Barrier(AT_ONCE)
         opened: list[Index] = []
@@ -35,18 +35,20 @@ def test_those_who_open_a_new_index_at_the_same_time_all_get_it(tmp_path: Path) 
 def test_a_file_that_was_put_in_its_place_and_not_written_down_is_known_again(
     tmp_path: Path,
 ) -> None:
-    """As it is when the program is killed between the two; one still in parts is left alone."""
+    """This is the state after a kill between the two; an item with a part file is left alone."""
     index = Index(tmp_path / "index.db")
-    shelf = AccountFolder(tmp_path, "@ann@social.example", index)
-    shelf.open()
+    account_folder = AccountFolder(tmp_path, "@ann@social.example", index)
+    account_folder.open()
     posts = [
         Post(id=str(n), media=(Media(key=str(n), url="http://x/", name="a.jpg"),)) for n in (1, 2)
     ]
-    placed, begun = index.take(shelf.account, posts, run="run", folder=shelf.folder)
-    (shelf.folder / placed.name).write_bytes(b"pixels")
-    shelf.part(begun).write_bytes(b"pix")
-    shelf.adopt()
-    assert [item.post.id for item in index.unfinished(shelf.account)] == ["2"]
+    placed, begun = index.claim(
+        account_folder.account, posts, run="run", folder=account_folder.folder
+    )
+    (account_folder.folder / placed.name).write_bytes(b"pixels")
+    account_folder.part(begun).write_bytes(b"pix")
+    account_folder.adopt()
+    assert [item.post.id for item in index.unfinished(account_folder.account)] == ["2"]
     assert index.totals("run") == (1, 6)
     index.close()
 
@@ -54,7 +56,7 @@ def test_a_file_that_was_put_in_its_place_and_not_written_down_is_known_again(
 def test_an_index_that_was_lost_is_made_again_of_the_notes_beside_the_files(
     tmp_path: Path, server: MastodonServer
 ) -> None:
-    """What has none, or another size than it says, is left alone and fetched anew."""
+    """A file without a note, or with another size, is left alone and downloaded again."""
     account = server.name("lost")
     paths = server.post("lost", "a.jpg", "b.jpg", "c.jpg")
     with archiving(tmp_path, server) as archiver:

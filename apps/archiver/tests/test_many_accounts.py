@@ -55,7 +55,7 @@ def test_never_more_accounts_than_allowed_and_never_two_jobs_on_one(
     journal = [request for request in server.journal if request.account in names]
     crowds = crowds_of(journal)
     early = [name for name in names if server.visited[name] < raised]
-    # Who runs when the limit is lowered may have asked for nothing yet.
+    # An account that runs when the limit is lowered may not have sent a request yet.
     late = [name for name in names if server.visited[name] >= lowered and name not in excused]
     between = [name for name in names if name not in early and name not in late]
     assert max(crowds[name] for name in early) == 3
@@ -72,7 +72,7 @@ def test_never_more_accounts_than_allowed_and_never_two_jobs_on_one(
 
 @contextmanager
 def removed_at_the_end(folder: Path) -> Iterator[None]:
-    """Leave no tens of thousands of files where pytest keeps the folders of its last runs."""
+    """Remove the tens of thousands of files that pytest would keep."""
     try:
         yield
     finally:
@@ -80,9 +80,9 @@ def removed_at_the_end(folder: Path) -> Iterator[None]:
 
 
 def crowds_of(journal: list[Request]) -> dict[str, int]:
-    """Return how many accounts were at work when each began, itself included.
+    """Return how many accounts were active when each began, including itself.
 
-    An account is at work from its first request to the end of its last.
+    An account is active from its first request to the end of its last.
     """
     began: dict[str, float] = {}
     ended: dict[str, float] = {}

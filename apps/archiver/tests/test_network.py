@@ -1,4 +1,4 @@
-"""Which addresses are visited: those of the public internet, and what was allowed."""
+"""The addresses that are visited: public ones, and allowed private ones."""
 
 import ssl
 import subprocess

@@ -1,4 +1,4 @@
-"""A program that is killed in the middle of its downloads, and what it does when it is back."""
+"""A program that is killed during downloads, and its state after a restart."""
 
 import os
 import signal
@@ -16,7 +16,7 @@ KIB = 1024
 def test_after_three_kills_nothing_is_missing_and_nothing_whole_was_fetched_twice(
     tmp_path: Path, server: MastodonServer
 ) -> None:
-    """It comes back by itself each time, and its counts are those of all its lives together."""
+    """It resumes automatically each time, and its counts include all starts."""
     account = server.name("killed")
     bodies = {}
     large: list[str] = []
@@ -29,7 +29,7 @@ def test_after_three_kills_nothing_is_missing_and_nothing_whole_was_fetched_twic
             large.insert(0, path)  # the newest comes first
 
     def stops_at(path: str, *sizes: int) -> None:
-        """Let the first requests of a file send so much of it, and then nothing for ever."""
+        """Send the first part of a file for its first requests, and then hang."""
 
         async def handler(exchange: Exchange) -> None:
             number = exchange.request.number
@@ -46,7 +46,7 @@ def test_after_three_kills_nothing_is_missing_and_nothing_whole_was_fetched_twic
     stops_at(large[1], 300 * KIB)
 
     def part() -> int:
-        """Return the size of the only part file that stays; others come and go."""
+        """Return the size of the only part file that stays."""
         size = 0
         for path in tmp_path.rglob("*.part"):
             with suppress(FileNotFoundError):
@@ -56,14 +56,14 @@ def test_after_three_kills_nothing_is_missing_and_nothing_whole_was_fetched_twic
     with archiving(tmp_path, server, at_once=3) as archiver:
         archiver.save(account)
         job = archiver.start(account)
-        # 40 to a page: all of the first but its large one is saved, and then it stands still.
+        # 40 per page: all files of the first page but its large one are saved, and then it hangs.
         soon(lambda: len(archiver.files("killed")) == 39, what="39 files")
         soon(lambda: part() >= 500 * KIB, what="the part of a large one")
         assert archiver.served.stop(signal.SIGKILL) == -signal.SIGKILL
     first = part()
     before = len(server.journal)
     with archiving(tmp_path, server, at_once=3) as archiver:
-        # Put back to the front of the queue, it goes on by range; the server stops once more.
+        # Moved to the front of the queue, it resumes by range; the server hangs once more.
         soon(lambda: len(server.asked(large[0])) == 2, what="a request for the rest")
         assert archiver.job(job["id"])["crashes"] == 1
         soon(lambda: part() > first, what="more of it")
@@ -124,7 +124,7 @@ def test_a_file_that_was_placed_and_not_written_down_before_a_kill_counts_once(
         soon(archiver.parts, what="a part of the large one")
         assert archiver.served.stop(signal.SIGKILL) == -signal.SIGKILL
     [index] = tmp_path.rglob("index.db")
-    # As if it had died between giving the file its name and writing that down.
+    # As if it had died between the rename of the file and the update of the index.
     connection = apsw.Connection(str(index))
     connection.execute(
         "UPDATE item SET state = 'part', bytes = NULL, sha256 = NULL WHERE name LIKE '%small%'"

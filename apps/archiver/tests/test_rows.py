@@ -1,4 +1,4 @@
-"""A row per account: what a run is, one at a time for each, locked while it is active."""
+"""One row per account: its runs, one at a time, and its lock while it is active."""
 
 import pytest
 
@@ -18,7 +18,8 @@ def test_a_run_has_an_id_a_kind_a_snapshot_of_its_parameters_and_its_counts(
     assert first["id"] != second["id"]
     assert (first["lane"], first["kind"], second["kind"]) == (account, "start", "continue")
     assert (first["params"]["replies"], first["params"]["since"]) == (False, "2020-01-01")
-    assert archiver.job(first["id"])["params"] == first["params"]  # whatever the row says since
+    # Independent of later changes of the row.
+    assert archiver.job(first["id"])["params"] == first["params"]
     assert second["params"]["replies"] is True
     size = sum(len(body) for path, body in server.files.items() if "/snapshot/" in path)
     counts = {"downloaded": 2, "skipped": 0, "filtered": 0, "failed": 0, "bytes": size}
@@ -60,7 +61,7 @@ def test_a_second_start_answers_409_with_the_active_job_and_the_row_is_locked(
         for verb in ("start", "continue"):
             refused = archiver.start(account, status=409, verb=verb)
             assert (refused["code"], refused["active_job"]) == ("lane_busy", job["id"])
-        # To edit is refused, and so is to paste what was copied from another row.
+        # An edit is refused, and so is a copy of the filters of another row.
         copied = archiver.row(other)["params"]["params"] | {"account": account}
         for filters in ({"most": 8}, {k: v for k, v in copied.items() if k != "account"}):
             refused = archiver.save(account, status=409, **filters)

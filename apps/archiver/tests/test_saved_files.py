@@ -1,4 +1,4 @@
-"""What is saved of an account, and how it lies there."""
+"""The saved files of an account, and their layout."""
 
 import hashlib
 import json

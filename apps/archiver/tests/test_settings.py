@@ -1,4 +1,4 @@
-"""What is set from outside."""
+"""The settings from the environment."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Where media come from: how accounts are recognised, feeds, and gallery-dl."""
+"""The sources: recognition of accounts, feeds, and gallery-dl."""
 
 import json
 from pathlib import Path
@@ -11,7 +11,7 @@ from apps.archiver.tests.mastodon_server import Exchange, MastodonServer
 from fairlane import Permanent
 from fairlane.process.program import run_program
 from fairlane_archiver.filters import Filters
-from fairlane_archiver.sources import feed, recognised, without_login
+from fairlane_archiver.sources import feed, recognise_account, refuse_login
 from fairlane_archiver.sources.protocol import Tools
 from fairlane_archiver.web_client import Answer
 
@@ -34,9 +34,9 @@ from fairlane_archiver.web_client import Answer
     ],
 )
 def test_an_account_has_one_name(text: str, account: str, source: str) -> None:
-    name, found = recognised(text)
+    name, found = recognise_account(text)
     assert (name, found.name) == (account, source)
-    assert recognised(name)[0] == account
+    assert recognise_account(name)[0] == account
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_an_account_has_one_name(text: str, account: str, source: str) -> None:
 )
 def test_what_is_no_account_is_told_what_one_is(text: str) -> None:
     with pytest.raises(Permanent, match="give @name@host"):
-        recognised(text)
+        recognise_account(text)
 
 
 LOGINS = ("ann:hunter2", "hunter2", ":hunter2", "a@b:hunter2", "ann:\thunter2")
@@ -69,23 +69,23 @@ LOGINS = ("ann:hunter2", "hunter2", ":hunter2", "a@b:hunter2", "ann:\thunter2")
 @pytest.mark.parametrize("login", LOGINS)
 def test_a_password_does_not_become_the_name_of_a_row(prefix: str, login: str) -> None:
     with pytest.raises(Permanent, match="no name and password") as refusal:
-        without_login(f"{prefix}{login}@blog.example/feed.xml")
+        refuse_login(f"{prefix}{login}@blog.example/feed.xml")
     assert "hunter2" not in str(refusal.value)
 
 
 @pytest.mark.parametrize("text", ["https://social.example/@ann", "@ann@social.example"])
 def test_an_account_without_one_is_left_as_it_is(text: str) -> None:
-    assert without_login(text) == text
+    assert refuse_login(text) == text
 
 
 def test_half_of_a_password_is_no_port() -> None:
     with pytest.raises(Permanent, match="give @name@host"):
-        recognised("feed:https://ann:hun/ter2@blog.example/any")
+        recognise_account("feed:https://ann:hun/ter2@blog.example/any")
 
 
 def test_an_address_of_neither_is_told_how_to_say_what_it_is() -> None:
     with pytest.raises(Permanent) as refused:
-        recognised("https://pics.example/ann")
+        recognise_account("https://pics.example/ann")
     assert "give feed:https://pics.example/ann;" in str(refused.value)
     assert "gallery:https://pics.example/ann " in str(refused.value)
 
@@ -160,7 +160,7 @@ def test_an_entry_that_makes_no_sense_does_not_take_the_others_along(
     counts = archiver.archived(f"{server.url}/odd/feed")
     assert (counts["downloaded"], counts["failed"]) == (1, 1)
     [sidecar] = archiver.folder.glob("files/*odd_feed*/*good.jpg.json")
-    assert "url" not in json.loads(sidecar.read_bytes())["post"]  # a guid is none
+    assert "url" not in json.loads(sidecar.read_bytes())["post"]  # a guid is no address
 
 
 def test_a_feed_with_half_a_character_is_refused_with_the_reason(

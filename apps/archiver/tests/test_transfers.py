@@ -1,4 +1,4 @@
-"""Servers as they are: slow, broken, busy, and wrong about what they send."""
+"""Real servers: slow, broken, busy, and wrong about their files."""
 
 import base64
 import hashlib
@@ -60,7 +60,7 @@ def test_a_file_that_changed_meanwhile_is_fetched_from_the_beginning(
 def test_the_rest_of_another_version_or_place_is_not_put_behind_a_part(
     archiver: Archiver, server: MastodonServer
 ) -> None:
-    """As servers send it that look at `Range` alone, or not closely."""
+    """Some servers check `Range` alone, or not precisely."""
     old, new = os.urandom(300_000), os.urandom(300_000)
     [mixed] = server.post("mixed", "mixed.bin", body=new)
     [moved] = server.post("mixed", "moved.bin", body=new)
@@ -244,7 +244,7 @@ def test_numbers_beyond_all_bounds_are_the_trouble_of_one_file(
 def test_the_last_allowed_question_is_not_followed_by_another(
     archiver: Archiver, server: MastodonServer
 ) -> None:
-    """A page that says that none is left is obeyed before anybody is refused."""
+    """A rate limit without remaining requests is obeyed before a request is refused."""
     for number in range(50):
         server.post("spent", f"{number}.jpg")
     server.api_headers = {
@@ -264,7 +264,7 @@ def test_the_last_allowed_question_is_not_followed_by_another(
 def test_a_pause_that_is_too_long_is_waited_out_by_the_queue(
     archiver: Archiver, server: MastodonServer
 ) -> None:
-    """The slot is free for others meanwhile."""
+    """The slot is free for other accounts meanwhile."""
     server.post("hours", "a.jpg")
     path = f"/api/v1/accounts/{server.accounts['hours'].id}/statuses"
     with mastodon() as other:  # a host of its own, so that nobody else has to wait

@@ -1,4 +1,4 @@
-"""Pages of the web, which may never come to their end."""
+"""Pages of the web that may never end."""
 
 from pathlib import Path
 

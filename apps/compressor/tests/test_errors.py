@@ -16,7 +16,7 @@ from rich.console import Console
 from apps.compressor.tests.clips import FakeFfmpeg, clip, photo, tidy
 from apps.compressor.tests.conftest import SOON
 from fairlane import BadParameters, Fairlane, JobView
-from fairlane_compressor.pack_child import inside
+from fairlane_compressor.pack_child import archive_entries
 from fairlane_compressor.program import build
 from fairlane_compressor.progress_bars import summary
 from tests.support.apps import reaches
@@ -315,7 +315,7 @@ def test_a_folder_of_which_a_part_may_not_be_read_is_not_packed_without_it(
     (open_folder / "top" / "closed").mkdir(parents=True)
     (open_folder / "top" / "closed").chmod(0)
     with nobody(), pytest.raises(PermissionError, match="closed"):
-        list(inside(open_folder / "top", part))
+        list(archive_entries(open_folder / "top", part))
 
 
 @pytest.fixture

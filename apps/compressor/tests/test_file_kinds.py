@@ -7,7 +7,7 @@ import pytest
 from apps.compressor.tests.clips import clip, photo
 from fairlane_compressor.file_kinds import Kind, kind_of
 from fairlane_compressor.order import Order
-from fairlane_compressor.sizes import parsed, shown
+from fairlane_compressor.sizes import format_size, parse_size
 from fairlane_compressor.targets import target_of
 
 
@@ -63,8 +63,12 @@ def test_a_result_stands_beside_its_source_or_in_the_folder(
 
 def test_sizes_are_read_and_written_as_people_do() -> None:
     sizes = ["300000", "25MB", "1.5 g", "12 kB", "7b"]
-    assert [parsed(text) for text in sizes] == [300_000, 25_000_000, 1_500_000_000, 12_000, 7]
-    assert [shown(size) for size in (7, 12_000, -3_250_000)] == ["7 bytes", "12.0 kB", "-3.2 MB"]
+    assert [parse_size(text) for text in sizes] == [300_000, 25_000_000, 1_500_000_000, 12_000, 7]
+    assert [format_size(size) for size in (7, 12_000, -3_250_000)] == [
+        "7 bytes",
+        "12.0 kB",
+        "-3.2 MB",
+    ]
     for text in ("large", "0", "0.1b", "1.2.3", ".", "9" * 400):
         with pytest.raises(ValueError, match="is not a size"):
-            parsed(text)
+            parse_size(text)

@@ -57,17 +57,19 @@ async def plain(format: str, sources: Sequence[Path], folder: Path) -> None:
             "source": str(source), "format": format, "quality": QUALITY, "side": None,
             "colours": None, "target_bytes": None, "score": False,
         }  # fmt: skip
-        data, _ = picture_child.make(wanted)
+        data, _ = picture_child.encode_picture(wanted)
         _write(folder / source.name, data)
 
 
 async def beside(
-    painter: PictureEncoder, format: str, sources: Sequence[Path], folder: Path
+    picture_encoder: PictureEncoder, format: str, sources: Sequence[Path], folder: Path
 ) -> None:
     """Encode in a loop over a child process, where a bad picture can do no harm."""
     for source in sources:
-        async with painter.painting(Order(source=str(source)), FORMATS[format]) as painting:
-            await painting.written(folder / source.name, below=None)
+        async with picture_encoder.start_encoding(
+            Order(source=str(source)), FORMATS[format]
+        ) as encoding:
+            await encoding.written(folder / source.name, below=None)
 
 
 async def queued(app: Fairlane, format: str, sources: Sequence[Path], folder: Path) -> None:
@@ -83,7 +85,7 @@ async def race(request: Request, format: str) -> Figures:
     folders = {name: request.folder / name for name in ("plain", "beside", "queued")}
     for folder in folders.values():
         folder.mkdir()
-    app, painter = build(f"sqlite:///{request.folder}/jobs.db"), PictureEncoder()
+    app, picture_encoder = build(f"sqlite:///{request.folder}/jobs.db"), PictureEncoder()
     spent: dict[str, list[float]] = {name: [] for name in folders}
 
     async def timed(work: Awaitable[None], count: int) -> float:
@@ -94,11 +96,13 @@ async def race(request: Request, format: str) -> Figures:
     async def looped(few: Sequence[Path]) -> tuple[float, float]:
         return (
             await timed(plain(format, few, folders["plain"]), len(few)),
-            await timed(beside(painter, format, few, folders["beside"]), len(few)),
+            await timed(beside(picture_encoder, format, few, folders["beside"]), len(few)),
         )
 
     async with app:
-        await beside(painter, format, sources[:1], folders["beside"])  # both processes have started
+        await beside(
+            picture_encoder, format, sources[:1], folders["beside"]
+        )  # both processes have started
         await queued(app, format, sources[:1], request.folder / "first")
         for start in range(0, len(sources), AT_ONCE):
             few = sources[start : start + AT_ONCE]

@@ -1,1 +1,1 @@
-"""Keeps the media of accounts, three accounts at a time."""
+"""Archives the media of accounts, three accounts at a time."""

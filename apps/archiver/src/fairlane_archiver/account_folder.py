@@ -1,4 +1,4 @@
-"""The folder of one account: files are put in it whole, and taken out of it again."""
+"""The folder of one account: complete files are placed in it and removed from it."""
 
 import hashlib
 import os
@@ -17,7 +17,7 @@ from fairlane_archiver.posts import Media, Post
 
 
 class Note(Struct, frozen=True, kw_only=True):
-    """What is written beside a file; an index that was lost is made of it again."""
+    """The JSON note next to a file, from which a lost index can be rebuilt."""
 
     account: str
     post: Post
@@ -28,7 +28,7 @@ class Note(Struct, frozen=True, kw_only=True):
 
 
 class AccountFolder:
-    """Every method blocks for as long as the disk takes."""
+    """The folder of one account; every method blocks while the disk works."""
 
     def __init__(self, folder: Path, account: str, index: Index) -> None:
         self.folder = folder / folder_name(account)
@@ -45,9 +45,9 @@ class AccountFolder:
         return (self.folder / name).exists()
 
     def put(self, arrived: Sequence[tuple[Item, CompleteFile]]) -> list[FileError | None]:
-        """Give files their names, durably, and only then write that down, once for all of them.
+        """Give files their final names durably, then record them in the index in one transaction.
 
-        Return for each of them what went wrong, if anything did.
+        Return the error of each file, or None.
         """
         outcomes: list[FileError | None] = []
         saved: list[tuple[Item, CompleteFile]] = []
@@ -70,10 +70,10 @@ class AccountFolder:
         if os.path.lexists(final):
             raise PermanentError(f"somebody has put a file of the name {item.name} there meanwhile")
         self._describe(final, item, whole)
-        part.rename(final)  # in one step, so that no crash leaves both
+        part.rename(final)  # atomic, so that a crash never leaves both
 
     def _describe(self, final: Path, item: Item, whole: CompleteFile) -> None:
-        """Write down beside the file where it is from."""
+        """Write the origin of a file next to it."""
         note = Note(
             account=item.account,
             post=replace(item.post, media=(), after=None),
@@ -86,10 +86,10 @@ class AccountFolder:
         write_at(final.with_name(f"{final.name}.json"), 0, text)
 
     def adopt(self) -> list[tuple[Item, int]]:
-        """Write down files that were put in their place just before the program died.
+        """Record files that were placed just before a crash, and return them with their sizes.
 
-        Return them, each with its size. Where the index knows nothing of the account, it was lost,
-        or there is nothing.
+        If the index has no item of the account, it was lost or the account is new: it is rebuilt
+        from the notes.
         """
         if not self._index.knows(self.account):
             self._index.restore(self.account, self._noted())
@@ -105,14 +105,14 @@ class AccountFolder:
         return adopted
 
     def _noted(self) -> Iterator[tuple[str, Post, int, str]]:
-        """Give what the notes beside files say, as long as it is true."""
+        """Yield the files whose notes are valid."""
         for path in self.folder.glob("*.json"):
             final = path.with_suffix("")
             try:
                 note = msgspec.json.decode(path.read_bytes(), type=Note)
                 is_true = note.account == self.account and final.stat().st_size == note.bytes
             except (OSError, msgspec.DecodeError, UnicodeDecodeError):
-                continue  # it is none of ours
+                continue  # not a note of the archiver
             if is_true:
                 yield final.name, replace(note.post, media=(note.media,)), note.bytes, note.sha256
 
@@ -120,9 +120,9 @@ class AccountFolder:
         self.part(item).unlink(missing_ok=True)
 
     def drop_parts(self) -> None:
-        """Remove what was begun and not finished; who continues begins it anew.
+        """Delete all part files; a continue fetches them from the start.
 
-        The cursor may be behind it already, so that only the index still knows of it.
+        The cursor may be past them already, so that only the index still knows them.
         """
         begun = self._index.parts(self.account)
         for item in begun:
@@ -130,7 +130,7 @@ class AccountFolder:
         self._index.put_back(begun)
 
     def undo(self, run: str) -> int:
-        """Take out what a run has saved, and return how many files that were."""
+        """Delete the files that a run has saved, and return their number."""
         made = [item for item in self._index.made_by(run) if item.account == self.account]
         for item in made:
             self.drop_part(item)
@@ -143,7 +143,7 @@ class AccountFolder:
         return sum(item.state == "saved" for item in made)
 
     def _sync(self) -> None:
-        """Return when the names in the folder survive a loss of power."""
+        """Sync the folder, so that its names survive a power failure."""
         opened = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY)
         try:
             os.fsync(opened)

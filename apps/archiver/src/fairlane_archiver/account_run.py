@@ -1,8 +1,8 @@
-"""One run of one account: page after page, what is wanted and not there yet.
+"""One run of one account: save the wanted files, page by page.
 
-The cursor moves on when everything of a page is settled, so that whoever continues misses nothing;
-what of an unsettled page is there already is skipped by the index. A pass that came to its end
-remembers the newest post it saw, and the next Continue looks only at what is newer.
+The cursor advances when all files of a page are settled, so that a continue misses none; the index
+skips the files of an unsettled page that are saved already. A complete pass stores the id of its
+newest post, and the next continue reads only newer posts.
 """
 
 import asyncio
@@ -28,8 +28,8 @@ from fairlane_archiver.sources.protocol import Source, Tools
 from fairlane_archiver.threads import in_thread
 from fairlane_archiver.web_client import WebClient
 
-TELL_SECONDS: Final = 0.25
-WAITED_SECONDS: Final = 6 * 3_600.0  # for a single file; its row is locked for as long
+REPORT_SECONDS: Final = 0.25
+WAITED_SECONDS: Final = 6 * 3_600.0  # longest wait for one file; its row is locked meanwhile
 
 
 class AccountRun:
@@ -41,7 +41,7 @@ class AccountRun:
         filters: Filters,
         settings: Settings,
         index: Index,
-        shelf: AccountFolder,
+        account_folder: AccountFolder,
         web: WebClient,
         counts: RunCounts,
     ) -> None:
@@ -50,38 +50,38 @@ class AccountRun:
         self._filters = filters
         self._settings = settings
         self._index = index
-        self._shelf = shelf
+        self._folder = account_folder
         self._web = web
         self._counts = counts
-        self._places = asyncio.Semaphore(settings.at_once)
-        self._putting = FilePlacement(shelf, self._put)
-        self._pause: LongPause | None = None  # that some file has to wait out, after all others
+        self._download_slots = asyncio.Semaphore(settings.at_once)
+        self._placement = FilePlacement(account_folder, self._put)
+        self._pause: LongPause | None = None  # of a file, waited after all other files
 
     async def go(self) -> None:
-        """Save what is wanted, telling of it all the while."""
-        telling = asyncio.create_task(self._tell())
+        """Save the wanted files and report progress."""
+        reporting = asyncio.create_task(self._report())
         try:
             await self._go()
         except BaseExceptionGroup as several:
             raise several.exceptions[0] from None
         finally:
-            await self._putting.finish()
-            telling.cancel()
-            self._counts.tell()
-        await in_thread(self._shelf.drop_parts)  # of what is no longer to be had anywhere
+            await self._placement.finish()
+            reporting.cancel()
+            self._counts.report()
+        await in_thread(self._folder.drop_parts)  # of files that no server offers any more
         if self._pause is not None:
             raise self._pause
 
-    async def _tell(self) -> None:
+    async def _report(self) -> None:
         while True:
-            self._counts.tell()
-            await asyncio.sleep(TELL_SECONDS)
+            self._counts.report()
+            await asyncio.sleep(REPORT_SECONDS)
 
     async def _go(self) -> None:
         place = self._ctx.checkpoint
         self._counts.go_on_from(place.get("counts", {}))
-        for item, size in await in_thread(self._shelf.adopt):
-            if item.run == self._ctx.job.id:  # what it did before it died is its doing, too
+        for item, size in await in_thread(self._folder.adopt):
+            if item.run == self._ctx.job.id:  # files saved before a crash count for this run
                 self._counts.saved(item.key, size)
         if place:
             await self._finish_earlier()
@@ -91,7 +91,7 @@ class AccountRun:
         self._counts.cursor = cursor
         tools = Tools(web=self._web, run=self._ctx.run)
         pages = self._source.pages(
-            self._shelf.account, cursor=cursor, floor=place.get("floor"), filters=self._filters,
+            self._folder.account, cursor=cursor, floor=place.get("floor"), filters=self._filters,
             tools=tools,
         )  # fmt: skip
         async with aclosing(pages):
@@ -115,10 +115,10 @@ class AccountRun:
     def _move(self, cursor: str | None) -> None:
         self._ctx.checkpoint["cursor"] = self._counts.cursor = cursor
         self._ctx.checkpoint["counts"] = self._counts.kept()
-        self._counts.tell()
+        self._counts.report()
 
     def _is_too_old(self, page: Page) -> bool:
-        """Tell whether everything further on is older than wanted."""
+        """Return whether all further pages are older than wanted."""
         return (
             self._source.is_ordered
             and bool(page.posts)
@@ -126,13 +126,14 @@ class AccountRun:
         )
 
     async def _finish_earlier(self) -> None:
-        """Go on with what was begun, or failed for a while, before anything new."""
-        begun = await in_thread(self._index.unfinished, self._shelf.account)
+        """Fetch begun and temporarily failed files first."""
+        begun = await in_thread(self._index.unfinished, self._folder.account)
         wanted = [item.post for item in begun if not self._is_unwanted(item.post)]
         await self._save(wanted[: self._room()])
 
     async def _save_page(self, page: Page) -> Post | None:
-        """Save what is wanted of a page; return the post at which there was enough, if any."""
+        """Save the wanted files of a page; return the post at which the limit was reached, if
+        any."""
         single = [_with_one(post, n) for post in page.posts for n in range(len(post.media))]
         wanted = [post for post in single if not self._is_unwanted(post)]
         there = await in_thread(self._there, [post.media[0].key for post in wanted])
@@ -141,7 +142,7 @@ class AccountRun:
             run = there.get(post.media[0].key)
             if run is None:
                 fresh.append(post)
-            elif run != self._ctx.job.id:  # else it is counted as downloaded
+            elif run != self._ctx.job.id:  # otherwise it is counted as downloaded
                 self._counts.skipped += 1
         while fresh:
             room = self._room()
@@ -151,14 +152,14 @@ class AccountRun:
         return None
 
     def _there(self, keys: Sequence[str]) -> dict[str, str]:
-        """Return which of these are there, with the runs that saved them.
+        """Return the saved keys among these, with the runs that saved them.
 
-        Only a Start notices that somebody has deleted a file, and fetches it again.
+        Only a start notices that a file was deleted by hand, and fetches it again.
         """
-        saved = self._index.saved_among(self._shelf.account, keys)
+        saved = self._index.saved_among(self._folder.account, keys)
         looks = self._ctx.job.kind == "start"
         return {
-            key: run for key, (name, run) in saved.items() if not looks or self._shelf.has(name)
+            key: run for key, (name, run) in saved.items() if not looks or self._folder.has(name)
         }
 
     def _room(self) -> int:
@@ -173,13 +174,13 @@ class AccountRun:
         return unwanted
 
     async def _save(self, posts: Sequence[Post]) -> None:
-        """Save these, several at a time."""
+        """Save these posts, several at a time."""
         if not posts:
             return
         unique = {post.media[0].key: post for post in posts}
         items = await in_thread(
-            self._index.take, self._shelf.account, list(unique.values()),
-            run=self._ctx.job.id, folder=self._shelf.folder,
+            self._index.claim, self._folder.account, list(unique.values()),
+            run=self._ctx.job.id, folder=self._folder.folder,
         )  # fmt: skip
         async with asyncio.TaskGroup() as group:
             for item in items:
@@ -187,9 +188,9 @@ class AccountRun:
 
     async def _save_one(self, item: Item) -> None:
         try:
-            async with self._places:
+            async with self._download_slots:
                 whole = await self._download(item).run()
-            await self._putting.put(item, whole)
+            await self._placement.put(item, whole)
         except UnwantedFile:
             self._counts.filtered += 1
             await in_thread(self._leave, item)
@@ -210,7 +211,7 @@ class AccountRun:
     def _download(self, item: Item) -> Download:
         return Download(
             item.media,
-            self._shelf.part(item),
+            self._folder.part(item),
             web=self._web,
             settings=self._settings,
             validator=item.validator,
@@ -220,8 +221,8 @@ class AccountRun:
         )
 
     def _leave(self, item: Item, reason: str | None = None, *, is_lasting: bool = True) -> None:
-        """Leave nothing of a file that is not saved but the reason, if there is one."""
-        self._shelf.drop_part(item)
+        """Delete the part of an unsaved file, and store the reason, if there is one."""
+        self._folder.drop_part(item)
         if reason is None:
             self._index.forget(item)
         else:
@@ -233,7 +234,7 @@ def _with_one(post: Post, number: int) -> Post:
 
 
 def _cursor_before(page: Page, left: Post) -> str | None:
-    """Return the cursor behind the last post that was settled whole; None if there is none."""
+    """Return the cursor after the last completely settled post; None if there is none."""
     found: str | None = None
     for post in page.posts:
         if post.id == left.id:

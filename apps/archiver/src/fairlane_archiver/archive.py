@@ -1,4 +1,4 @@
-"""The archive as a whole: a folder with the files, the index, and a record of every run."""
+"""The archive: a folder with the files, the index, and a record of every run."""
 
 import threading
 import time
@@ -19,7 +19,7 @@ _PATIENCE_SECONDS: Final = 2.0
 
 
 class Archive:
-    """What all accounts of a process share."""
+    """The state that all accounts of a process share."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -28,7 +28,8 @@ class Archive:
         self._settling = threading.Lock()
 
     def begin(self) -> None:
-        """Make the folder if there is none; who only looks must not, lest it be a mistyped one."""
+        """Create the folder if it is missing; read-only commands must not, because the folder may
+        be mistyped."""
         try:
             self.settings.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -38,7 +39,7 @@ class Archive:
             ) from None
 
     def check(self) -> None:
-        """Raise unless there is an archive."""
+        """Raise unless the folder contains an archive."""
         folder = self.settings.folder
         if folder.exists() and not folder.is_dir():
             raise BadSetting(f"{folder} is no folder of an archive, but a file; {_ANOTHER}")
@@ -52,23 +53,23 @@ class Archive:
     def index(self) -> Index:
         return Index(self.settings.folder / "index.db")
 
-    def shelf(self, account: str) -> AccountFolder:
+    def account_folder(self, account: str) -> AccountFolder:
         return AccountFolder(self.settings.folder / "files", account, self.index)
 
     def record(self, run: str) -> Path:
-        """Return where a run says what it was asked for.
+        """Return the path of the record with the parameters of a run.
 
-        It is an output of the job, published before anything is saved. So Fairlane removes it when
-        the job is cancelled and its outputs are to be deleted, whatever dies meanwhile, and that is
-        how the archive learns of it.
+        The record is an output of the job, published before any file is saved. Fairlane removes it
+        when the job is cancelled and its outputs are to be deleted, even if processes die
+        meanwhile. The missing record is how the archive learns of the deletion.
         """
         return self.settings.folder / "runs" / f"{run}.json"
 
     def settle(self, job: JobView) -> None:
-        """Close the run of a job that has ended, and undo it if its outputs were to be deleted.
+        """Close the run of an ended job, and undo it if its outputs were to be deleted.
 
-        Such a job shows nothing that it made, and its record is gone, or goes just now. Without
-        both, nothing is deleted: somebody may have tidied up the records by hand.
+        Such a job has no artifacts, and its record is deleted or about to be. Unless both are true
+        no file is deleted: a user may have removed the records by hand.
         """
         record = self.record(job.id)
         forgotten = job.state == "cancelled" and not job.artifacts
@@ -78,5 +79,5 @@ class Archive:
         with self._settling:
             if self.index.is_open(job.id):
                 if forgotten and not record.exists() and job.lane is not None:
-                    self.shelf(job.lane).undo(job.id)
+                    self.account_folder(job.lane).undo(job.id)
                 self.index.close_run(job.id)

@@ -1,4 +1,4 @@
-"""`fairlane-archive`: the rows by their accounts, and the verbs of Fairlane for the rest."""
+"""`fairlane-archive`: commands for accounts, and the verbs of Fairlane."""
 
 import asyncio
 import sys
@@ -14,40 +14,49 @@ import typer
 from fairlane import BadSetting, Fairlane, FairlaneError, NotFound, Permanent
 from fairlane_archiver import schedules
 from fairlane_archiver.archive import Archive
-from fairlane_archiver.output import NAME, answer, say, told, warn_if_nobody_works
+from fairlane_archiver.output import (
+    NAME,
+    print_result,
+    print_rows,
+    report_error,
+    warn_without_workers,
+)
 from fairlane_archiver.program import QUEUE, build
 from fairlane_archiver.rows import Rows
 from fairlane_archiver.settings import Settings
-from fairlane_archiver.sources import canonical, canonicals
-from fairlane_archiver.start_runs import Run
+from fairlane_archiver.sources import canonical_name, canonical_names
+from fairlane_archiver.start_runs import StartRuns
 from fairlane_archiver.table import KINDS
 
 _PANEL: Final = "Accounts"
 _WHO: Final = "@name@host, a profile, a feed (feed:URL), or gallery:URL"
-_MAKING: Final = ("serve", "work")  # an archive where there is none
-_OF_JOBS: Final = ("show", "watch", "log", "explain")  # which take an account as well
+_MAKING: Final = ("serve", "work")  # these verbs create a missing archive
+_OF_JOBS: Final = ("show", "watch", "log", "explain")  # these verbs accept an account as well
 
 Accounts = Annotated[list[str] | None, typer.Argument(help=_WHO, metavar="ACCOUNT…")]
 Account = Annotated[str, typer.Argument(help=_WHO)]
 Json = Annotated[bool, typer.Option("--json", help="Answer with JSON, for scripts")]
 Wait = Annotated[
     bool,
-    typer.Option("--wait", help="Until they have ended; 1 if one failed, or a file was not saved"),
+    typer.Option(
+        "--wait",
+        help="Wait until they have ended; exit code 1 if one failed or a file was not saved",
+    ),
 ]
 Act = Callable[[Fairlane, Rows], Awaitable[Any]]
 
 
 def main() -> None:
-    """Run a command; `--folder` may stand anywhere, because it says which archive is meant."""
+    """Run a command; `--folder` is accepted anywhere, because it selects the archive."""
     try:
-        folder, rest = _taken(sys.argv[1:])
+        folder, rest = _split_folder(sys.argv[1:])
         program = commands(folder)
     except FairlaneError as error:
-        raise SystemExit(told(error)) from None
+        raise SystemExit(report_error(error)) from None
     program(rest, prog_name=NAME)
 
 
-def _taken(words: Sequence[str]) -> tuple[Path | None, list[str]]:
+def _split_folder(words: Sequence[str]) -> tuple[Path | None, list[str]]:
     folder: Path | None = None
     rest: list[str] = []
     following = iter(words)
@@ -62,7 +71,7 @@ def _taken(words: Sequence[str]) -> tuple[Path | None, list[str]]:
 
 
 def _folder(text: str) -> Path:
-    if not text:  # which would mean wherever one happens to be
+    if not text:  # an empty path would mean the current folder
         raise BadSetting("--folder names nothing; give it the folder of an archive")
     return Path(text)
 
@@ -75,7 +84,7 @@ def commands(folder: Path | None = None) -> typer.Typer:
     program.registered_commands.clear()
 
     def visit(act: Act, *, makes: bool = False) -> Any:
-        """Do something in the archive; only `makes` makes one where there is none."""
+        """Run an action in the archive; only `makes` creates a missing one."""
 
         async def visiting() -> Any:
             async with build(folder, work=False) as app:
@@ -85,11 +94,11 @@ def commands(folder: Path | None = None) -> typer.Typer:
             archive.begin() if makes else archive.check()
             return asyncio.run(visiting())
         except FairlaneError as error:
-            raise typer.Exit(told(error)) from None
+            raise typer.Exit(report_error(error)) from None
         except KeyboardInterrupt:
             raise typer.Exit(130) from None
 
-    def carry_out(act: Act, *, makes: bool = False) -> None:
+    def execute(act: Act, *, makes: bool = False) -> None:
         raise typer.Exit(visit(act, makes=makes) or 0)
 
     @program.callback()
@@ -102,18 +111,18 @@ def commands(folder: Path | None = None) -> typer.Typer:
         version: Annotated[
             bool,
             typer.Option(
-                "--version", is_eager=True, callback=_say_version, help="Say which this is"
+                "--version", is_eager=True, callback=_print_version, help="Show the version"
             ),
         ] = False,
     ) -> None:
-        """Keep the media of accounts, three accounts at a time."""
+        """Archive the media of accounts, three accounts at a time."""
 
     @program.command(rich_help_panel=_PANEL)
     def add(
         account: Account,
         *,
         kinds: Annotated[
-            str | None, typer.Option(help="Of image,video,audio,other; all without it")
+            str | None, typer.Option(help="Kinds to save: image,video,audio,other; default: all")
         ] = None,
         since: Annotated[
             datetime | None, typer.Option(formats=["%Y-%m-%d"], help="Nothing older than this day")
@@ -124,19 +133,19 @@ def commands(folder: Path | None = None) -> typer.Typer:
         min_bytes: Annotated[int | None, typer.Option(min=0, help="Nothing smaller")] = None,
         replies: Annotated[
             bool | None,
-            typer.Option("--replies/--no-replies", help="What is posted in replies; with it"),
+            typer.Option("--replies/--no-replies", help="Include replies; the default"),
         ] = None,
         boosts: Annotated[
             bool | None,
-            typer.Option("--boosts/--no-boosts", help="What others posted; without it"),
+            typer.Option("--boosts/--no-boosts", help="Include boosts; not the default"),
         ] = None,
         most: Annotated[int | None, typer.Option(min=1, help="New files in one run")] = None,
         reset: Annotated[
-            bool, typer.Option("--reset", help="Forget what was asked for and is not named now")
+            bool, typer.Option("--reset", help="Reset the filters that are not named now")
         ] = False,
         as_json: Json = False,
     ) -> None:
-        """Add an account, or change what is wanted of it; what is not named stays."""
+        """Add an account, or change its filters; filters that are not named stay."""
         named: dict[str, Any] = {
             "kinds": None if kinds is None else kinds.split(","),
             "since": since and since.date(), "until": until and until.date(),
@@ -148,117 +157,125 @@ def commands(folder: Path | None = None) -> typer.Typer:
 
         async def act(_: Fairlane, rows: Rows) -> None:
             name = await rows.save(account, filters, keeps=not reset)
-            say(await rows.listed([name]), as_json=as_json, says_wanted=True)
+            print_rows(await rows.listed([name]), as_json=as_json, says_wanted=True)
 
-        carry_out(act, makes=True)
+        execute(act, makes=True)
 
     @program.command(rich_help_panel=_PANEL)
     def start(accounts: Accounts = None, *, wait: Wait = False, as_json: Json = False) -> None:
         """Start accounts from their newest posts; all of them without a name."""
-        run = Run(accounts, wait=wait, as_json=as_json, continues=False)
-        carry_out(run.carry_out)
+        run = StartRuns(accounts, wait=wait, as_json=as_json, continues=False)
+        execute(run.execute)
 
     @program.command("continue", rich_help_panel=_PANEL)
     def go_on(accounts: Accounts = None, *, wait: Wait = False, as_json: Json = False) -> None:
         """Continue accounts from where they stopped; all of them without a name."""
-        run = Run(accounts, wait=wait, as_json=as_json, continues=True)
-        carry_out(run.carry_out)
+        run = StartRuns(accounts, wait=wait, as_json=as_json, continues=True)
+        execute(run.execute)
 
     @program.command(rich_help_panel=_PANEL)
     def status(accounts: Accounts = None, *, as_json: Json = False) -> None:
-        """Show each account: what its last run did, and what there is; one by name in full."""
+        """Show each account: its last run, and its saved files; one account in full."""
 
         async def act(_: Fairlane, rows: Rows) -> None:
-            found = await rows.listed(canonicals(accounts))
-            say(found, as_json=as_json, says_wanted=bool(accounts), in_full=bool(accounts))
+            found = await rows.listed(canonical_names(accounts))
+            print_rows(found, as_json=as_json, says_wanted=bool(accounts), in_full=bool(accounts))
 
-        carry_out(act)
+        execute(act)
 
     @program.command(rich_help_panel=_PANEL)
     def cancel(
-        accounts: Annotated[list[str], typer.Argument(help="Whose runs", metavar="ACCOUNT…")],
+        accounts: Annotated[list[str], typer.Argument(help="Accounts", metavar="ACCOUNT…")],
         *,
         outputs: Annotated[
-            Literal["keep", "delete"], typer.Option(help="What becomes of what this run saved")
+            Literal["keep", "delete"],
+            typer.Option(help="Keep or delete the files that this run saved"),
         ] = "keep",
         as_json: Json = False,
     ) -> None:
-        """Cancel what accounts run, or wait for."""
+        """Cancel the running or waiting runs of accounts."""
 
         async def act(app: Fairlane, rows: Rows) -> None:
-            names = canonicals(accounts)
-            await rows.listed(names)  # or one of them is unknown
+            names = canonical_names(accounts)
+            await rows.listed(names)  # raises if one is unknown
             jobs = [await app.lanes.cancel(QUEUE, name, outputs=outputs) for name in names]
             for job in jobs:
                 await app.jobs.wait(job.id)
-            say(await rows.listed(names), as_json=as_json)
+            print_rows(await rows.listed(names), as_json=as_json)
 
-        carry_out(act)
+        execute(act)
 
     @program.command(rich_help_panel=_PANEL)
     def copy(
         account: Account,
-        to: Annotated[list[str], typer.Argument(help="Where to", metavar="ACCOUNT…")],
+        to: Annotated[list[str], typer.Argument(help="Target accounts", metavar="ACCOUNT…")],
         *,
         as_json: Json = False,
     ) -> None:
-        """Copy what is wanted of one account to others."""
+        """Copy the filters of one account to other accounts."""
 
         async def act(_: Fairlane, rows: Rows) -> None:
-            filters = await rows.filters(canonical(account))
+            filters = await rows.filters(canonical_name(account))
             names = [await rows.save(name, filters, keeps=False) for name in to]
-            say(await rows.listed(names), as_json=as_json, says_wanted=True)
+            print_rows(await rows.listed(names), as_json=as_json, says_wanted=True)
 
-        carry_out(act)
+        execute(act)
 
     @program.command(rich_help_panel=_PANEL)
     def schedule(
-        account: Annotated[str | None, typer.Argument(help=f"{_WHO}; every row without it")] = None,
+        account: Annotated[
+            str | None, typer.Argument(help=f"{_WHO}; all accounts without it")
+        ] = None,
         *,
         cron: Annotated[str | None, typer.Option(help='When: "0 3 * * *"')] = None,
         every: Annotated[str | None, typer.Option(help="When: every 30m, 6h, 2d")] = None,
         timezone: Annotated[str | None, typer.Option(help="Europe/Berlin; UTC otherwise")] = None,
-        off: Annotated[bool, typer.Option("--off", help="No longer")] = False,
+        off: Annotated[bool, typer.Option("--off", help="Delete the schedule")] = False,
         as_json: Json = False,
     ) -> None:
-        """Continue an account by itself, as it is saved by then; `schedules` lists them."""
+        """Continue an account on a schedule, with its filters of that time; `schedules` lists
+        them."""
 
         async def act(app: Fairlane, rows: Rows) -> None:
-            name = None if account is None else canonical(account)
+            name = None if account is None else canonical_name(account)
             shown = name or schedules.ALL
             if off:
-                if not await schedules.drop(app, name):
+                if not await schedules.delete_schedule(app, name):
                     raise NotFound(f"{shown} has no schedule; `{NAME} schedules` lists them")
-                answer({"deleted": shown}, f"{shown} has no schedule any more", as_json=as_json)
+                print_result(
+                    {"deleted": shown}, f"{shown} has no schedule any more", as_json=as_json
+                )
                 return
             if name is not None:
-                await rows.filters(name)  # or it is unknown
-            made = await schedules.put(app, name, cron=cron, every=every, timezone=timezone)
+                await rows.filters(name)  # raises if it is unknown
+            made = await schedules.save_schedule(
+                app, name, cron=cron, every=every, timezone=timezone
+            )
             said = f"{shown} is continued by itself, next at {made['next_at']:%Y-%m-%d %H:%M %Z}"
-            answer(made, said, as_json=as_json)
-            await warn_if_nobody_works(app)
+            print_result(made, said, as_json=as_json)
+            await warn_without_workers(app)
 
-        carry_out(act)
+        execute(act)
 
     @program.command(rich_help_panel=_PANEL)
     def remove(account: Account, *, as_json: Json = False) -> None:
-        """Take an account out; its files stay."""
+        """Remove an account; its files stay."""
 
         async def act(app: Fairlane, rows: Rows) -> None:
-            name = canonical(account)
+            name = canonical_name(account)
             await rows.remove(name)
-            await schedules.drop(app, name)
-            folder = archive.shelf(name).folder
+            await schedules.delete_schedule(app, name)
+            folder = archive.account_folder(name).folder
             said = f"{name} is not in the archive any more; its files stay in {folder}"
-            answer({"removed": name, "folder": str(folder)}, said, as_json=as_json)
+            print_result({"removed": name, "folder": str(folder)}, said, as_json=as_json)
 
-        carry_out(act)
+        execute(act)
 
     def find_job(given: dict[str, Any]) -> None:
-        """Let an account stand for the job that it runs, or ran last."""
+        """Accept an account in place of the job that it runs, or ran last."""
         text = given.get("job")
         try:
-            account = None if text is None else canonical(text)
+            account = None if text is None else canonical_name(text)
         except Permanent:
             return  # it is the id of a job
         if account is not None:
@@ -268,7 +285,7 @@ def commands(folder: Path | None = None) -> typer.Typer:
         try:
             archive.begin()
         except FairlaneError as error:
-            raise typer.Exit(told(error)) from None
+            raise typer.Exit(report_error(error)) from None
 
     before = dict.fromkeys(_MAKING, make_folder) | dict.fromkeys(_OF_JOBS, find_job)
     ours = {command.name or _called(command) for command in program.registered_commands}
@@ -309,7 +326,7 @@ def _kinds(text: str) -> list[str]:
     return given
 
 
-def _say_version(wanted: bool) -> None:
+def _print_version(wanted: bool) -> None:
     if wanted:
         try:
             typer.echo(f"{NAME} {version('fairlane-archiver')}")

@@ -1,9 +1,9 @@
-"""One file, from its first byte to its last, whatever the server does on the way.
+"""Download one file, with resumption and verification.
 
-The bytes go to a part file. When a transfer breaks, the next try asks for the rest by range, on the
-condition that the file is still the one it was (`If-Range`); what the server says that was is kept
-in the index, so that this also holds after the program died. A file is whole when its length and
-its checksums, as far as the server told any, are right.
+The bytes go to a part file. When a transfer breaks, the next try requests the rest by range, on the
+condition that the file is unchanged (`If-Range`). The validator of the server is stored in the
+index, so that resumption also works after the process died. A file is complete when its length and
+its checksums, where the server states them, are right.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ _HASHES: Final = {"sha-256": hashlib.sha256, "sha-512": hashlib.sha512, "md5": h
 
 
 class CompleteFile(Struct, frozen=True, kw_only=True):
-    """A file that has arrived: the first `kept` bytes lie in the part file, `rest` follows."""
+    """A downloaded file: the first `kept` bytes are in the part file, `rest` follows."""
 
     kept: int
     sha256: str
@@ -64,17 +64,17 @@ class Download:
         self._part = part
         self._web = web
         self._settings = settings
-        self._validator = validator  # of what lies in the part file
+        self._validator = validator  # of the bytes in the part file
         self._min_bytes = min_bytes
         self._remember = remember
         self._arrived = arrived
         self._buffer = bytearray()
-        self._kept = 0  # bytes at the beginning of the part file that are good
+        self._kept = 0  # valid bytes at the beginning of the part file
         self._received = 0
-        self._overlap = 0  # bytes that are asked for again, since of a whole file there is no rest
+        self._overlap = 0  # bytes requested again, because a complete file has no rest
 
     async def run(self) -> CompleteFile:
-        """Return the whole file, or raise Trouble about it."""
+        """Return the complete file, or raise its FileError."""
         seconds = self._settings.longest_seconds
         try:
             async with asyncio.timeout(seconds):
@@ -94,13 +94,13 @@ class Download:
                     self._validator = None
                 if self._validator is not None:
                     if self._buffer:
-                        await self._flush()  # the next try goes on behind it
+                        await self._flush()  # the next try continues after it
                     if self._kept >= furthest + FLUSH_BYTES:
-                        number, furthest = 0, self._kept  # what gets on is not given up
+                        number, furthest = 0, self._kept  # progress resets the number of tries
                 if number >= self._settings.tries:
                     raise
                 pause = self._settings.first_wait_seconds * 2 ** max(0, number - 1)
-                # What a server asks for is waited out by the pace, before the next question.
+                # A pause that the server requests is waited by the pace, before the next request.
                 await asyncio.sleep(0.0 if trouble.after_seconds else pause)
             number += 1
 
@@ -149,7 +149,7 @@ class Download:
                 await self._flush()
 
     def _check(self, total: int | None) -> None:
-        """Refuse by what the server announces, before anything is received."""
+        """Refuse a file by its announced size, before bytes are received."""
         free = self._free_bytes()
         if total is None:
             return
@@ -166,7 +166,7 @@ class Download:
         )
 
     def _free_bytes(self) -> int:
-        """Return how much there is room for; where there is none, every file has to wait."""
+        """Return the free disk space above the reserve; without any, every file has to wait."""
         free = shutil.disk_usage(self._settings.folder).free - self._settings.spare_bytes
         if free < 0:
             raise Retryable("less is free on the disk than is to stay free", code="disk_full")
@@ -175,14 +175,14 @@ class Download:
     # the part file
 
     async def _on_disk(self, act: Callable[..., T], *args: Any) -> T:
-        """Do something with the part file; what goes wrong there is not the server's doing."""
+        """Run an operation on the part file; report its errors as errors of the disk."""
         try:
             return await in_thread(act, *args)
         except OSError as error:
             raise TransientError(f"it cannot be written: {error}") from error
 
     async def _flush(self) -> None:
-        """Put what has come into the part file."""
+        """Append the received bytes to the part file."""
         piece = bytes(self._buffer)
         self._buffer.clear()
         await self._on_disk(self._append, piece)
@@ -193,7 +193,7 @@ class Download:
         self._kept = write_at(self._part, self._kept, piece)
 
     def _resumable(self) -> int:
-        """Return how much is there already, as long as it is known what it is a part of."""
+        """Return the number of bytes on disk, if their version is known."""
         if self._validator is None:
             return 0
         try:
@@ -202,7 +202,7 @@ class Download:
             return 0
 
     async def _begin_anew(self, validator: str | None, total: int | None) -> None:
-        """Forget what there was, and keep which version of the file is coming now."""
+        """Discard earlier bytes, and store the validator of the version that follows."""
         self._kept = 0
         worth = total is None or total >= WORTH_RESUMING_BYTES
         before, self._validator = self._validator, validator if worth else None
@@ -210,15 +210,15 @@ class Download:
             await self._on_disk(self._renew)
 
     def _renew(self) -> None:
-        """Let go of another version's bytes before the name of this one is kept.
+        """Delete the bytes of another version before the new validator is stored.
 
-        The other way round, who dies in between would put the rest of one behind the other.
+        In the other order, a crash in between would append one version to another.
         """
         self._part.unlink(missing_ok=True)
         self._remember(self._validator)
 
     def _feed(self, hashes: Mapping[str, tuple[Any, bytes]]) -> None:
-        """Show the hashes what is there already."""
+        """Update the hashes with the bytes on disk."""
         left = self._kept
         with self._part.open("rb") as file:
             while left and (piece := file.read(min(left, 1024 * 1024))):
@@ -235,7 +235,7 @@ class Download:
 
 
 def write_at(part: Path, offset: int, piece: bytes, *, durable: bool = False) -> int:
-    """Write behind the good bytes of a part file, whatever else it has, and return their number."""
+    """Write after the first `offset` bytes of a part file, and return the new length."""
     flags = os.O_WRONLY | os.O_CREAT | (0 if offset else os.O_TRUNC)
     opened = os.open(part, flags, 0o666)
     try:
@@ -252,7 +252,7 @@ def write_at(part: Path, offset: int, piece: bytes, *, durable: bool = False) ->
 
 
 def _hashes(stated: Mapping[str, bytes]) -> dict[str, tuple[Any, bytes]]:
-    """Return a hash for each checksum that can be compared, and our own."""
+    """Return a hash for each stated checksum, and SHA-256 in any case."""
     return {
         name: (_HASHES[name](usedforsecurity=False), stated.get(name, b""))
         for name in {"sha-256", *stated}
@@ -260,7 +260,7 @@ def _hashes(stated: Mapping[str, bytes]) -> dict[str, tuple[Any, bytes]]:
 
 
 def _extent(answer: httpx.Response, offset: int) -> tuple[int, int | None]:
-    """Return where the bytes of an answer begin in the file, and how long the file is."""
+    """Return the offset of a response in the file, and the length of the file."""
     if answer.status_code == 206:
         found = _RANGE.fullmatch(answer.headers.get("Content-Range", ""))
         if found is None or int(found[1]) != offset:
@@ -274,12 +274,13 @@ def _extent(answer: httpx.Response, offset: int) -> tuple[int, int | None]:
 
 
 def _is_encoded(headers: httpx.Headers) -> bool:
-    """Tell an answer that is compressed though nobody asked for it: it is saved as it was meant."""
+    """Return whether a response is compressed without a request for it; it is saved
+    decompressed."""
     return headers.get("Content-Encoding", "").strip().lower() not in ("", "identity")
 
 
 def _validator_of(answer: httpx.Response) -> str | None:
-    """Return what tells this version of the file from others; a weak tag does not."""
+    """Return the validator of this version of the file; a weak tag is none."""
     if _is_encoded(answer.headers):
         return None
     tag = answer.headers.get("ETag", "")
@@ -288,7 +289,7 @@ def _validator_of(answer: httpx.Response) -> str | None:
 
 
 def _checksums(headers: httpx.Headers, *, whole: bool) -> dict[str, bytes]:
-    """Read what a server says about the file as such; about a body only where it is the file."""
+    """Return the checksums of the whole file; those of the body only if it is the whole file."""
     if _is_encoded(headers):
         return {}
     texts = [headers.get("Repr-Digest", ""), headers.get("Digest", "")]
@@ -301,5 +302,5 @@ def _checksums(headers: httpx.Headers, *, whole: bool) -> dict[str, bytes]:
         try:
             found[name.lower()] = b64decode(value, validate=True)
         except BadBase64:
-            continue  # a checksum that cannot be read says nothing
+            continue  # ignore an unreadable checksum
     return found

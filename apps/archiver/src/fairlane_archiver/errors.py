@@ -1,11 +1,11 @@
-"""What can be wrong with a single file; the account goes on with the others.
+"""Errors of a single file; the account continues with its other files.
 
-Trouble           it was not saved
-├── Passing       it may work when tried again
-│   └── BadRange  the rest of what we have is not to be had: from the beginning, then
-│       └── NoRest  there is none: what we have may be whole
-├── Lasting       it will not
-└── Unwanted      it is not wanted: the filters say so, now that it can be seen
+FileError             the file was not saved
+├── TransientError    it may succeed when tried again
+│   └── BadRange      the server does not send the rest: start from the beginning
+│       └── NoRest    the server has no more bytes: the part may be complete
+├── PermanentError    it will not succeed
+└── UnwantedFile      the filters exclude it, now that its size is known
 """
 
 from typing import ClassVar
@@ -13,7 +13,7 @@ from typing import ClassVar
 
 class FileError(Exception):
     is_lasting: ClassVar[bool] = True
-    status: int | None = None  # of the answer that it is about
+    status: int | None = None  # the HTTP status that caused it
 
 
 class TransientError(FileError):

@@ -1,8 +1,8 @@
-"""File names that can be trusted, from texts that cannot.
+"""Safe file names from untrusted texts.
 
-A server chooses what its files are called, and may choose `../../.bashrc`, nothing, a NUL or a
-whole novel. Whatever comes in, a name comes out that stays in its folder on every usual file
-system, keeps its extension, and can be read by people.
+A server chooses the names of its files, and may choose `../../.bashrc`, an empty name, a NUL or a
+very long text. Every input becomes a readable name that stays in its folder on all common file
+systems and keeps its extension.
 """
 
 import hashlib
@@ -19,13 +19,13 @@ LONGEST_BYTES: Final = 180  # leaves room for a number, `.part` and `.json` in 2
 _FORBIDDEN: Final = re.compile(r'[<>:"/\\|?*\s]+')
 _RESERVED: Final = re.compile(r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(\.|$)", re.IGNORECASE)
 _EXTENSION: Final = re.compile(r"\.[A-Za-z0-9]{1,10}$")
-_OURS: Final = (".part", ".json")  # what is put behind the name of a file
+_OURS: Final = (".part", ".json")  # suffixes that the archiver adds to file names
 
 
 def safe_name(text: str, *, otherwise: str = "file") -> str:
-    """Return a name for a file or folder; the same text always gives the same one."""
+    """Return a name for a file or folder; the same text always gives the same name."""
     clean = unicodedata.normalize("NFC", text.encode("utf-8", "replace").decode())
-    # Control and invisible characters would let a name be shown as another one.
+    # Control and invisible characters could disguise a name as another one.
     clean = "".join(c for c in clean if unicodedata.category(c)[0] != "C" or c.isspace())
     clean = _FORBIDDEN.sub("_", clean).strip("._ ").lstrip("-")
     if not clean:
@@ -47,7 +47,7 @@ def folder_name(account: str) -> str:
 
 
 def name_in(url: str) -> str:
-    """Return what a URL calls its file: the last part of its path, which may be nothing."""
+    """Return the file name in a URL: the last part of its path, which may be empty."""
     try:
         path = urlsplit(url).path
     except ValueError:
@@ -56,9 +56,10 @@ def name_in(url: str) -> str:
 
 
 def numbered(name: str, key: str) -> Iterator[str]:
-    """Give the name itself, then name-1.ext and so on up to 9, then names made of the key.
+    """Yield the name, then name-1.ext up to name-9.ext, then names with a digest of the key.
 
-    A server that calls everything by one name would else have each of them count through all.
+    Without the digests, a server that gives all files one name would make each file try all
+    numbers.
     """
     yield name
     stem, extension = _split(name)
@@ -74,7 +75,7 @@ def _split(name: str) -> tuple[str, str]:
 
 
 def _cut(name: str) -> str:
-    """Shorten a long name; two long names that are cut do not become one."""
+    """Shorten a long name with a digest, so that two long names stay different."""
     if len(name.encode()) <= LONGEST_BYTES:
         return name
     stem, extension = _split(name)

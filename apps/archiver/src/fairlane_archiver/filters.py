@@ -1,4 +1,4 @@
-"""What of an account is wanted."""
+"""The filters of an account: which posts and files to save."""
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
@@ -8,7 +8,7 @@ from fairlane_archiver.posts import Kind, Media, Post
 
 @dataclass(frozen=True, kw_only=True)
 class Filters:
-    """What a row says. `since` and `until` are days in UTC, both included."""
+    """The filters of a row. `since` and `until` are days in UTC, both inclusive."""
 
     kinds: frozenset[Kind] = frozenset({"image", "video", "audio", "other"})
     since: date | None = None
@@ -19,7 +19,7 @@ class Filters:
     most: int | None = None
 
     def refuses(self, post: Post, media: Media) -> bool:
-        """Tell whether this is unwanted, as far as the server says what it is."""
+        """Return whether the filters exclude a file, by the data of its post."""
         return (
             (post.is_reply and not self.replies)
             or (post.is_boost and not self.boosts)
@@ -30,7 +30,7 @@ class Filters:
         )
 
     def is_before(self, posted_at: datetime | None) -> bool:
-        """Tell whether a post is older than anything wanted; one without a date never is."""
+        """Return whether a post is older than `since`; a post without a date never is."""
         if self.since is None or posted_at is None:
             return False
         return posted_at < datetime.combine(self.since, time(), UTC)

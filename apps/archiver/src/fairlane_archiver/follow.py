@@ -1,4 +1,4 @@
-"""Waiting for runs, and showing all the while how far they are."""
+"""Wait for runs, and show their progress meanwhile."""
 
 import asyncio
 from collections.abc import Sequence
@@ -11,10 +11,10 @@ from rich.text import Text
 
 from fairlane import Fairlane, Job, JobView
 from fairlane_archiver.rows import Row, Rows
-from fairlane_archiver.table import human, table, visible
+from fairlane_archiver.table import format_bytes, printable, table
 
-LOOK_SECONDS: Final = 0.5
-TELL_SECONDS: Final = 10.0  # between two lines where lines cannot be drawn again
+POLL_SECONDS: Final = 0.5
+REPORT_SECONDS: Final = 10.0  # between two lines without a terminal
 
 
 async def follow(
@@ -27,24 +27,24 @@ async def follow(
     try:
         with shown:
             while not everything.done():
-                await asyncio.wait([everything], timeout=LOOK_SECONDS)
+                await asyncio.wait([everything], timeout=POLL_SECONDS)
                 if not everything.done():
-                    shown.tell(await rows.listed(names))
+                    shown.report(await rows.listed(names))
         return await everything
     finally:
         everything.cancel()
 
 
 class _Shown:
-    """A table that is drawn again and again, or a line now and then."""
+    """A live table in a terminal, or a line from time to time."""
 
     def __init__(self, *, silent: bool) -> None:
         self._silent = silent
         self._console = Console(stderr=True, highlight=False, emoji=False)
         is_drawn = self._console.is_terminal and not self._console.is_dumb_terminal
         self._live = Live(console=self._console, transient=True) if is_drawn else None
-        self._told_at = asyncio.get_running_loop().time()
-        self._told: dict[str, str] = {}
+        self._printed_at = asyncio.get_running_loop().time()
+        self._printed: dict[str, str] = {}
 
     def __enter__(self) -> None:
         if self._live is not None and not self._silent:
@@ -54,7 +54,7 @@ class _Shown:
         if self._live is not None:
             self._live.stop()
 
-    def tell(self, rows: Sequence[Row]) -> None:
+    def report(self, rows: Sequence[Row]) -> None:
         if self._silent:
             return
         if self._live is not None:
@@ -62,17 +62,17 @@ class _Shown:
             self._live.update(Text("\n".join(lines), no_wrap=True), refresh=True)
             return
         now = asyncio.get_running_loop().time()
-        if now - self._told_at < TELL_SECONDS:
+        if now - self._printed_at < REPORT_SECONDS:
             return
-        self._told_at = now
+        self._printed_at = now
         for row in rows:
             line = line_of(row)
-            if self._told.get(row.account) != line:
-                self._told[row.account] = line
+            if self._printed.get(row.account) != line:
+                self._printed[row.account] = line
                 typer.echo(line, err=True)
 
 
 def line_of(row: Row) -> str:
     counts = row.counts
-    said = f"{visible(row.account)}: {row.state}, {counts.get('downloaded', 0)} files"
-    return f"{said}, {human(counts.get('bytes', 0))}, {counts.get('failed', 0)} failed"
+    said = f"{printable(row.account)}: {row.state}, {counts.get('downloaded', 0)} files"
+    return f"{said}, {format_bytes(counts.get('bytes', 0))}, {counts.get('failed', 0)} failed"

@@ -1,11 +1,11 @@
-"""What the archive has: an SQLite file beside the files, which outlives every run.
+"""The index of the archive: a SQLite file next to the files, which outlives every run.
 
-An item is written here, with the name it will have, before its first byte is fetched, and again
-when it lies in its place. So after a death at any line it is known which part files are ours and
-which file is whole: an item that was being fetched, whose part is gone and whose file is there, was
-put in its place and only not written down.
+An item is stored with its future name before its first byte is fetched, and updated when its file
+is placed. So after a crash at any line the index knows which part files belong to the archive and
+which files are complete: an item in state `part` without a part file, whose file exists, was placed
+and not yet recorded.
 
-apsw brings an SQLite of its own: that of older Pythons can damage a WAL that two connections use.
+apsw has its own SQLite: that of older Pythons can damage a WAL that two connections use.
 """
 
 import fcntl
@@ -47,12 +47,12 @@ CREATE TABLE run (id TEXT PRIMARY KEY, account TEXT NOT NULL) WITHOUT ROWID;
 """
 
 
-# Without it every look at a row would read all its posts.
+# Without this index every query of a row would read all its posts.
 _SUMS: Final = "CREATE INDEX IF NOT EXISTS item_sums ON item (account, state, bytes)"
 
 
 class Item(Struct, frozen=True, kw_only=True):
-    """A file of an account as the index knows it; `name` is relative to the account's folder."""
+    """A file of an account in the index; `name` is relative to the account's folder."""
 
     account: str
     key: str
@@ -68,7 +68,7 @@ class Item(Struct, frozen=True, kw_only=True):
 
 
 class Sums(Struct, frozen=True, kw_only=True):
-    """What there is of an account, and how many files could not be saved."""
+    """The totals of an account: saved files, their bytes, and files that could not be saved."""
 
     files: int = 0
     bytes: int = 0
@@ -78,14 +78,14 @@ class Sums(Struct, frozen=True, kw_only=True):
 class Missing(Struct, frozen=True, kw_only=True):
     name: str
     reason: str
-    is_lasting: bool  # so that only a Start tries it again
+    is_lasting: bool  # only a start tries it again
 
 
 _COLUMNS: Final = "account, key, state, name, run, post, validator"
 
 
 class Index:
-    """Safe to use from any thread; each call is one transaction."""
+    """The index; safe to use from any thread, with one transaction per call."""
 
     def __init__(self, path: Path) -> None:
         self._lock = threading.RLock()
@@ -101,7 +101,7 @@ class Index:
     def _opened(self, path: Path) -> apsw.Connection:
         connection = apsw.Connection(str(path))
         connection.set_busy_timeout(10_000)
-        # Of two who make the tables at the same time SQLite would send one away.
+        # Two processes that create the tables at the same time would get an error from SQLite.
         with path.with_name(f"{path.name}.lock").open("w") as door:
             fcntl.flock(door, fcntl.LOCK_EX)
             connection.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL")
@@ -116,14 +116,14 @@ class Index:
         with self._lock:
             self._connection.close()
 
-    def take(self, account: str, posts: Sequence[Post], *, run: str, folder: Path) -> list[Item]:
-        """Give each of these, a post with one medium each, a name nobody has; they are ours now.
+    def claim(self, account: str, posts: Sequence[Post], *, run: str, folder: Path) -> list[Item]:
+        """Claim a unique name for each of these posts with one medium each, and return their items.
 
-        One that is known keeps its name, and the part that may be there of it.
+        A known item keeps its name, and its part file if there is one.
         """
         with self._lock, self._connection:
             for post in posts:
-                self._take(account, post, run, folder)
+                self._claim(account, post, run, folder)
             keys = [post.media[0].key for post in posts]
             rows = self._all(
                 f"SELECT {_COLUMNS} FROM item WHERE account = ? "  # noqa: S608 - our own columns
@@ -133,7 +133,7 @@ class Index:
         found = {row[1]: _item(row) for row in rows}
         return [found[key] for key in keys]
 
-    def _take(self, account: str, post: Post, run: str, folder: Path) -> None:
+    def _claim(self, account: str, post: Post, run: str, folder: Path) -> None:
         body, key = _json(post), post.media[0].key
         self._connection.execute(
             "UPDATE item SET state = 'part', run = ?, post = ?, reason = NULL "
@@ -144,7 +144,7 @@ class Index:
             return
         for name in numbered(_wished(post), key):
             if (folder / name).exists():
-                continue  # somebody else's
+                continue  # the file is not in the index
             self._connection.execute(
                 "INSERT INTO item (account, key, state, name, claim, run, post) "
                 "VALUES (?, ?, 'part', ?, ?, ?, ?) ON CONFLICT (account, claim) DO NOTHING",
@@ -160,7 +160,7 @@ class Index:
         )
 
     def saved(self, items: Iterable[tuple[Item, int, str]]) -> None:
-        """Write down that these lie in their place, each with its size and SHA-256."""
+        """Record that these files are placed, each with its size and SHA-256."""
         now = datetime.now(UTC).isoformat()
         with self._lock, self._connection:
             for item, size, sha256 in items:
@@ -174,7 +174,7 @@ class Index:
         return bool(self._all("SELECT 1 FROM item WHERE account = ? LIMIT 1", (account,)))
 
     def restore(self, account: str, files: Iterable[tuple[str, Post, int, str]]) -> None:
-        """Write down files that lie in their place: the name, post, size and SHA-256 of each."""
+        """Record placed files from their notes: the name, post, size and SHA-256 of each."""
         now = datetime.now(UTC).isoformat()
         with self._lock, self._connection:
             for name, post, size, sha256 in files:
@@ -186,14 +186,14 @@ class Index:
                 )  # fmt: skip
 
     def failed(self, item: Item, reason: str, *, is_lasting: bool) -> None:
-        """Keep why an item was not saved; what may pass is tried again by a Continue."""
+        """Store why an item was not saved; a transient failure is tried again by a continue."""
         self._do(
             "UPDATE item SET state = ?, reason = ?, validator = NULL WHERE account = ? AND key = ?",
             ("refused" if is_lasting else "failed", reason, item.account, item.key),
         )
 
     def put_back(self, items: Iterable[Item]) -> None:
-        """Write down that nothing of these is there any more, and that a Continue owes them."""
+        """Record that the files of these items are gone, and that a continue must fetch them."""
         with self._lock, self._connection:
             for item in items:
                 self._connection.execute(
@@ -207,17 +207,17 @@ class Index:
         self._do("DELETE FROM item WHERE account = ? AND key = ?", (item.account, item.key))
 
     def unfinished(self, account: str) -> list[Item]:
-        """Return what was begun, or failed for now, the first of it first."""
+        """Return the items that were begun, or failed for now, by name."""
         return self._items("account = ? AND state IN ('part', 'failed')", account)
 
     def parts(self, account: str) -> list[Item]:
         return self._items("account = ? AND state = 'part'", account)
 
     def made_by(self, run: str) -> list[Item]:
-        """Return everything a run saved or began."""
+        """Return all items that a run saved or began."""
         return self._items("run = ?", run)
 
-    # runs: open until it is settled what becomes of what they saved
+    # runs: open until it is settled whether their files stay
 
     def open_run(self, run: str, account: str) -> None:
         self._do("INSERT OR IGNORE INTO run (id, account) VALUES (?, ?)", (run, account))
@@ -232,7 +232,7 @@ class Index:
         return [row[0] for row in self._all("SELECT id FROM run WHERE account = ?", (account,))]
 
     def totals(self, run: str) -> tuple[int, int]:
-        """Return how many files a run has saved so far, and how many bytes."""
+        """Return the number of files that a run has saved, and their bytes."""
         row = self._all(
             "SELECT count(*), coalesce(sum(bytes), 0) FROM item WHERE run = ? AND state = 'saved'",
             (run,),
@@ -240,12 +240,12 @@ class Index:
         return row[0], row[1]
 
     def failed_in(self, run: str) -> set[str]:
-        """Return the keys of what a run could not save."""
+        """Return the keys of the files that a run could not save."""
         query = "SELECT key FROM item WHERE run = ? AND state IN ('failed', 'refused')"
         return {row[0] for row in self._all(query, (run,))}
 
     def saved_among(self, account: str, keys: Iterable[str]) -> dict[str, tuple[str, str]]:
-        """Return which of these are saved: the name of each, and the run that saved it."""
+        """Return the saved items among these keys: their names, and the runs that saved them."""
         rows = self._all(
             "SELECT key, name, run FROM item WHERE account = ? AND state = 'saved' "
             "AND key IN (SELECT value FROM json_each(?))",
@@ -254,7 +254,7 @@ class Index:
         return {key: (name, run) for key, name, run in rows}
 
     def sums(self, account: str) -> Sums:
-        """Return what the archive has of an account, whichever runs it is from."""
+        """Return the totals of an account over all runs."""
         rows = self._all(
             "SELECT state, count(*), sum(bytes) FROM item WHERE account = ? GROUP BY state",
             (account,),
@@ -265,7 +265,7 @@ class Index:
         return Sums(files=files, bytes=size, missing=missing)
 
     def missing(self, account: str, *, limit: int) -> list[Missing]:
-        """Return what could not be saved of an account, and why."""
+        """Return the files of an account that could not be saved, with their reasons."""
         rows = self._all(
             "SELECT name, reason, state = 'refused' FROM item WHERE account = ? "
             "AND state IN ('failed', 'refused') ORDER BY name LIMIT ?",
@@ -295,7 +295,7 @@ def _item(row: tuple[Any, ...]) -> Item:
 
 
 def _wished(post: Post) -> str:
-    """Name a file by its day, its post and what the server calls it."""
+    """Return the preferred name of a file: its day, its post and its name on the server."""
     day = post.posted_at.strftime("%Y%m%d-") if post.posted_at else ""
     return safe_name(f"{day}{post.id[:60]}-{post.media[0].name}")
 

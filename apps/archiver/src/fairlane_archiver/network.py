@@ -1,9 +1,9 @@
-"""A client of the web that cannot be sent to places inside.
+"""An HTTP client that refuses private addresses.
 
-Whatever an account links to is fetched by this machine, which may reach what the account's owner
-cannot: a router, a database, the metadata of a cloud. So a name is resolved here, at the moment of
-connecting, and the connection goes to the very address that was looked at; who changes the answer
-of the name afterwards gains nothing. Every connection is made this way, those of redirects as well.
+This machine fetches the links of an account, and may reach hosts that the owner of the account
+cannot: a router, a database, the metadata service of a cloud. So a name is resolved here, when the
+connection is made, and the connection goes to the checked address. A later change of the DNS answer
+has no effect. All connections are made this way, including those of redirects.
 """
 
 import asyncio
@@ -34,10 +34,10 @@ CONNECT_SECONDS: Final = 15.0
 _PLACE: Final = re.compile(
     r"(\[(?P<host>[0-9A-Fa-f:.]+)\]|(?P<name>[\w.-]+))(:(?P<port>[0-9]{1,5}))?"
 )
-_TRANSLATED: Final = IPv6Network("64:ff9b::/96")  # an IPv4 address in the clothes of IPv6
+_TRANSLATED: Final = IPv6Network("64:ff9b::/96")  # IPv4 addresses embedded in IPv6 (NAT64)
 
-# httpcore imports it anew for every step of a request. Where it is not installed, each of these
-# searches every folder that Python knows, which took a third of all time.
+# httpcore imports sniffio in every step of a request. Where it is not installed, each import
+# searches every folder of sys.path, which took a third of the time.
 if importlib.util.find_spec("sniffio") is None:
     sys.modules.setdefault("sniffio", None)  # type: ignore[arg-type]
 
@@ -46,7 +46,7 @@ Network = IPv4Network | IPv6Network
 
 
 class Refused(Permanent):
-    """The address is one that the archiver does not visit."""
+    """The address is private, and not allowed."""
 
     def __init__(self, host: str, port: int, address: Address) -> None:
         where = host if host == str(address) else f"{host} ({address})"
@@ -61,7 +61,7 @@ class Refused(Permanent):
 
 
 class Allowed:
-    """The private places that may be visited: `nas.local`, `127.0.0.1:8080`, `10.1.0.0/16`."""
+    """The private addresses that are allowed: `nas.local`, `127.0.0.1:8080`, `10.1.0.0/16`."""
 
     def __init__(self, entries: Iterable[str]) -> None:
         self._hosts: set[tuple[str, int | None]] = set()
@@ -92,21 +92,21 @@ class Allowed:
 
 
 def is_private(address: Address) -> bool:
-    """Tell whether an address is anything but one of the public internet."""
+    """Return whether an address is not one of the public internet."""
     if isinstance(address, IPv6Address):
         inner = address.ipv4_mapped or address.sixtofour
         if inner is None and address in _TRANSLATED:
             inner = IPv4Address(address.packed[-4:])
         if inner is not None:
             return is_private(inner)
-        # Addresses of old, which some networks still take for their own.
+        # Deprecated ranges that some networks still use internally.
         if address.is_reserved or address.is_site_local:
             return True
     return not address.is_global or address.is_multicast
 
 
 class GuardedBackend(httpcore.AsyncNetworkBackend):
-    """Makes the connections of a client, after a look at where they lead."""
+    """Open the connections of a client after a check of their addresses."""
 
     def __init__(self, allowed: Allowed) -> None:
         self._allowed = allowed
@@ -120,7 +120,7 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: Any = None,
     ) -> httpcore.AsyncNetworkStream:
-        if not 0 < port < 1 << 16:  # some event loops would take what is left of it by 65536
+        if not 0 < port < 1 << 16:  # some event loops would take the port modulo 65536
             raise httpcore.UnsupportedProtocol(f"there is no port {port}")
         trouble: Exception = httpcore.ConnectError(f"{host} has no address")
         for address in self._checked(host, port, await _resolve(host, port)):
@@ -133,7 +133,7 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
         raise trouble
 
     def _checked(self, host: str, port: int, addresses: Sequence[Address]) -> list[Address]:
-        """Return the addresses that may be visited; refuse when there are others alone."""
+        """Return the allowed addresses; refuse if there are only private ones."""
         permitted = [
             address
             for address in addresses
@@ -165,13 +165,14 @@ async def _resolve(host: str, port: int) -> list[Address]:
 
 @cache
 def _certificates() -> ssl.SSLContext:
-    return httpx.create_ssl_context()  # takes long, and is the same for everybody
+    return httpx.create_ssl_context()  # slow, and shared by all clients
 
 
 def guarded_client(allowed: Allowed, *, stall_seconds: float, at_once: int) -> httpx.AsyncClient:
-    """Return a client; proxies of the environment are left aside: they would connect for us."""
+    """Return a client that ignores proxies of the environment, which would connect on its
+    behalf."""
     transport = httpx.AsyncHTTPTransport(verify=_certificates(), trust_env=False)
-    # httpx has no argument for it: the pool is where connections are made.
+    # httpx has no argument for the network backend; its pool has.
     transport._pool = httpcore.AsyncConnectionPool(
         ssl_context=_certificates(),
         max_connections=at_once + 1,
@@ -179,7 +180,7 @@ def guarded_client(allowed: Allowed, *, stall_seconds: float, at_once: int) -> h
         keepalive_expiry=15.0,
         network_backend=GuardedBackend(allowed),
     )
-    # Nothing that is public needs them, and a server could hand out more with every answer.
+    # Public files need no cookies, and a server could add more with every response.
     no_cookies = CookieJar(policy=DefaultCookiePolicy(allowed_domains=[]))
     return httpx.AsyncClient(
         transport=transport,

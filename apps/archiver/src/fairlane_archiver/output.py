@@ -1,4 +1,4 @@
-"""What commands say: answers on stdout, and what is wrong in one sentence on stderr."""
+"""Output of the commands: results on stdout, errors in one sentence on stderr."""
 
 import os
 import shutil
@@ -11,14 +11,19 @@ import typer
 
 from fairlane import BadParameters, Conflict, Fairlane, FairlaneError, NotFound, StoreError
 from fairlane_archiver.rows import Row
-from fairlane_archiver.table import table, troubles, visible, wanted
+from fairlane_archiver.table import (
+    describe_filters,
+    describe_problems,
+    printable,
+    table,
+)
 
 NAME: Final = "fairlane-archive"
 
 
-def told(error: FairlaneError) -> int:
-    """Say what is wrong on stderr and return the exit code of its kind, as Fairlane's own verbs."""
-    note(message(error))
+def report_error(error: FairlaneError) -> int:
+    """Print an error on stderr and return the exit code of its kind, as Fairlane's own verbs do."""
+    print_note(error_message(error))
     match error:
         case NotFound():
             return 3
@@ -30,21 +35,21 @@ def told(error: FairlaneError) -> int:
             return 2
 
 
-def message(error: FairlaneError) -> str:
+def error_message(error: FairlaneError) -> str:
     if isinstance(error, BadParameters):
         return "; ".join(f"{problem['where']}: {problem['message']}" for problem in error.problems)
     return str(error)
 
 
-def note(text: str) -> None:
-    typer.echo(f"{NAME}: {visible(text)}", err=True)
+def print_note(text: str) -> None:
+    typer.echo(f"{NAME}: {printable(text)}", err=True)
 
 
-def answer(value: Any, said: str, *, as_json: bool) -> None:
-    typer.echo(msgspec.json.encode(value).decode() if as_json else visible(said))
+def print_result(value: Any, said: str, *, as_json: bool) -> None:
+    typer.echo(msgspec.json.encode(value).decode() if as_json else printable(said))
 
 
-def say(
+def print_rows(
     found: Sequence[Row], *, as_json: bool, says_wanted: bool = False, in_full: bool = False
 ) -> None:
     if as_json:
@@ -58,11 +63,11 @@ def say(
     lines = table(found, width=width)
     for row in found:
         if says_wanted:
-            lines.append(wanted(row))
-        lines += troubles(row, in_full=in_full)
+            lines.append(describe_filters(row))
+        lines += describe_problems(row, in_full=in_full)
     typer.echo("\n".join(lines))
 
 
-async def warn_if_nobody_works(app: Fairlane) -> None:
+async def warn_without_workers(app: Fairlane) -> None:
     if not await app.workers.list():
-        note(f"nobody works on it; `{NAME} serve` does")
+        print_note(f"nobody works on it; `{NAME} serve` does")

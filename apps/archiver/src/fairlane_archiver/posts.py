@@ -1,4 +1,4 @@
-"""What a source finds: posts, each with the media that hang on it, in pages."""
+"""The results of a source: pages of posts, each with its media."""
 
 import hashlib
 from datetime import datetime
@@ -17,9 +17,9 @@ _KINDS: Final[dict[str, Kind]] = {
 
 
 class Media(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A file to be had. Its key names it for ever within its account.
+    """A file to download. Its key identifies it permanently within its account.
 
-    Everything here was said by a server: `name` may be anything, `bytes` may be wrong.
+    All values come from a server: `name` may be any text, `bytes` may be wrong.
     """
 
     key: str
@@ -38,7 +38,7 @@ class Post(Struct, frozen=True, kw_only=True, omit_defaults=True):
     is_reply: bool = False
     is_boost: bool = False
     media: tuple[Media, ...] = ()
-    after: str | None = None  # the cursor that goes on behind this post, where there is one
+    after: str | None = None  # the cursor that continues after this post, if the source has one
     about: dict[str, Any] = {}
 
 
@@ -49,15 +49,15 @@ class Page(Struct, frozen=True, kw_only=True):
     next: str | None = None
 
 
-class Read(Struct, frozen=True, kw_only=True):
-    """What came of reading something that is to be a page: it, or why there is none."""
+class ParsedPage(Struct, frozen=True, kw_only=True):
+    """The result of parsing a page: the page, or an error text."""
 
     page: Page | None = None
     trouble: str = ""
 
 
 def key_of(*parts: str) -> str:
-    """Join what a server calls a thing into a key; what is too long for one is digested."""
+    """Join the identifiers of a server into a key; a long key is replaced by its digest."""
     text = "/".join(parts)
     if len(text) <= _LONGEST_KEY and "\0" not in text:
         return text
@@ -65,7 +65,7 @@ def key_of(*parts: str) -> str:
 
 
 def kind_by(extension: str, content_type: str = "") -> Kind:
-    """Tell the kind of a file by its type, or else by its extension."""
+    """Return the kind of a file by its content type, or else by its extension."""
     major = content_type.partition("/")[0].strip().lower()
     if major in ("image", "video", "audio"):
         return major  # type: ignore[return-value]

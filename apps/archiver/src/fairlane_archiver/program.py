@@ -1,4 +1,4 @@
-"""The archiver as an app of Fairlane: a lane for each account, three of them at a time."""
+"""The archiver as a Fairlane app: one lane per account, three of them at a time."""
 
 import logging
 import shutil
@@ -28,20 +28,20 @@ from fairlane_archiver.network import guarded_client
 from fairlane_archiver.posts import Kind
 from fairlane_archiver.run_counts import RunCounts
 from fairlane_archiver.settings import Settings
-from fairlane_archiver.sources import recognised, without_login
+from fairlane_archiver.sources import recognise_account, refuse_login
 from fairlane_archiver.threads import in_thread
 from fairlane_archiver.web_client import WebClient
 
 QUEUE: Final = "archive"
 TASK: Final = "archive"
 CONTINUE: Final = "continue"
-SCHEDULES: Final = "schedules"  # the queue of what comes by itself
+SCHEDULES: Final = "schedules"  # the queue of scheduled continues
 KINDS: Final[tuple[Kind, ...]] = ("image", "video", "audio", "other")
 
 
 def _account(text: str) -> str:
     try:
-        account, source = recognised(without_login(text))
+        account, source = recognise_account(refuse_login(text))
         source.check()
     except Permanent as error:
         raise ValueError(str(error)) from None
@@ -63,15 +63,15 @@ def build(
     max_concurrent: int = 3,
     **options: Any,
 ) -> Fairlane:
-    """Make an archiver whose files, index and queue lie in a folder.
+    """Create an archiver with its files, index and queue in one folder.
 
-    Without `settings` the environment counts. Other options are those of Fairlane.
+    Without `settings` the environment is used. Other options are passed to Fairlane.
     """
-    logging.getLogger("httpx").setLevel(logging.WARNING)  # it tells of every request
+    logging.getLogger("httpx").setLevel(logging.WARNING)  # httpx logs every request
     known = settings or Settings.from_environment(None if folder is None else Path(folder))
     archive = Archive(known)
     address = database or f"sqlite:///{known.folder / QUEUE_FILE}"
-    # What runs goes on where it was when the program is back, so its end is not waited for.
+    # A running job resumes after a restart, so a stop does not wait for it.
     app = Fairlane(address, **{"stop_grace_seconds": 0.0, **options})
     app.queue(QUEUE, max_concurrent=max_concurrent, on_conflict="reject")
     app.queue(SCHEDULES)
@@ -89,7 +89,7 @@ def build(
         preconditions=[room],
         retry=Retry(times=3, first_seconds=5, factor=3),
         grace_seconds=2,
-        # Whatever the program dies of, what is saved stays saved: each time less is left to do.
+        # Saved files survive a crash, so each recovery has less left to do.
         recover=10,
     )
     async def archive_account(
@@ -127,7 +127,7 @@ def build(
         ctx: Context,
         account: Annotated[str | None, Field(description="Whose row; all without it")] = None,
     ) -> dict[str, int]:
-        """Continue a row as it is saved at that time, for schedules."""
+        """Continue a row with its filters of that time, for schedules."""
         saved = [lane.lane for lane in await app.lanes.list(QUEUE) if lane.params is not None]
         wanted = saved if account is None else [name for name in saved if name == account]
         if account is not None and not wanted:
@@ -137,7 +137,8 @@ def build(
             try:
                 await app.lanes.continue_(QUEUE, name)
                 continued += 1
-            except (Conflict, UsageError) as error:  # it is at work, or cannot be any more
+            # It is running, or its filters are no longer valid.
+            except (Conflict, UsageError) as error:
                 ctx.log(f"{name}: {error}", "warning")
         return {"continued": continued, "left": len(wanted) - continued}
 
@@ -152,12 +153,12 @@ def build(
 async def _archived(
     ctx: Context, app: Fairlane, archive: Archive, account: str, filters: Filters
 ) -> dict[str, Any]:
-    _, source = recognised(account)
-    shelf = archive.shelf(account)
+    _, source = recognise_account(account)
+    account_folder = archive.account_folder(account)
     run = ctx.job.id
-    await in_thread(shelf.open)
+    await in_thread(account_folder.open)
     for earlier in await in_thread(archive.index.open_runs, account):
-        if earlier != run:  # its end is not settled yet, and has to be before anything new
+        if earlier != run:  # an earlier run must be settled before a new one saves files
             await _settled(app, archive, earlier)
     record = {"run": run, "account": account, "kind": ctx.job.kind, "source": source.name}
     record["filters"] = msgspec.to_builtins(filters, enc_hook=sorted)
@@ -180,13 +181,12 @@ async def _archived(
         async with client:
             await AccountRun(
                 ctx, source=source, filters=filters, settings=settings, index=archive.index,
-                shelf=shelf, web=web, counts=counts,
+                account_folder=account_folder, web=web, counts=counts,
             ).go()  # fmt: skip
     except BaseException:
-        # Asked to stop by a canceller, it leaves no part files; a program that ends goes on with
-        # them when it is back.
+        # A cancelled job leaves no part files; after a restart of the program they are resumed.
         if ctx.stopping and (await app.jobs.show(run)).stopping:
-            await in_thread(shelf.drop_parts)
+            await in_thread(account_folder.drop_parts)
         raise
     return counts.as_dict()
 
@@ -195,7 +195,7 @@ async def _settled(app: Fairlane, archive: Archive, run: str) -> None:
     try:
         await in_thread(archive.settle, await app.jobs.show(run))
     except NotFound:
-        await in_thread(archive.index.close_run, run)  # so long ago that nobody remembers
+        await in_thread(archive.index.close_run, run)  # its job was pruned from the history
 
 
 @cache
@@ -206,7 +206,7 @@ def _served() -> Fairlane:
 
 
 def __getattr__(name: str) -> Any:
-    """Make `app` when it is first asked for, so that an import alone touches no folder."""
+    """Create `app` on first access, so that an import alone creates no folder."""
     if name == "app":
         return _served()
     raise AttributeError(name)

@@ -1,4 +1,4 @@
-"""How fast a server wants to be asked, and waiting for as long as it says."""
+"""The pace of requests to each server, by its rate limit headers."""
 
 import asyncio
 from collections.abc import Callable
@@ -10,12 +10,12 @@ import httpx
 
 from fairlane import Retryable
 
-_NO_HINT_SECONDS: Final = 30.0  # after a 429 that does not say for how long
+_NO_HINT_SECONDS: Final = 30.0  # after a 429 without a duration
 _LONGEST_SECONDS: Final = 7 * 86_400.0
 
 
 class LongPause(Retryable):
-    """A server wants to be left alone for longer than a running account waits."""
+    """A server requests a longer pause than a running account waits."""
 
     def __init__(self, host: str, seconds: float) -> None:
         super().__init__(
@@ -27,14 +27,15 @@ class LongPause(Retryable):
 
 
 class RequestPace:
-    """When each host may be asked again; one for all accounts of a process."""
+    """The times at which each host may be requested again, for all accounts of a process."""
 
     def __init__(self, *, longest_wait_seconds: float) -> None:
         self._longest = longest_wait_seconds
         self._free_at: dict[str, float] = {}
 
     async def wait(self, host: str, on_wait: Callable[[str, float], None]) -> None:
-        """Return when the host may be asked; a wait that is too long is the queue's to wait."""
+        """Wait until the host may be requested; raise LongPause for a pause that the queue should
+        wait."""
         loop = asyncio.get_running_loop()
         while (left := self._free_at.get(host, 0.0) - loop.time()) > 0:
             if left > self._longest:
@@ -43,16 +44,16 @@ class RequestPace:
             await asyncio.sleep(left)
 
     def note(self, answer: httpx.Response) -> None:
-        """Remember what an answer says about the next question."""
-        seconds = wanted_wait(answer)
+        """Store the pause that a response requests."""
+        seconds = requested_wait(answer)
         if seconds > 0:
             free_at = asyncio.get_running_loop().time() + min(seconds, _LONGEST_SECONDS)
             host = answer.request.url.netloc.decode()
             self._free_at[host] = max(free_at, self._free_at.get(host, 0.0))
 
 
-def wanted_wait(answer: httpx.Response) -> float:
-    """Return for how many seconds the server wants to be left alone."""
+def requested_wait(answer: httpx.Response) -> float:
+    """Return the seconds for which the server requests no further requests."""
     if answer.status_code in (429, 503):
         stated = _retry_after(answer)
         if stated is not None:
@@ -75,7 +76,7 @@ def _retry_after(answer: httpx.Response) -> float | None:
 
 
 def _until_reset(answer: httpx.Response) -> float | None:
-    """Return the seconds to the instant that Mastodon names, by the server's own clock."""
+    """Return the seconds until the reset time of Mastodon, by the server's clock."""
     try:
         reset = datetime.fromisoformat(answer.headers.get("X-RateLimit-Reset", ""))
         return max(0.0, (reset - _now(answer)).total_seconds())

@@ -1,4 +1,4 @@
-"""The rows of the archive, for the command line: one for each account."""
+"""The rows of the archive for the command line, one per account."""
 
 import asyncio
 from collections.abc import Iterable, Sequence
@@ -9,15 +9,15 @@ from msgspec import Struct
 from fairlane import BadParameters, Fairlane, Job, LaneBusy, LaneView, NotFound
 from fairlane_archiver.index import Index, Missing, Sums
 from fairlane_archiver.program import QUEUE, TASK
-from fairlane_archiver.sources import canonical, without_login
+from fairlane_archiver.sources import canonical_name, refuse_login
 from fairlane_archiver.threads import in_thread
 
 COUNTS: Final = ("downloaded", "skipped", "filtered", "failed", "bytes", "rate", "page", "cursor")
-MOST_MISSING: Final = 20  # that are named
+MOST_MISSING: Final = 20  # files that are listed
 
 
 class Row(Struct, kw_only=True):
-    """What its last run did (`counts`), and what there is of it in all (`files` and the rest)."""
+    """The counts of the last run, and the totals of the account (`files` and following)."""
 
     account: str
     state: str
@@ -27,7 +27,7 @@ class Row(Struct, kw_only=True):
     trouble: str | None
     files: int = 0
     total_bytes: int = 0
-    missing: int = 0  # that could not be saved
+    missing: int = 0  # files that could not be saved
     missing_files: list[Missing] = []
 
 
@@ -37,8 +37,8 @@ class Rows:
         self._index = index
 
     async def save(self, text: str, filters: dict[str, Any], *, keeps: bool) -> str:
-        """Save what a row asks for, and return its account; `keeps` what is not named."""
-        account = canonical(without_login(text))
+        """Save the filters of a row, and return its account; with `keeps`, unnamed filters stay."""
+        account = canonical_name(refuse_login(text))
         saved = (await self._app.lanes.show(QUEUE, account)).params if keeps else None
         wanted = {**_filters(saved), **filters}
         call = self._app.tasks[TASK].call(account=account, **wanted)
@@ -46,7 +46,7 @@ class Rows:
         return account
 
     async def filters(self, account: str) -> dict[str, Any]:
-        """Return what is saved for a row, without whose row it is."""
+        """Return the saved filters of a row, without its account."""
         saved = (await self._app.lanes.show(QUEUE, account)).params
         if saved is None:
             raise _unknown(account)
@@ -55,7 +55,7 @@ class Rows:
     async def run(
         self, accounts: Sequence[str], *, continues: bool
     ) -> tuple[list[Job[Any]], dict[str, LaneBusy | BadParameters]]:
-        """Start or continue rows, in this order; return also why some are not."""
+        """Start or continue rows in this order; return their jobs, and the errors of the others."""
         for account in accounts:
             await self.filters(account)
         verb = self._app.lanes.continue_ if continues else self._app.lanes.start
@@ -64,13 +64,14 @@ class Rows:
         for account in accounts:
             try:
                 jobs.append(await verb(QUEUE, account))
-            # Busy, or saved by a program that took what this one does not: others can be started.
+            # Busy, or with filters that this version does not accept: the other rows can be
+            # started.
             except (LaneBusy, BadParameters) as error:
                 refused[account] = error
         return jobs, refused
 
     async def remove(self, account: str) -> None:
-        """Forget a row; its files and where it stopped stay."""
+        """Remove a row; its files and its cursor stay."""
         await self.filters(account)
         await self._app.lanes.save(QUEUE, account, None)
 
@@ -81,11 +82,13 @@ class Rows:
             raise _unknown(account)
         id = lane.active_job or lane.last_job
         if id is None:
-            raise NotFound(f"{account} never ran; `fairlane-archive start {account}` starts it")
+            raise NotFound(
+                f"{account} has not run yet; `fairlane-archive start {account}` starts it"
+            )
         return id
 
     async def listed(self, accounts: Iterable[str] = ()) -> list[Row]:
-        """Return these rows, or all; a job that was submitted without a row is one, too."""
+        """Return these rows, or all; a job that was submitted without a row counts as one."""
         known = {
             lane.lane: lane
             for lane in await self._app.lanes.list(QUEUE)

@@ -1,11 +1,11 @@
-"""What a run has done so far, as its row shows it."""
+"""The counts of a run, as its row shows them."""
 
 import asyncio
 from typing import Any, Final
 
 from fairlane import Context
 
-RATE_SECONDS: Final = 5.0  # over which the rate is taken
+RATE_SECONDS: Final = 5.0  # the window of the rate
 _LONGEST_REASON: Final = 300
 
 
@@ -16,15 +16,15 @@ class RunCounts:
         self.downloaded = downloaded
         self.skipped = 0
         self.filtered = 0
-        self._failed = failed  # their keys: one that is tried again does not count twice
+        self._failed = failed  # keys of failed files, so that a retried one counts once
         self.bytes = bytes
         self.page = 0
         self.cursor: str | None = None
-        self.trouble: str | None = None  # the last reason why something was not saved
+        self.trouble: str | None = None  # the last reason why a file was not saved
         self._arrivals: list[tuple[float, int]] = []
 
     def arrived(self, size: int) -> None:
-        """Count bytes as they come in, for the rate."""
+        """Count received bytes for the rate."""
         now = self._time()
         if self._arrivals and now - self._arrivals[-1][0] < 0.1:
             at, earlier = self._arrivals[-1]
@@ -47,13 +47,13 @@ class RunCounts:
         self._ctx.log(f"not saved: {self.trouble}", "warning")
 
     def go_on_from(self, kept: dict[str, Any]) -> None:
-        """Take up what this same run had counted when its cursor last moved, before it died."""
+        """Restore the counts that this run stored with its cursor before its process died."""
         if kept.get("run") == self._ctx.job.id:
             self.skipped, self.filtered = kept["skipped"], kept["filtered"]
             self.page = kept["page"]
 
     def kept(self) -> dict[str, Any]:
-        """Return what the index cannot tell, to be kept with the cursor."""
+        """Return the counts that the index does not have, to be stored with the cursor."""
         return {
             "run": self._ctx.job.id, "skipped": self.skipped, "filtered": self.filtered,
             "page": self.page,
@@ -61,7 +61,7 @@ class RunCounts:
 
     @property
     def rate(self) -> int:
-        """Bytes a second, lately."""
+        """Return the recent rate in bytes per second."""
         since = self._time() - RATE_SECONDS
         self._arrivals = [(at, size) for at, size in self._arrivals if at >= since]
         return round(sum(size for _, size in self._arrivals) / RATE_SECONDS)
@@ -73,5 +73,5 @@ class RunCounts:
         }  # fmt: skip
         return told if self.trouble is None else {**told, "trouble": self.trouble}
 
-    def tell(self) -> None:
+    def report(self) -> None:
         self._ctx.report(**self.as_dict(), rate=self.rate, page=self.page, cursor=self.cursor)

@@ -1,4 +1,4 @@
-"""What whoever runs the archiver decides, as opposed to what a row of it says."""
+"""The settings of the operator, as opposed to the filters of a row."""
 
 import os
 from collections.abc import Mapping
@@ -15,18 +15,18 @@ _AT_LEAST_ONE: Final = ("at_once", "tries", "largest_bytes")
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """Each can be set from outside: `largest_bytes` is FAIRLANE_ARCHIVE_LARGEST_BYTES."""
+    """The settings; `largest_bytes` is set by FAIRLANE_ARCHIVE_LARGEST_BYTES, and so on."""
 
     folder: Path
-    allow: tuple[str, ...] = ()  # private places that may be asked: host, host:port or network
-    at_once: int = 4  # downloads of one account
+    allow: tuple[str, ...] = ()  # allowed private addresses: host, host:port or network
+    at_once: int = 4  # parallel downloads of one account
     largest_bytes: int = 4 * GIB  # of one file
-    spare_bytes: int = GIB // 4  # that stay free on the disk
-    stall_seconds: float = 30.0  # without a byte
+    spare_bytes: int = GIB // 4  # reserve on the disk
+    stall_seconds: float = 30.0  # without a received byte
     longest_seconds: float = 6 * 3600.0  # for one file, all tries together
     tries: int = 4
-    first_wait_seconds: float = 1.0  # after the first failed try; it doubles with each
-    longest_wait_seconds: float = 900.0  # that a server may ask a running account to wait
+    first_wait_seconds: float = 1.0  # after the first failed try; doubled after each
+    longest_wait_seconds: float = 900.0  # longest pause of a running account on request of a server
 
     def __post_init__(self) -> None:
         for name in _AT_LEAST_ONE:
@@ -37,7 +37,7 @@ class Settings:
     def from_environment(
         cls, folder: Path | None = None, *, environment: Mapping[str, str] | None = None
     ) -> "Settings":
-        """Read what is set outside; a folder that is given counts before the one that is set."""
+        """Read the settings from the environment; `folder` takes precedence."""
         known = os.environ if environment is None else environment
         values: dict[str, Any] = {}
         for field in fields(cls):

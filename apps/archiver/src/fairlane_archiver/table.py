@@ -1,4 +1,4 @@
-"""Rows as people read them: a table that fits where it is shown, and what to say below it."""
+"""Rows as a table that fits the terminal, and the messages below it."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
@@ -15,10 +15,10 @@ def _count(name: str) -> Callable[[Row], str]:
 
 
 def _sized(name: str, unit: str = "") -> Callable[[Row], str]:
-    return lambda row: "" if row.counts.get(name) is None else human(row.counts[name]) + unit
+    return lambda row: "" if row.counts.get(name) is None else format_bytes(row.counts[name]) + unit
 
 
-# DOWNLOADED to CURSOR are of the last run, FILES, SIZE and MISSING of all.
+# DOWNLOADED to CURSOR are counts of the last run; FILES, SIZE and MISSING are totals.
 _COLUMNS: Final[dict[str, Callable[[Row], str]]] = {
     "ACCOUNT": lambda row: row.account,
     "STATE": lambda row: row.state,
@@ -29,7 +29,7 @@ _COLUMNS: Final[dict[str, Callable[[Row], str]]] = {
     "BYTES": _sized("bytes"),
     "RATE": _sized("rate", "/s"),
     "FILES": lambda row: str(row.files),
-    "SIZE": lambda row: human(row.total_bytes),
+    "SIZE": lambda row: format_bytes(row.total_bytes),
     "MISSING": lambda row: str(row.missing),
     "PAGE": _count("page"),
     "CURSOR": _count("cursor"),
@@ -37,8 +37,8 @@ _COLUMNS: Final[dict[str, Callable[[Row], str]]] = {
 _DISPENSABLE: Final = ("CURSOR", "PAGE", "RATE", "FILTERED", "BYTES", "SKIPPED", "SIZE", "FAILED")
 
 
-def human(size: int) -> str:
-    """Write a number of bytes with three digits or so."""
+def format_bytes(size: int) -> str:
+    """Format a number of bytes with about three digits."""
     amount = float(size)
     for unit in _UNITS[:-1]:
         if amount < 999.5:
@@ -48,7 +48,7 @@ def human(size: int) -> str:
 
 
 def table(rows: Sequence[Row], *, width: int | None = None) -> list[str]:
-    """Return the lines of a table; where it is too narrow, the least important columns go."""
+    """Return the lines of a table; on a narrow terminal the least important columns are omitted."""
     columns = list(_COLUMNS)
     for column in (*_DISPENSABLE, None):
         lines = _aligned(rows, columns)
@@ -59,7 +59,7 @@ def table(rows: Sequence[Row], *, width: int | None = None) -> list[str]:
 
 
 def _aligned(rows: Sequence[Row], columns: Sequence[str]) -> list[str]:
-    cells = [[visible(_COLUMNS[column](row)) for column in columns] for row in rows]
+    cells = [[printable(_COLUMNS[column](row)) for column in columns] for row in rows]
     lines = [list(columns), *cells]
     widths = [max(len(line[n]) for line in lines) for n in range(len(columns))]
     return [
@@ -68,15 +68,15 @@ def _aligned(rows: Sequence[Row], columns: Sequence[str]) -> list[str]:
     ]
 
 
-def troubles(row: Row, *, in_full: bool) -> Iterator[str]:
-    """Say what is wrong with a row: why it failed, and which files are not there."""
-    account = visible(row.account)
+def describe_problems(row: Row, *, in_full: bool) -> Iterator[str]:
+    """Yield the problems of a row: why it failed, and which files are missing."""
+    account = printable(row.account)
     if row.trouble and not (in_full and row.missing and row.state == "done"):
-        yield f"{account}: {visible(row.trouble)}"
+        yield f"{account}: {printable(row.trouble)}"
     if row.missing and in_full:
         for one in row.missing_files:
             how = "" if one.is_lasting else " (continue tries it again)"
-            yield f"  not saved: {visible(one.name)}: {visible(one.reason)}{how}"
+            yield f"  not saved: {printable(one.name)}: {printable(one.reason)}{how}"
         if row.missing > len(row.missing_files):
             yield f"  … and {row.missing - len(row.missing_files)} more"
     elif row.missing:
@@ -84,8 +84,8 @@ def troubles(row: Row, *, in_full: bool) -> Iterator[str]:
         yield f"{account}: {files} not saved; `fairlane-archive status {account}` lists them"
 
 
-def wanted(row: Row) -> str:
-    """Say in words what a row asks for."""
+def describe_filters(row: Row) -> str:
+    """Return the filters of a row in words."""
     filters: dict[str, Any] = row.filters or {}
     words = []
     kinds = filters.get("kinds", KINDS)
@@ -95,14 +95,14 @@ def wanted(row: Row) -> str:
     if filters.get("until"):
         words.append(f"until {filters['until']}")
     if filters.get("min_bytes"):
-        words.append(f"of {human(filters['min_bytes'])} or more")
+        words.append(f"of {format_bytes(filters['min_bytes'])} or more")
     words.append("with replies" if filters.get("replies", True) else "without replies")
     words.append("with boosts" if filters.get("boosts") else "without boosts")
     if filters.get("most"):
         words.append(f"{filters['most']} new files in one run")
-    return f"{visible(row.account)}: {'; '.join(words)}"
+    return f"{printable(row.account)}: {'; '.join(words)}"
 
 
-def visible(text: str) -> str:
-    """Write control characters out: what servers say must not steer a terminal."""
+def printable(text: str) -> str:
+    """Escape control characters: text of a server must not control the terminal."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

@@ -1,4 +1,4 @@
-"""Work on files, which may block, away from the event loop and always to its end."""
+"""Run blocking file operations in a thread, and always wait for their end."""
 
 import asyncio
 from collections.abc import Callable
@@ -9,9 +9,9 @@ T = TypeVar("T")
 
 
 async def in_thread(function: Callable[..., T], *args: Any, **named: Any) -> T:
-    """Run a function in a thread; a cancellation meanwhile is raised once it has returned.
+    """Run a function in a thread; a cancellation is raised only after it has returned.
 
-    Otherwise a file could still be put in its place after everything seems to have stopped.
+    Otherwise a file could still be placed after the run seems to have stopped.
     """
     loop = asyncio.get_running_loop()
     running = loop.run_in_executor(None, partial(function, *args, **named))
@@ -20,5 +20,5 @@ async def in_thread(function: Callable[..., T], *args: Any, **named: Any) -> T:
     except asyncio.CancelledError:
         await asyncio.wait([running])
         if not running.cancelled() and running.exception() is not None:
-            running.exception()  # seen; the cancellation counts more
+            running.exception()  # retrieved; the cancellation takes precedence
         raise

@@ -1,4 +1,4 @@
-"""Asking the web: at its pace, through redirects, within bounds, again where that may help."""
+"""HTTP requests of one account: paced, limited, retried, with checked redirects."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -11,7 +11,7 @@ from msgspec import Struct
 from fairlane import Permanent, Retryable
 from fairlane_archiver.errors import FileError, NoRest, PermanentError, TransientError
 from fairlane_archiver.network import Refused
-from fairlane_archiver.request_pace import RequestPace, wanted_wait
+from fairlane_archiver.request_pace import RequestPace, requested_wait
 from fairlane_archiver.settings import Settings
 
 MOST_REDIRECTS: Final = 5
@@ -28,7 +28,7 @@ class Answer(Struct, frozen=True):
 
 
 class WebClient:
-    """What one account asks. `on_wait` hears of every wait that a server asks for."""
+    """The requests of one account. `on_wait` is called for every pause that a server requests."""
 
     def __init__(
         self,
@@ -47,12 +47,12 @@ class WebClient:
     async def open(
         self, url: str, headers: Mapping[str, str] | None = None
     ) -> AsyncIterator[httpx.Response]:
-        """Give the answer at the end of all redirects, with its body still to come.
+        """Yield the response at the end of all redirects, before its body is read.
 
-        Raises Trouble for what is wrong with this URL. Redirects are followed here because a client
-        that does it by itself reads their bodies, which may never end.
+        Raise a FileError for problems of this URL. Redirects are followed here, because a client
+        that follows them reads their bodies, which may be endless.
         """
-        with _told_as_trouble():
+        with _as_file_errors():
             answer = await self._follow(url, headers or {})
             try:
                 yield answer
@@ -79,7 +79,7 @@ class WebClient:
         raise PermanentError(f"{url[:200]} leads through more than {MOST_REDIRECTS} redirects")
 
     async def reach(self, url: str) -> None:
-        """Raise unless this address may be visited; what it answers does not matter."""
+        """Raise unless this address may be visited; the response does not matter."""
         try:
             async with asyncio.timeout(PAGE_SECONDS), self.open(url):
                 pass
@@ -88,7 +88,7 @@ class WebClient:
                 raise Permanent(str(trouble), code="private_address") from None
 
     async def read(self, url: str, headers: Mapping[str, str] | None = None) -> Answer:
-        """Return a page whole. What cannot be had is an error of the account as a whole."""
+        """Return a whole page. A failure is an error of the account as a whole."""
         waits = self._settings.first_wait_seconds
         for number in range(1, self._settings.tries + 1):
             try:
@@ -115,8 +115,8 @@ class WebClient:
             return Answer(str(answer.url), answer.headers, bytes(body))
 
 
-class _told_as_trouble:  # noqa: N801 - used as a verb
-    """Turn what a client raises about one URL into Trouble."""
+class _as_file_errors:  # noqa: N801 - used as a verb
+    """Convert the errors of the HTTP client about one URL into FileErrors."""
 
     def __enter__(self) -> None:
         pass
@@ -136,7 +136,7 @@ class _told_as_trouble:  # noqa: N801 - used as a verb
 
 
 def _check_encoding(answer: httpx.Response) -> None:
-    """Refuse what a few bytes could make gigabytes of before anybody can count them."""
+    """Refuse encodings that can expand to gigabytes before the size is counted."""
     coding = answer.headers.get("Content-Encoding", "identity").strip().lower()
     if coding not in _CODINGS:
         raise PermanentError(
@@ -150,7 +150,7 @@ def _bad_status(answer: httpx.Response) -> FileError:
     if status == 416:
         return NoRest(said)
     if status >= 500 or status in _MAY_PASS:
-        return TransientError(said, after_seconds=wanted_wait(answer))
+        return TransientError(said, after_seconds=requested_wait(answer))
     trouble = PermanentError(said)
     trouble.status = status
     return trouble

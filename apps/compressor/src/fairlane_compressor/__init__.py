@@ -1,1 +1,1 @@
-"""Compresses videos, pictures and folders one at a time, and loses none."""
+"""Compresses videos, pictures and folders in a durable queue."""

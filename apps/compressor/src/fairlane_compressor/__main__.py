@@ -1,4 +1,4 @@
-"""Start the command, however it is started and ended."""
+"""Start the command; handle closed streams and an early Ctrl-C."""
 
 import os
 import sys
@@ -11,8 +11,7 @@ _INTERRUPTED: Final = 130
 def main() -> None:
     _have_streams()
     try:
-        # To load everything takes a while, in which somebody may think better of it. A Ctrl-C then
-        # ends it as one later would.
+        # Imports take a while. A Ctrl-C during them exits as a later one does.
         from fairlane_compressor.commands import main as run
 
         run()
@@ -21,7 +20,7 @@ def main() -> None:
 
 
 def _have_streams() -> None:
-    """Open what was closed by whoever started this: a file of ours would get its number."""
+    """Open standard streams that the parent closed, so that no other file gets their numbers."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115 - for good

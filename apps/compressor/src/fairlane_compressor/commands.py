@@ -1,4 +1,4 @@
-"""`fairlane-compress`: compress what is named, or steer what is being compressed."""
+"""`fairlane-compress`: compress the named paths, or control the queue."""
 
 import asyncio
 import difflib
@@ -31,15 +31,15 @@ VERB: Final = "compress"
 PANEL: Final = "Compress"
 
 Json = Annotated[bool, typer.Option("--json", help="print JSON")]
-Database = Annotated[str | None, typer.Option(help="another database than the usual one")]
+Database = Annotated[str | None, typer.Option(help="another database than the default")]
 
 commands = app.commands()
 
 
 class PathsOrVerbs(TyperGroup):
-    """Takes what is no verb for paths to be compressed."""
+    """A command group that compresses its arguments if the first one is no verb."""
 
-    # Typer has a Click of its own, whose names are not for us.
+    # Typer bundles its own Click, whose names are private.
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         own = {name for option in self.get_params(ctx) for name in option.opts}
         if args and args[0] not in self.commands and args[0] not in own:
@@ -48,14 +48,14 @@ class PathsOrVerbs(TyperGroup):
         return super().parse_args(ctx, args)
 
     def _check(self, ctx: Any, word: str) -> None:
-        """Refuse what was meant for a verb: a file of that name is not there."""
+        """Refuse a mistyped verb: a word that resembles a verb and names no file."""
         if word.startswith("-") or Path(word).exists():
             return
         if meant := difflib.get_close_matches(word, self.commands, 1, 0.75):
             ctx.fail(f'"{word}" is neither a file nor a verb; did you mean {meant[0]}?')
 
 
-def _tell_version(wanted: bool) -> None:
+def _print_version(wanted: bool) -> None:
     if wanted:
         try:
             number = version("fairlane-compressor")
@@ -69,42 +69,46 @@ def _tell_version(wanted: bool) -> None:
 def about(
     _: Annotated[
         bool,
-        typer.Option("--version", help="print the version", callback=_tell_version, is_eager=True),
+        typer.Option("--version", help="print the version", callback=_print_version, is_eager=True),
     ] = False,
 ) -> None:
-    """Make videos, pictures, files and folders smaller, one at a time, and lose none.
+    """Make videos, pictures, files and folders smaller, one at a time, in a durable queue.
 
-    `fairlane-compress video.mp4 photos/ --preset small` compresses at once. The sources stay as
-    they are. `fairlane-compress serve` serves a page for it.
+    `fairlane-compress video.mp4 photos/ --preset small` compresses at once. The sources stay
+    unchanged. `fairlane-compress serve` serves a web page.
     """
 
 
 @commands.command(name=VERB, rich_help_panel=PANEL)
 def compress(
-    paths: Annotated[list[str], typer.Argument(help="files, and folders of pictures and videos")],
+    paths: Annotated[list[str], typer.Argument(help="files, and folders with pictures and videos")],
     preset: Annotated[PresetName, typer.Option(help="how small")] = "balanced",
     format: Annotated[
         list[str] | None,
-        typer.Option(help="for files of its kind; zst, 7z and zip pack a folder as it is"),
+        typer.Option(
+            help="output format, used for files of its kind; zst, 7z and zip pack a whole folder"
+        ),
     ] = None,
     quality: Annotated[
         int | None,
-        typer.Option(min=1, max=100, help="instead of the preset's; 100 is best and largest"),
+        typer.Option(
+            min=1, max=100, help="instead of the preset's quality; 100 is best and largest"
+        ),
     ] = None,
-    size: Annotated[str | None, typer.Option(help="of each result at most, e.g. 25MB")] = None,
+    size: Annotated[str | None, typer.Option(help="largest size of each result, e.g. 25MB")] = None,
     sound: Annotated[Sound, typer.Option(help="of videos")] = "encode",
-    to: Annotated[str | None, typer.Option(help="the folder for the results")] = None,
-    on_exists: Annotated[OnExists, typer.Option(help="what to do where a file is")] = "rename",
+    to: Annotated[str | None, typer.Option(help="folder for the results")] = None,
+    on_exists: Annotated[OnExists, typer.Option(help="when the target file exists")] = "rename",
     score: Annotated[
-        bool, typer.Option("--score", help="compare with the source (SSIM: 1 is the same)")
+        bool, typer.Option("--score", help="compare with the source (SSIM; 1 is identical)")
     ] = False,
     priority: Annotated[
-        Literal["high", "normal", "low"], typer.Option(help="before or after what else waits")
+        Literal["high", "normal", "low"], typer.Option(help="priority among the waiting files")
     ] = "normal",
     as_json: Json = False,
     database: Database = None,
 ) -> None:
-    """Compress files, and what is in folders; wait for the end. The verb can be left out."""
+    """Compress files, and the files in folders; wait for the end. The verb can be omitted."""
     sources = [_path(path, "PATHS") for path in paths]
     wishes = Order(
         source="", preset=preset, quality=quality, target_bytes=_bytes(size), sound=sound,
@@ -124,18 +128,18 @@ def compress(
         session = Session(app, name=NAME, as_json=as_json)
         return await session.compress(found, Priority[priority.upper()])
 
-    _carry_out(run())
+    _run_and_exit(run())
 
 
 @commands.command(name="continue", rich_help_panel=PANEL)
 def go_on(as_json: Json = False, database: Database = None) -> None:
-    """Go on with what was stopped by Ctrl-C, and with whatever else waits."""
-    _carry_out(Session(_app(database), name=NAME, as_json=as_json).go_on())
+    """Continue the jobs that Ctrl-C stopped, and wait for all other waiting jobs."""
+    _run_and_exit(Session(_app(database), name=NAME, as_json=as_json).go_on())
 
 
 @commands.command(name="savings", rich_help_panel=PANEL)
 def show_savings(as_json: Json = False, database: Database = None) -> None:
-    """Draw what was saved over time."""
+    """Plot the saved bytes over time."""
     console = Console(highlight=False)
 
     async def draw() -> int:
@@ -145,12 +149,12 @@ def show_savings(as_json: Json = False, database: Database = None) -> None:
         if as_json:
             _print_json(None if found is None else msgspec.to_builtins(found))
         elif found is None:
-            console.print("nothing was compressed yet")
+            console.print("no file was compressed yet")
         else:
             savings.plot(found, console)
         return 0
 
-    _carry_out(draw())
+    _run_and_exit(draw())
 
 
 @commands.command(rich_help_panel=PANEL)
@@ -167,13 +171,13 @@ def presets(as_json: Json = False) -> None:
 
 @commands.command(rich_help_panel=PANEL)
 def formats(as_json: Json = False) -> None:
-    """List what this machine can make."""
+    """List the formats that this machine can create."""
 
     async def show() -> int:
         table = Table("FORMAT", "OF", "WHAT IT IS", box=None, pad_edge=False)
         there = set(await PictureEncoder().abilities())
         try:
-            program = ffmpeg.known()
+            program = ffmpeg.installed_ffmpeg()
         except FairlaneError as error:
             typer.echo(str(error), err=True)
         else:
@@ -191,7 +195,7 @@ def formats(as_json: Json = False) -> None:
         Console(highlight=False).print(table)
         return 0
 
-    _carry_out(show())
+    _run_and_exit(show())
 
 
 def _app(database: str | None) -> Fairlane:
@@ -205,13 +209,13 @@ def _path(text: str, hint: str) -> Path:
 
 
 def _check_use(found: Sources, formats: list[str]) -> None:
-    """Refuse formats that fit nothing; if some do, the others are told."""
+    """Refuse formats that fit no source; report the unused ones if some fit."""
     left = unused(found, formats)
     if not left or not found.orders:
         return
     words = "; ".join(f"{name} is for {FORMATS[name].kind}s" for name in left)
     if len(left) == len(formats):
-        raise typer.BadParameter(f"{words}, and nothing here is one", param_hint="--format")
+        raise typer.BadParameter(f"{words}, and no source is one", param_hint="--format")
     typer.echo(f"{NAME}: not used: {', '.join(left)}", err=True)
 
 
@@ -225,15 +229,15 @@ def _formats(names: list[str] | None) -> list[str]:
 
 def _bytes(size: str | None) -> int | None:
     try:
-        return None if size is None else sizes.parsed(size)
+        return None if size is None else sizes.parse_size(size)
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--size") from None
 
 
-def _carry_out(running: Coroutine[Any, Any, int]) -> None:
+def _run_and_exit(running: Coroutine[Any, Any, int]) -> None:
     try:
         code = asyncio.run(running)
-    except KeyboardInterrupt:  # before there was anything to stop
+    except KeyboardInterrupt:  # before any job was submitted
         code = INTERRUPTED
     except FairlaneError as error:
         typer.echo(f"{NAME}: {error}", err=True)

@@ -1,4 +1,4 @@
-"""Where the program keeps its own things: in the user's data folder, unless somebody says else."""
+"""Paths of the program's data: the user's data folder, unless overridden."""
 
 import contextlib
 import os
@@ -14,15 +14,15 @@ def data_folder() -> Path:
 
 
 def database_address() -> str:
-    """Return the address of the database; its folder is made when it is the usual one."""
+    """Return the address of the database; the default folder is created."""
     given = os.environ.get(VARIABLE)
     if given:
         return address_of(given)
-    with contextlib.suppress(OSError):  # who opens the database says what is wrong with it
+    with contextlib.suppress(OSError):  # opening the database reports the problem
         data_folder().mkdir(parents=True, exist_ok=True)
     return f"sqlite:///{data_folder() / 'jobs.db'}"
 
 
 def address_of(text: str) -> str:
-    """Read an address, or the path of a file, which is what most people have."""
+    """Return a database address for an address or a file path."""
     return text if "://" in text else f"sqlite:///{Path(text).absolute()}"

@@ -1,4 +1,4 @@
-"""What went wrong, in plain words, and whether it may pass by itself."""
+"""Errors of a job in plain words, as transient (Retryable) or Permanent."""
 
 import errno
 import os
@@ -10,16 +10,16 @@ _FULL: Final = (errno.ENOSPC, errno.EDQUOT)
 
 
 class DiskFull(Retryable):
-    """The disk filled up while something was written to it."""
+    """The disk filled up during a write."""
 
     def __init__(self, folder: object) -> None:
         super().__init__(
-            f"the disk of {folder} is full; it goes on when there is room", code="disk_full"
+            f"the disk of {folder} is full; it continues when there is space", code="disk_full"
         )
 
 
-def of_system(error: OSError, *, path: object) -> Permanent | Retryable:
-    """Say what the system said about a path."""
+def from_system_error(error: OSError, *, path: object) -> Permanent | Retryable:
+    """Convert a system error about a path."""
     place = error.filename or path
     why = (os.strerror(error.errno) if error.errno else str(error)).lower()
     if error.errno in _FULL:
@@ -41,5 +41,5 @@ def corrupt(path: object, why: str) -> Permanent:
     return Permanent(f"{path} cannot be read as what it seems to be: {why}", code="corrupt_input")
 
 
-def not_made(path: object, why: str) -> Permanent:
+def encoding_failed(path: object, why: str) -> Permanent:
     return Permanent(f"{path} could not be compressed: {why}", code="encoder_failed")

@@ -1,7 +1,7 @@
-"""The ffmpeg of this machine: where it is, what it can do, what it says about a file.
+"""The ffmpeg of this machine: its path, its encoders, and its description of a file.
 
-Files come from anywhere, so only containers are opened that hold their own contents: a playlist
-could name other files. Nothing of a file is looked at in our own process.
+Files are untrusted, so only containers are opened that hold their own contents: a playlist could
+name other files. Files are parsed only in child processes.
 """
 
 import os
@@ -16,7 +16,7 @@ from typing import Final
 from msgspec import Struct
 
 from fairlane import Context, Permanent, Retryable
-from fairlane_compressor.errors import DiskFull, corrupt, not_made
+from fairlane_compressor.errors import DiskFull, corrupt, encoding_failed
 from fairlane_compressor.file_kinds import Kind
 from fairlane_compressor.formats import FORMATS, Format
 
@@ -31,7 +31,7 @@ _PASSING: Final = (
 )
 _CRASHES: Final = (signal.SIGSEGV, signal.SIGABRT, signal.SIGILL, signal.SIGFPE)
 _ENCODER: Final = re.compile(r"^ [VA][.A-Z]{5} (\S+)", re.MULTILINE)
-# From the beginning of a line: titles and comments, which anybody may write, stand further in.
+# Matched at the start of a line: untrusted titles and comments are indented further.
 _DURATION: Final = re.compile(r"^  Duration: (\d+):(\d+):(\d+\.?\d*)", re.MULTILINE)
 _STREAM: Final = r"^ {2,4}Stream #0:\S+: "
 _VIDEO: Final = re.compile(_STREAM + r"Video: (\w+).*?[ ,](\d{2,5})x(\d{2,5})", re.MULTILINE)
@@ -39,7 +39,7 @@ _SOUND: Final = re.compile(_STREAM + r"Audio: (\w+)", re.MULTILINE)
 _SUBTITLES: Final = re.compile(_STREAM + r"Subtitle: (\w+)", re.MULTILINE)
 _DETAIL: Final = re.compile(r"^ .*$", re.MULTILINE)
 _ANSWER_SECONDS: Final = 30
-_DESCRIPTION_BYTES: Final = 1 << 20  # a film has many chapters, each with a title
+_DESCRIPTION_BYTES: Final = 1 << 20  # a film has many chapters with titles
 
 
 class Ffmpeg(Struct, frozen=True):
@@ -48,11 +48,13 @@ class Ffmpeg(Struct, frozen=True):
     encoders: frozenset[str]
 
     def encoder(self, format: Format) -> str:
-        """Return the encoder of a format; say which is missing, and what there is."""
+        """Return the encoder of a format; raise with the available formats if it is missing."""
         for name in format.encoders:
             if name in self.encoders:
                 return name
-        there = ", ".join(known.name for known in self.formats()) or "none at all"
+        there = (
+            ", ".join(installed_ffmpeg.name for installed_ffmpeg in self.formats()) or "none at all"
+        )
         raise Permanent(
             f"this ffmpeg has no encoder for {format.name} ({' or '.join(format.encoders)} is "
             f"missing; it can make {there}); choose one of those or install another ffmpeg "
@@ -66,7 +68,7 @@ class Ffmpeg(Struct, frozen=True):
 
 
 class Clip(Struct, frozen=True, kw_only=True):
-    """What ffmpeg says about a video."""
+    """The properties of a video by ffmpeg."""
 
     seconds: float | None
     codec: str
@@ -77,7 +79,7 @@ class Clip(Struct, frozen=True, kw_only=True):
 
 
 def find() -> str:
-    """Return the ffmpeg to use: that of FFMPEG, of the PATH, or of the wheel."""
+    """Return the path of ffmpeg: from FFMPEG, the PATH, or the wheel."""
     named = os.environ.get("FFMPEG")
     if named:
         found = shutil.which(named)
@@ -99,15 +101,15 @@ def find() -> str:
         ) from None
 
 
-def known() -> Ffmpeg:
-    """Return what there is; asked once for each program, so not for the event loop."""
+def installed_ffmpeg() -> Ffmpeg:
+    """Return the ffmpeg of this machine; it is queried once per program, and blocks."""
     return _asked(find())
 
 
 @lru_cache(maxsize=8)
 def _asked(program: str) -> Ffmpeg:
     listed, told = _answer(program, "-hide_banner", "-encoders"), _answer(program, "-version")
-    if listed.returncode or told.returncode:  # not to be remembered
+    if listed.returncode or told.returncode:  # an error is not cached
         raise Retryable(
             f"{program} could not say what it can do: it ended with {listed.returncode}; the "
             "memory may have run out, or it is damaged",
@@ -137,18 +139,18 @@ def _answer(*argv: str) -> subprocess.CompletedProcess[str]:
         ) from None
 
 
-def surroundings() -> dict[str, str]:
+def ffmpeg_environment() -> dict[str, str]:
     """Return the environment for ffmpeg.
 
-    The one that comes along holds its own C library and crashes when that loads the converters of
-    the system's, which every transport stream makes it do. Where this variable is set, it knows of
+    The bundled ffmpeg contains its own C library, and crashes when that loads the character
+    converters of the system, which every transport stream requires. With this variable it finds
     none.
     """
     return {"GCONV_PATH": os.devnull, **os.environ}
 
 
-def reading(path: Path) -> list[str]:
-    """Return the arguments that read a file, whatever its name and its contents say."""
+def input_arguments(path: Path) -> list[str]:
+    """Return the arguments that read a file safely, independent of its name and contents."""
     return ["-protocol_whitelist", "file", "-format_whitelist", _CONTAINERS, "-i", url(path)]
 
 
@@ -156,16 +158,16 @@ def url(path: Path) -> str:
     return f"file:{path}"
 
 
-async def look_at(ctx: Context, ffmpeg: Ffmpeg, path: Path) -> Clip:
-    """Ask ffmpeg what a file is; whatever is no video fails here."""
+async def probe(ctx: Context, ffmpeg: Ffmpeg, path: Path) -> Clip:
+    """Query ffmpeg for the properties of a file; raise if it is not a video."""
     said = await ctx.run(
-        [ffmpeg.program, "-hide_banner", *reading(path)],
-        env=surroundings(),
+        [ffmpeg.program, "-hide_banner", *input_arguments(path)],
+        env=ffmpeg_environment(),
         check=False,
         grace_seconds=0,
         tail_bytes=_DESCRIPTION_BYTES,
     )
-    text = said.stderr_tail.replace(str(path), "")  # whose name may look like anything
+    text = said.stderr_tail.replace(str(path), "")  # the untrusted file name is removed
     video = _VIDEO.search(text)
     if video is None:
         raise problem(text, source=path, part=path, returncode=said.returncode)
@@ -180,7 +182,7 @@ async def look_at(ctx: Context, ffmpeg: Ffmpeg, path: Path) -> Clip:
 
 
 def problem(said: str, *, source: Path, part: Path, returncode: int) -> Permanent | Retryable:
-    """Make an error of what ffmpeg wrote when it failed; names and titles prove nothing."""
+    """Return the error for a failed ffmpeg run; names and titles in its output are ignored."""
     named = said.replace(str(source), "").replace(str(part), "")
     text = _DETAIL.sub("", named)
     if "No space left on device" in text or "Disk quota exceeded" in text:
@@ -199,11 +201,13 @@ def problem(said: str, *, source: Path, part: Path, returncode: int) -> Permanen
     for passing, code in _PASSING:
         if passing in text:
             return Retryable(f"ffmpeg could not read {source} or write: {passing}", code=code)
-    if "Input #0" in text:  # it was opened
+    if "Input #0" in text:  # ffmpeg could open the file
         return corrupt(source, "there are no moving pictures in it")
     if "Invalid data found" in text or "moov atom not found" in text:
         return corrupt(source, "it is damaged, not complete, or no video at all")
     if "not on whitelist" in text or "Format not on whitelist" in text:
         return corrupt(source, "it is no video, or a list that names other files")
     lines = [line for line in text.splitlines() if line.strip()]
-    return not_made(source, " / ".join(lines[-2:])[-400:] or f"ffmpeg ended with {returncode}")
+    return encoding_failed(
+        source, " / ".join(lines[-2:])[-400:] or f"ffmpeg ended with {returncode}"
+    )

@@ -1,4 +1,4 @@
-"""How far ffmpeg is, from what it tells of itself every quarter of a second."""
+"""The progress of ffmpeg, from the lines that it prints every quarter of a second."""
 
 import math
 
@@ -6,7 +6,7 @@ from fairlane import Context
 
 
 class FfmpegProgress:
-    """Gathers `name=value` lines; a line `progress=` ends each round of them."""
+    """Collects `name=value` lines; a line `progress=` ends each group."""
 
     def __init__(
         self, ctx: Context, *, seconds: float | None, start: float = 0.0, share: float = 100.0,
@@ -32,7 +32,7 @@ class FfmpegProgress:
         size = int(max(0.0, _number(self._told.get("total_size"))))
         words = [f"{size / 1e6:.1f} MB so far"]
         figures: dict[str, float] = {"bytes_so_far": size, "speed": speed}
-        if self._told.get("total_size") == "N/A":  # nothing is being written
+        if self._told.get("total_size") == "N/A":  # no file is written
             del words[0], figures["bytes_so_far"]
         if self._seconds is not None and speed > 0:
             has_ended = self._told["progress"] == "end"

@@ -1,4 +1,4 @@
-"""The original, copied to where its result would be."""
+"""Copy an original that could not be made smaller to the place of its result."""
 
 import asyncio
 from pathlib import Path
@@ -10,7 +10,7 @@ _PIECE: Final = 1 << 20
 
 
 async def copy(ctx: Context, source: Path, part: Path, *, size: int) -> None:
-    """Copy piece by piece, so that nothing is written any more once the job has ended."""
+    """Copy in pieces, so that no byte is written after the job has ended."""
     copied = 0
     with source.open("rb") as read, part.open("wb") as write:
         while data := await asyncio.to_thread(read.read, _PIECE):

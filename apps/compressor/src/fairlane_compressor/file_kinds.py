@@ -1,7 +1,7 @@
-"""What a file is, by its first bytes; its name counts only where they say nothing.
+"""The kind of a file by its first bytes; its name counts only where they are inconclusive.
 
-Only the first bytes are looked at here. Whatever understands a whole file runs in a process of its
-own, because a file may have been made to harm whoever reads it.
+Only the first bytes are read here. Code that parses a whole file runs in a child process, because a
+file may be malicious.
 """
 
 import stat
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 _LOOKED_AT: Final = 512
-_PACKET: Final = 188  # of an MPEG transport stream, each of which begins with the same letter
+_PACKET: Final = 188  # of an MPEG transport stream, which all start with the same byte
 
 VIDEO_NAMES: Final = frozenset({
     ".3gp", ".avi", ".flv", ".m2ts", ".m4v", ".mkv", ".mov", ".mp4", ".mpeg", ".mpg", ".mts",
@@ -26,16 +26,16 @@ _SOUND_BRANDS: Final = (b"M4A ", b"M4B ", b"M4P ")
 class Kind(StrEnum):
     VIDEO = "video"
     PICTURE = "picture"
-    FILE = "file"  # any other
+    FILE = "file"  # any other file
     FOLDER = "folder"
 
 
 def kind_of(path: Path) -> Kind:
-    """Say what it is; an OSError tells why it cannot be read."""
+    """Return the kind of a file; raise OSError if it cannot be read."""
     mode = path.stat().st_mode
     if stat.S_ISDIR(mode):
         return Kind.FOLDER
-    if not stat.S_ISREG(mode):  # to open a pipe or a device could take for ever
+    if not stat.S_ISREG(mode):  # opening a pipe or a device could block forever
         return Kind.FILE
     with path.open("rb") as file:
         return _by_content(file.read(_LOOKED_AT), path.suffix.lower()) or by_name(path)
@@ -54,7 +54,7 @@ def _by_content(start: bytes, suffix: str) -> Kind | None:
         if brand in _PICTURE_BRANDS:
             return Kind.PICTURE
         return Kind.FILE if brand in _SOUND_BRANDS else Kind.VIDEO
-    if start[:4] in (b"II*\0", b"MM\0*"):  # the raw pictures of most cameras begin like this, too
+    if start[:4] in (b"II*\0", b"MM\0*"):  # the raw formats of most cameras start like this, too
         return Kind.PICTURE if suffix in PICTURE_NAMES else Kind.FILE
     if _is_picture(start):
         return Kind.PICTURE

@@ -1,7 +1,7 @@
-"""Compress from a terminal: submit, follow, and say what came of it.
+"""Follow jobs from a terminal until they have ended.
 
-If another process leads on the database (a server, or another terminal), it does the work and this
-one only looks on; should that one go away, this one takes over.
+If another process leads on the database (a server, or another terminal), that process does the work
+and this one only follows; if the leader ends, this process takes over.
 """
 
 import asyncio
@@ -36,21 +36,21 @@ async def follow(
     theirs: Collection[str] = (),
     stopping_them: Stopping = lambda _: None,
 ) -> Followed:
-    """Return once all of these jobs have ended; Ctrl-C cancels those that have not.
+    """Return once all of these jobs have ended; Ctrl-C cancels the remaining ones.
 
-    What somebody else had ordered before is theirs, and so are the jobs in `theirs`: after a Ctrl-C
-    they go on without us. `stopping_them` hears which are about to be cancelled, before the first
-    is. The end of the terminal and a polite kill are a Ctrl-C, too.
+    Jobs in `theirs`, which another session had submitted before, continue after a Ctrl-C.
+    `stopping_them` is called with the jobs that are about to be cancelled, before the first cancel.
+    SIGHUP and SIGTERM act as Ctrl-C.
     """
     ids = list(dict.fromkeys(job.id for job in jobs))
     ours = {job.id for job in jobs if not job.merged and job.id not in theirs}
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
-    # `nohup` has the end of the terminal ignored, and so it stays.
+    # `nohup` ignores SIGHUP, and that stays so.
     numbers = [number for number in _ENDS if signal.getsignal(number) is not signal.SIG_IGN]
     for number in numbers:
         loop.add_signal_handler(number, stop.set)
-    looking = asyncio.create_task(_look_on(app, set(ids), after, heard))
+    looking = asyncio.create_task(_forward_events(app, set(ids), after, heard))
     waiting = {id: asyncio.create_task(_ended(app, id, ended)) for id in ids}
     stopping = asyncio.create_task(stop.wait())
     everything = asyncio.create_task(
@@ -60,9 +60,10 @@ async def follow(
         await asyncio.wait([everything, stopping], return_when=asyncio.FIRST_COMPLETED)
         if stop.is_set():
             stopping_them([id for id in ids if id in ours and not waiting[id].done()])
-            for id in reversed(ids):  # from the end, so that none starts that is about to end
+            # From the last one, so that no job starts that is about to be cancelled.
+            for id in reversed(ids):
                 if id in ours:
-                    with contextlib.suppress(Conflict):  # it has ended
+                    with contextlib.suppress(Conflict):  # the job has ended
                         await app.jobs.handle(id).cancel()
                 else:
                     waiting[id].cancel()
@@ -87,7 +88,7 @@ async def _ended(app: Fairlane, id: str, ended: Ended) -> JobView:
     return view
 
 
-async def _look_on(app: Fairlane, ids: set[str], after: int, heard: Heard) -> None:
+async def _forward_events(app: Fairlane, ids: set[str], after: int, heard: Heard) -> None:
     views: dict[str, JobView] = {}
     async for event in app.events.follow(after=after, queue="compress"):
         if event.job in ids and event.job is not None:

@@ -1,4 +1,4 @@
-"""What can be made: the formats by their names, and what each needs."""
+"""The output formats, with the encoders that they need."""
 
 from typing import Final, Literal
 
@@ -14,11 +14,11 @@ FormatName = Literal[
 
 class Format(Struct, frozen=True, kw_only=True):
     name: str
-    kind: Kind  # FILE: it packs files and folders, whatever is in them
+    kind: Kind  # FILE: it packs any files and folders
     suffix: str
     title: str
-    encoders: tuple[str, ...] = ()  # of ffmpeg; the first that exists is taken
-    sound: str = ""  # the encoder of its sound
+    encoders: tuple[str, ...] = ()  # encoders of ffmpeg; the first available one is used
+    sound: str = ""  # the audio encoder
 
 
 _ALL: Final = (
@@ -49,15 +49,15 @@ _ALL: Final = (
 )  # fmt: skip
 FORMATS: Final = {format.name: format for format in _ALL}
 
-# What a picture is made into when nobody says: itself, or the nearest that can be made smaller.
+# The default format of a picture: its own, or the nearest format that compresses.
 _PICTURES: Final = {
     ".jpg": "jpeg", ".jpeg": "jpeg", ".png": "png", ".webp": "webp", ".avif": "avif",
     ".heic": "heic", ".heif": "heic",
 }  # fmt: skip
 
 
-def chosen(name: str, kind: Kind, suffix: str) -> Format:
-    """Return the format for a source of this kind; one that does not fit is refused."""
+def choose_format(name: str, kind: Kind, suffix: str) -> Format:
+    """Return the format for a source of this kind; raise if the named one does not fit."""
     if name == "auto":
         return FORMATS[_usual(kind, suffix)]
     format = FORMATS[name]

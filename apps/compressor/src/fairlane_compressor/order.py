@@ -1,4 +1,4 @@
-"""One order: what is to be compressed, how, and where it goes."""
+"""One order: the source, the options, and the target folder."""
 
 import hashlib
 import os
@@ -16,22 +16,22 @@ from fairlane_compressor.presets import PRESETS, Preset
 
 
 def absolute(path: str) -> str:
-    """Return the path from the root, so that a name is never taken for an option."""
+    """Return the absolute path, so that a name is never taken for an option."""
     if not path or "\0" in path:
         raise ValueError("no path; name a file or a folder")
     return os.path.abspath(path)  # noqa: PTH100 - `..` is not to follow links
 
 
-LONGEST_LANE: Final = 900  # bytes of the 1,000 that a name may have
+LONGEST_LANE: Final = 900  # in bytes; a name may have 1,000
 
-Source = Annotated[File, AfterValidator(absolute)]  # the console offers to send one
+Source = Annotated[File, AfterValidator(absolute)]  # the console offers an upload for it
 Folder = Annotated[str, AfterValidator(absolute)]
 Sound = Literal["encode", "keep", "remove"]
 OnExists = Literal["rename", "overwrite", "skip", "wait"]
 
 
-class Order(Struct, frozen=True, kw_only=True, dict=True):  # what is derived is kept
-    """The parameters of the task, in one piece."""
+class Order(Struct, frozen=True, kw_only=True, dict=True):  # dict: cached properties
+    """The parameters of the task as one value."""
 
     source: str
     preset: str = "balanced"
@@ -53,7 +53,7 @@ class Order(Struct, frozen=True, kw_only=True, dict=True):  # what is derived is
 
     @cached_property
     def place(self) -> Path:
-        """The folder for the result."""
+        """Return the folder for the result."""
         return self.path.parent if self.folder is None else Path(absolute(self.folder))
 
     @property
@@ -62,9 +62,9 @@ class Order(Struct, frozen=True, kw_only=True, dict=True):  # what is derived is
 
 
 def lane_of(values: Mapping[str, Any]) -> str:
-    """Name a lane that equal orders share and no others: they become one job.
+    """Return the lane of an order; equal orders share one lane and so become one job.
 
-    It is read by people: what is compressed, what was asked for that is not usual, where it is.
+    The name is readable: the file, its non-default options, and its folder.
     """
     order = Order.of(values)
     usual = Order(source=order.source)

@@ -1,11 +1,11 @@
-"""Writing to a terminal that may be gone: what nobody can read is no reason to fail."""
+"""An output stream that ignores a closed terminal."""
 
 import os
 from typing import Any, TextIO
 
 
 class TolerantStream:
-    """A stream that falls silent when its reader is gone, instead of raising."""
+    """A stream that discards output once its reader is gone, instead of raising."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -13,7 +13,7 @@ class TolerantStream:
     def write(self, text: str) -> int:
         try:
             return self._stream.write(text)
-        except (OSError, ValueError):  # a closed stream is a ValueError
+        except (OSError, ValueError):  # a closed stream raises ValueError
             self._fall_silent()
             return len(text)
 
@@ -27,7 +27,7 @@ class TolerantStream:
         return getattr(self._stream, name)
 
     def _fall_silent(self) -> None:
-        """Let what is still in its buffer go nowhere, or Python would complain at its end."""
+        """Discard the buffered output, or Python would report an error at exit."""
         try:
             number = self._stream.fileno()
         except (OSError, ValueError):

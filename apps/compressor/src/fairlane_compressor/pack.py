@@ -1,4 +1,4 @@
-"""Files and folders, packed by a child process that ends with the job."""
+"""Pack files and folders in a child process that ends with the job."""
 
 import json
 import sys
@@ -17,7 +17,7 @@ _CHILD: Final = str(Path(__file__).with_name("pack_child.py"))
 async def encode(
     ctx: Context, order: Order, format: Format, part: Path, *, size: int
 ) -> EncodeResult:
-    """Write the archive to `part`; `size` is how much there is to read."""
+    """Write the archive to `part`; `size` is the number of bytes to read."""
     if order.target_bytes is not None or order.quality is not None:
         raise Permanent(
             f"{format.name} loses nothing, so there is no quality and no size to choose; leave "
@@ -42,13 +42,15 @@ async def encode(
         grace_seconds=0,
     )
     if "errno" in told:
-        raise errors.of_system(
+        raise errors.from_system_error(
             OSError(told["errno"], told["message"], told["path"]), path=part.parent
         )
     if "refused" in told:
         raise Permanent(f"{order.path}: {told['refused']}", code="bad_path")
     if done.returncode != 0:
-        raise errors.not_made(order.path, done.stderr_tail.strip()[-400:] or "no reason was given")
+        raise errors.encoding_failed(
+            order.path, done.stderr_tail.strip()[-400:] or "no reason was given"
+        )
     return EncodeResult(format=format.name)
 
 

@@ -1,7 +1,7 @@
-"""Packs a file or a folder, in a process of its own that can be killed.
+"""Pack a file or a folder, in a child process that can be killed.
 
-It is started as a file and told what to do on its standard input; it says how far it is line by
-line on its standard output. Links are kept as links, so nothing outside of the folder gets in.
+It is started as a file, receives its order on standard input, and reports its progress in lines on
+standard output. Links are stored as links, so no file outside of the folder is packed.
 """
 
 import json
@@ -19,12 +19,12 @@ from typing import IO, Any
 LEVELS = {"best": 19, "balanced": 10, "small": 15, "tiny": 19}
 PIECE = 1 << 20
 TELL_SECONDS = 0.25
-EARLIEST = (1980, 1, 1, 0, 0, 0)  # a zip knows no time before it,
-LATEST = (2107, 12, 31, 23, 59, 58)  # and none after this
+EARLIEST = (1980, 1, 1, 0, 0, 0)  # the earliest time of a zip entry,
+LATEST = (2107, 12, 31, 23, 59, 58)  # and the latest
 
 
 class Refused(Exception):
-    """Something is in the folder that this archive cannot hold."""
+    """The folder contains an entry that this archive format cannot store."""
 
 
 def main() -> None:
@@ -32,24 +32,24 @@ def main() -> None:
     try:
         pack(wanted)
     except OSError as error:
-        tell({"errno": error.errno or 5, "message": str(error), "path": error.filename})
+        report({"errno": error.errno or 5, "message": str(error), "path": error.filename})
         sys.exit(1)
     except UnicodeEncodeError as error:
         name = error.object.encode(errors="backslashreplace").decode()
-        tell({"refused": f"the name {name} in it is not UTF-8 text; rename it, or choose zst"})
+        report({"refused": f"the name {name} in it is not UTF-8 text; rename it, or choose zst"})
         sys.exit(1)
     except Refused as error:
-        tell({"refused": str(error)})
+        report({"refused": str(error)})
         sys.exit(1)
 
 
-def tell(words: dict[str, Any]) -> None:
+def report(words: dict[str, Any]) -> None:
     sys.stdout.write(json.dumps(words) + "\n")
     sys.stdout.flush()
 
 
 class Counter:
-    """Counts what is read, and tells it now and then."""
+    """Counts the bytes read, and reports them from time to time."""
 
     def __init__(self) -> None:
         self.read = 0
@@ -60,11 +60,11 @@ class Counter:
         now = time.monotonic()
         if now - self._told_at >= TELL_SECONDS:
             self._told_at = now
-            tell({"read": self.read})
+            report({"read": self.read})
 
 
 class Counted:
-    """A file that is counted while it is read."""
+    """A file that counts its reads."""
 
     def __init__(self, file: IO[bytes], counter: Counter) -> None:
         self._file = file
@@ -80,7 +80,7 @@ class Counted:
 
 
 class CountedPath(PosixPath):
-    """A path whose file is counted while it is read, for those who want to open it themselves."""
+    """A path whose opened file counts its reads, for libraries that open files themselves."""
 
     counter: Counter
 
@@ -98,13 +98,13 @@ def pack(wanted: dict[str, Any]) -> None:
     makers[wanted["format"]](source, part, wanted["preset"], Counter())
 
 
-def inside(source: Path, part: Path) -> Iterator[tuple[Path, str]]:
-    """Give what is to be packed, each with its name in the archive, always in the same order."""
+def archive_entries(source: Path, part: Path) -> Iterator[tuple[Path, str]]:
+    """Yield the entries to pack, each with its name in the archive, in a stable order."""
     if not source.is_dir():
         yield source, source.name
         return
     yield source, source.name
-    own = part.stat()  # it may be in the folder, reached by another way
+    own = part.stat()  # the part file may be in the folder under another path
     for root, folders, names in os.walk(source, onerror=refuse):
         folders.sort()
         for name in sorted([*folders, *names]):
@@ -114,7 +114,7 @@ def inside(source: Path, part: Path) -> Iterator[tuple[Path, str]]:
 
 
 def refuse(error: OSError) -> None:
-    """Leave nothing out that may not be read: who packs a folder may mean to remove it."""
+    """Raise for an unreadable entry: a user who packs a folder may delete it afterwards."""
     raise error
 
 
@@ -130,7 +130,7 @@ def to_zst(source: Path, part: Path, preset: str, counter: Counter) -> None:
                     counter.count(len(data))
             return
         with tarfile.open(fileobj=stream, mode="w|", format=tarfile.PAX_FORMAT) as archive:
-            for path, name in inside(source, part):
+            for path, name in archive_entries(source, part):
                 if stat.S_ISSOCK(path.lstat().st_mode):
                     continue
                 facts = archive.gettarinfo(str(path), name)
@@ -144,7 +144,7 @@ def to_zst(source: Path, part: Path, preset: str, counter: Counter) -> None:
 def to_zip(source: Path, part: Path, preset: str, counter: Counter) -> None:
     level = 6 if preset == "balanced" else 9
     with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED, compresslevel=level) as archive:
-        for path, name in inside(source, part):
+        for path, name in archive_entries(source, part):
             found = path.lstat()
             changed_at = min(LATEST, max(EARLIEST, time.localtime(found.st_mtime)[:6]))
             facts = zipfile.ZipInfo(name, changed_at)
@@ -169,7 +169,7 @@ def to_7z(source: Path, part: Path, preset: str, counter: Counter) -> None:
     level = {"balanced": 6}.get(preset, 9)
     filters = [{"id": py7zr.FILTER_LZMA2, "preset": level}]
     with py7zr.SevenZipFile(part, "w", filters=filters, dereference=False) as archive:
-        for path, name in inside(source, part):
+        for path, name in archive_entries(source, part):
             mode = path.lstat().st_mode
             if stat.S_ISLNK(mode) and not path.exists():
                 raise Refused(

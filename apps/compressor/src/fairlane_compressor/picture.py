@@ -1,7 +1,7 @@
-"""Pictures: encoded in a child process that stays for the next one.
+"""Encode pictures in a child process that is reused for the next one.
 
-To start a process for each would take longer than to encode it. The child is ours to kill: a cancel
-ends it at once, whatever it is doing, and the next picture gets another.
+Starting a process takes longer than encoding a small picture. A cancel kills the child at once, and
+the next picture gets a new one.
 """
 
 import asyncio
@@ -24,8 +24,8 @@ from fairlane_compressor.order import Order
 
 _CHILD: Final = str(Path(__file__).with_name("picture_child.py"))
 _MB: Final = 1024 * 1024
-# What one picture took, the next one needs: to be given it anew, page by page, would cost the child
-# a tenth of its time. Only glibc knows these names.
+# Keep freed memory in the child for the next picture: getting it from the system again page by page
+# took a tenth of its time. Only glibc has these settings.
 _KEEPS_MEMORY: Final = {
     "MALLOC_MMAP_THRESHOLD_": str(32 * _MB),
     "MALLOC_TRIM_THRESHOLD_": str(128 * _MB),
@@ -34,14 +34,16 @@ _KEEPS_MEMORY: Final = {
 
 
 class PictureEncoder:
-    """The child processes of one app: one for each picture at a time, kept for the next."""
+    """The child processes of one app: one for each concurrent picture, reused for the next."""
 
     def __init__(self) -> None:
         self._idle: list[_Child] = []
 
     @asynccontextmanager
-    async def painting(self, order: Order, format: Format) -> AsyncIterator["PictureEncoding"]:
-        """Begin a picture at once, in memory; who leaves the block early stops it."""
+    async def start_encoding(
+        self, order: Order, format: Format
+    ) -> AsyncIterator["PictureEncoding"]:
+        """Start to encode a picture in memory; leaving the block early kills the child."""
         amounts = order.amounts
         async with self._child() as child:
             await child.send({
@@ -53,7 +55,7 @@ class PictureEncoder:
             yield PictureEncoding(child, order, format)
 
     async def abilities(self) -> list[str]:
-        """Say which formats can be made here."""
+        """Return the formats that can be encoded."""
         async with self._child() as child:
             await child.send({"verb": "tell"})
             return list((await child.receive())["abilities"])
@@ -82,8 +84,9 @@ class PictureEncoding:
         self._format = format
 
     async def written(self, part: Path, *, below: int | None) -> EncodeResult | None:
-        """Write it when it is done; None if it is not below that size, and was not written."""
-        # Asked for before the first answer: nobody has to wait for a word in between.
+        """Write the encoded picture; return None if it is not below that size and was not
+        written."""
+        # Sent before the first answer, which saves a round trip.
         await self._child.send({"verb": "write", "path": str(part), "below": below})
         facts, writing = await self._child.receive(), await self._child.receive()
         _check(facts, self._order, self._order.path.parent)
@@ -98,7 +101,7 @@ class PictureEncoding:
 
 class _Child:
     def __init__(self) -> None:
-        # On the thread of the loop: the system ends a child with the thread that started it.
+        # Started on the thread of the loop: Linux ends a child with the thread that started it.
         ours, theirs = socket.socketpair()
         try:
             process = subprocess.Popen(  # noqa: S603 - our own file
@@ -118,7 +121,7 @@ class _Child:
         self._socket = ours
         self._process = process
         self._received = b""
-        self.owes = 0  # answers
+        self.owes = 0  # outstanding answers
         self.end = weakref.finalize(self, _end, process, ours)
 
     def has_died(self) -> bool:
@@ -168,4 +171,4 @@ def _check(answer: dict[str, Any], order: Order, folder: Path) -> None:
         raise errors.corrupt(order.path, answer["corrupt"])
     if "errno" in answer:
         error = OSError(answer["errno"], answer["message"], answer["path"])
-        raise errors.of_system(error, path=folder)
+        raise errors.from_system_error(error, path=folder)

@@ -1,8 +1,7 @@
-"""Encodes pictures, one after the other, in a process of its own.
+"""Encode pictures one after another, in a child process.
 
-It is started as a file, imports nothing of ours and is told what to do line by line on its standard
-input. A picture that was made to harm whoever opens it harms this process alone; one that takes too
-long is ended with it.
+It is started as a file, imports no module of this package and receives its orders as lines on
+standard input. A malicious picture can harm this process only; a slow one is killed with it.
 """
 
 import contextlib
@@ -18,25 +17,25 @@ from PIL import Image, ImageMath, ImageOps, ImageSequence, UnidentifiedImageErro
 
 MOST_PIXELS = 500_000_000
 BLOCK = 8
-SEVERAL = ("webp", "png", "avif", "gif")  # formats that hold pictures that move
-USUAL_MILLISECONDS = 100  # of a picture that says nothing, as browsers have it
+SEVERAL = ("webp", "png", "avif", "gif")  # formats with animation
+USUAL_MILLISECONDS = 100  # of a frame without a duration, as in browsers
 EXIF = b"Exif\0\0"
-DEEP = ("I", "F", "I;16", "I;16B", "I;16L", "I;16N")  # they would become white
+DEEP = ("I", "F", "I;16", "I;16B", "I;16L", "I;16N")  # modes that would become white
 PR_SET_PDEATHSIG = 1
 
 
 class Refused(Exception):
-    """Nothing is wrong with the picture, but this cannot be made of it."""
+    """The picture is valid, but the requested result cannot be made of it."""
 
 
 def main() -> None:
     parent = int(sys.argv[1])
     die_with(parent)
-    Image.MAX_IMAGE_PIXELS = MOST_PIXELS // 2  # it refuses twice as many
+    Image.MAX_IMAGE_PIXELS = MOST_PIXELS // 2  # Pillow refuses twice as many
     with contextlib.suppress(OSError):
-        # If the memory runs out, let it be the picture that goes.
+        # If memory runs out, this process shall be killed first.
         Path("/proc/self/oom_score_adj").write_text("1000")
-    kept: list[bytes] = []  # the picture that was made last, until it is written or another made
+    kept: list[bytes] = []  # the last encoded picture, until it is written or replaced
     for line in sys.stdin:
         sys.stdout.write(json.dumps(answer(json.loads(line), kept)) + "\n")
         sys.stdout.flush()
@@ -47,7 +46,7 @@ def answer(wanted: dict[str, Any], kept: list[bytes]) -> dict[str, Any]:
         match wanted.pop("verb"):
             case "make":
                 kept.clear()
-                data, facts = make(wanted)
+                data, facts = encode_picture(wanted)
                 kept.append(data)
                 return facts
             case "write":
@@ -58,7 +57,7 @@ def answer(wanted: dict[str, Any], kept: list[bytes]) -> dict[str, Any]:
         return {"refused": str(error)}
     except Image.DecompressionBombError:
         return {"corrupt": f"it claims to have more than {MOST_PIXELS // 1_000_000} million pixels"}
-    except UnidentifiedImageError:  # whose words name the file, as ours are going to
+    except UnidentifiedImageError:  # its message repeats the file name, which the caller adds
         return {"corrupt": "nothing in it looks like a picture"}
     except OSError as error:
         if error.errno is not None and error.errno != errno.EINVAL:
@@ -71,7 +70,7 @@ def answer(wanted: dict[str, Any], kept: list[bytes]) -> dict[str, Any]:
 
 
 def write(kept: list[bytes], *, path: str, below: int | None) -> bool:
-    """Write the picture that was made, if there is one and it is worth it; say whether it was."""
+    """Write the encoded picture, if there is one and it is small enough; return whether it was."""
     worth_it = bool(kept) and (below is None or len(kept[0]) < below)
     if worth_it:
         with Path(path).open("wb") as file:
@@ -83,9 +82,9 @@ def write(kept: list[bytes], *, path: str, below: int | None) -> bool:
 
 
 def begin_to_sync(file: int) -> None:
-    """Have the disk begin with it now, and not when it is published, which waits for the disk."""
+    """Start writing to the disk now, so that publishing waits less."""
     with contextlib.suppress(AttributeError, OSError):
-        # Linux cannot forget what is not written yet, so it writes it.
+        # To drop the pages from its cache, Linux must write them first.
         os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
 
 
@@ -99,8 +98,8 @@ def abilities() -> list[str]:
     return found
 
 
-def make(wanted: dict[str, Any]) -> tuple[bytes, dict[str, Any]]:
-    """Return the encoded picture, and the facts about it."""
+def encode_picture(wanted: dict[str, Any]) -> tuple[bytes, dict[str, Any]]:
+    """Return the encoded picture, and its figures."""
     if wanted["format"] == "heic" or wanted["source"].lower().endswith((".heic", ".heif")):
         can_heic()
     with Image.open(wanted["source"]) as opened:
@@ -130,7 +129,7 @@ def can_heic() -> None:
 
 
 def fitted(image: Image.Image, wanted: dict[str, Any]) -> Image.Image:
-    """Bring a picture into the size and the colours that its new format can hold."""
+    """Convert a picture to the size and the colours that its new format supports."""
     info = image.info
     side = wanted["side"]
     is_larger = side is not None and max(image.size) > side
@@ -159,7 +158,7 @@ def fitted(image: Image.Image, wanted: dict[str, Any]) -> Image.Image:
 
 
 def has_clear_colour(image: Image.Image) -> bool:
-    """Tell whether one of its colours, or some of a palette, stand for what is transparent."""
+    """Return whether a colour, or palette entries, stand for transparency."""
     return image.mode in ("1", "L", "P", "RGB") and "transparency" in image.info
 
 
@@ -171,7 +170,7 @@ def fewer_colours(image: Image.Image, colours: int | None) -> Image.Image:
 
 
 def opaque(image: Image.Image) -> Image.Image:
-    """Put what is transparent on white."""
+    """Put transparent parts on white."""
     if image.mode in ("RGBA", "LA", "PA", "P"):
         image = image.convert("RGBA")
         ground = Image.new("RGBA", image.size, "white")
@@ -185,7 +184,7 @@ def encoded(
     options: dict[str, Any] = {
         name: image.info[name] for name in ("exif", "icc_profile") if image.info.get(name)
     }
-    if "exif" in options:  # a WebP has it without its first letters, which a JPEG needs
+    if "exif" in options:  # a WebP stores it without the prefix that a JPEG needs
         options["exif"] = EXIF + options["exif"].removeprefix(EXIF)
     if moves:
         options |= {"save_all": True, **timing(image)}
@@ -210,18 +209,20 @@ def encoded(
 
 
 def timing(image: Image.Image) -> dict[str, Any]:
-    """Say how long each picture stands, and how often all are shown; Pillow does not ask for it."""
+    """Return the duration of each frame, and the number of repetitions, which Pillow does not
+    copy."""
     durations = []
     for frame in ImageSequence.Iterator(image):
-        frame.load()  # some formats know it only then
+        frame.load()  # some formats know the duration only after loading
         durations.append(round(frame.info.get("duration", 0)) or USUAL_MILLISECONDS)
     image.seek(0)
-    once = int(image.format == "GIF")  # it says nothing then; to others 0 is for ever
+    # A GIF without a loop plays once; in other formats 0 means forever.
+    once = int(image.format == "GIF")
     return {"duration": durations, "loop": image.info.get("loop", once)}
 
 
 def by_size(image: Image.Image, wanted: dict[str, Any], *, moves: bool) -> bytes:
-    """Find the best quality that fits."""
+    """Find the best quality that fits the size."""
     if wanted["format"] == "png":
         raise Refused("a PNG has no quality to give up for a size: choose webp or jpeg")
     low, high, best = 1, 95, b""
@@ -258,7 +259,7 @@ def similarity(before: Image.Image, after: Image.Image) -> float:
 
 
 def as_shown(image: Image.Image) -> Image.Image:
-    """Return its brightness, upright and on white, as it is looked at."""
+    """Return the brightness, upright and on white, as displayed."""
     image = ImageOps.exif_transpose(image)
     is_clear = image.has_transparency_data
     return ImageOps.grayscale(opaque(image.convert("RGBA")) if is_clear else image)
@@ -273,7 +274,7 @@ def _ssim(a: dict[str, Any]) -> Any:
 
 
 def die_with(parent: int) -> None:
-    """End with the process that started this one, also while a picture is being encoded."""
+    """End with the parent process, also during an encode."""
     with contextlib.suppress(ImportError, OSError, AttributeError):
         import ctypes
         import signal

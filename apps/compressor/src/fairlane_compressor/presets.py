@@ -1,4 +1,4 @@
-"""Presets that a person understands, as the numbers that encoders understand."""
+"""Presets for users, as parameters for encoders."""
 
 from typing import Final, Literal
 
@@ -8,15 +8,15 @@ PresetName = Literal["best", "balanced", "small", "tiny"]
 
 
 class Preset(Struct, frozen=True, kw_only=True):
-    """Qualities go from 1 to 100; a limit of None leaves the size of the picture alone."""
+    """Qualities are 1 to 100; a limit of None leaves the size of the picture unchanged."""
 
     title: str
     video_quality: int
     picture_quality: int
     sound_kilobits: int
-    video_lines: int | None = None  # of the shorter side
-    picture_side: int | None = None  # the longer side
-    colours: int | None = None  # of a PNG, which has no quality to give up otherwise
+    video_lines: int | None = None  # pixels of the shorter side
+    picture_side: int | None = None  # pixels of the longer side
+    colours: int | None = None  # of a PNG, which has no quality setting
 
 
 PRESETS: Final[dict[str, Preset]] = {

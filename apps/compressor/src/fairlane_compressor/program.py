@@ -1,4 +1,4 @@
-"""The program: one queue, one task. `fairlane_compressor.program:app` is what is served."""
+"""The app: one queue and one task. `fairlane_compressor.program:app` is the served app."""
 
 import os
 from functools import cache
@@ -17,16 +17,16 @@ from fairlane_compressor.task import CompressTask
 QUEUE: Final = "compress"
 RETRY: Final = Retry(times=3, first_seconds=1, factor=2, cap_seconds=30)
 STALL_SECONDS: Final = 1800.0
-LARGEST_BYTES: Final = 10**18  # no file is larger
+LARGEST_BYTES: Final = 10**18  # above the size of any file
 
 
 def build(
     database: str | None = None, *, recover: int = 1, retry: Retry = RETRY, **more: Any
 ) -> Fairlane:
-    """Make the app: everything it knows is in its database.
+    """Create the app; all its state is in its database.
 
-    `recover` says how often a job that was running when the program died is put back by itself; 0
-    leaves it failed, for somebody to retry. What else is given goes to `Fairlane`.
+    `recover` is how often a job that was running when the program died is restarted automatically;
+    0 leaves it failed, for a manual retry. Other options are passed to `Fairlane`.
     """
     app = Fairlane(database or database_address(), **more)
     app.queue(QUEUE, max_concurrent=1, on_conflict="merge")
@@ -47,43 +47,44 @@ def build(
         source: Annotated[Source, Field(description="The file or folder to make smaller")],
         preset: Annotated[
             PresetName,
-            Field(description="How small: best and balanced look the same, small is for sending"),
+            Field(description="How small: best and balanced look unchanged, small is for sending"),
         ] = "balanced",
         format: Annotated[
             FormatName,
-            Field(description="What to make of it; auto keeps the kind of file it is"),
+            Field(description="Output format; auto keeps the kind of the file"),
         ] = "auto",
         quality: Annotated[
             Annotated[int, Field(ge=1, le=100)] | None,
-            Field(description="From 1 (smallest) to 100 (best), instead of the preset's"),
+            Field(description="From 1 (smallest) to 100 (best), instead of the preset's quality"),
         ] = None,
         target_bytes: Annotated[
             Annotated[int, Field(ge=1, le=LARGEST_BYTES)] | None,
-            Field(description="How many bytes the result may have at most"),
+            Field(description="Largest size of the result in bytes"),
         ] = None,
         sound: Annotated[
-            Sound, Field(description="What becomes of the sound of a video")
+            Sound, Field(description="Encode, keep or remove the sound of a video")
         ] = "encode",
         folder: Annotated[
-            Folder | None, Field(description="The folder for the result; else that of the source")
+            Folder | None,
+            Field(description="The folder for the result; default: the folder of the source"),
         ] = None,
         on_exists: Annotated[
-            OnExists, Field(description="What to do where a file of that name is already")
+            OnExists, Field(description="When a file of that name exists")
         ] = "rename",
         score: Annotated[
-            bool, Field(description="Compare the result with the source (SSIM: 1 is the same)")
+            bool, Field(description="Compare the result with the source (SSIM; 1 is identical)")
         ] = False,
     ) -> dict[str, Any]:
         """Make a smaller file of a video, a picture, another file or a folder.
 
-        The source is never changed. Without a `folder` the result is put beside it.
+        The source is never changed. Without a `folder` the result is placed next to it.
         """
         order = Order(
             source=source, preset=preset, format=format, quality=quality,
             target_bytes=target_bytes, sound=sound, folder=folder, on_exists=on_exists,
             score=score,
         )  # fmt: skip
-        return await press.carry_out(ctx, order)
+        return await press.execute(ctx, order)
 
     return app
 
@@ -93,14 +94,15 @@ if TYPE_CHECKING:
 
 
 @cache
-def usual() -> Fairlane:
-    """Make the app of this user; `FAIRLANE_COMPRESS_RECOVER=0` leaves crashed jobs to them."""
+def user_app() -> Fairlane:
+    """Return the app of this user; with `FAIRLANE_COMPRESS_RECOVER=0` crashed jobs wait for a
+    retry."""
     recovers = os.environ.get("FAIRLANE_COMPRESS_RECOVER", "1") not in ("0", "no", "off")
     return build(recover=int(recovers), uploads=data_folder() / "uploads")
 
 
 def __getattr__(name: str) -> Fairlane:
-    # Made when it is asked for: who only wants `build` has no use for a folder at home.
+    # Created on first access, because a caller of `build` alone needs no folder at home.
     if name == "app":
-        return usual()
+        return user_app()
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

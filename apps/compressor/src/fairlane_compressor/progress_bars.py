@@ -1,4 +1,4 @@
-"""What is shown in a terminal while files are compressed, and at the end."""
+"""Progress bars in a terminal, and the summary at the end."""
 
 from pathlib import Path
 from typing import Any, Final
@@ -9,14 +9,14 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.table import Table
 
 from fairlane import EventView, JobView
-from fairlane_compressor.sizes import shown
+from fairlane_compressor.sizes import format_size
 
 _MOST_ROWS: Final = 30
 _LONGEST_NAME: Final = 30
 
 
 class _Narrow(Progress):
-    """Leaves room for the ^C that a terminal writes: on a line of its own the bars would stay."""
+    """Leave room for the ^C that a terminal prints: a wrapped line would leave bars behind."""
 
     def get_renderable(self) -> RenderableType:
         return _Narrowed(super().get_renderable())
@@ -32,7 +32,7 @@ class _Narrowed:
 
 
 class ProgressBars:
-    """One bar for all, one for what runs now."""
+    """One bar for all jobs, one for the running job."""
 
     def __init__(self, console: Console, total: int) -> None:
         self._progress = _Narrow(
@@ -76,8 +76,8 @@ class ProgressBars:
     def _show(self, job: str, view: JobView | None, percent: float, words: str) -> None:
         if job not in self._rows:
             name = plain(Path(view.params["source"]).name if view is not None else job)
-            shown = name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"
-            self._rows[job] = self._progress.add_task(escape(shown), total=100, words="")
+            format_size = name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"
+            self._rows[job] = self._progress.add_task(escape(format_size), total=100, words="")
         self._parts[job] = percent / 100
         self._progress.update(self._rows[job], completed=percent, words=escape(plain(words)))
         self._show_all()
@@ -89,12 +89,12 @@ class ProgressBars:
 
 
 def plain(name: str) -> str:
-    """Write a name on one line, whatever is in it."""
+    """Return a name on one line."""
     return "".join(letter if letter.isprintable() else "�" for letter in name)
 
 
 def summary(views: list[JobView], console: Console) -> None:
-    """Print what came of each, and of all."""
+    """Print the result of each job, and the total."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("file", overflow="fold")
     for name in ("before", "after", "saved"):
@@ -103,7 +103,7 @@ def summary(views: list[JobView], console: Console) -> None:
     scores = any(view.result.get("score") is not None for view in views if view.result)
     if scores:
         table.add_column("score", justify="right", no_wrap=True)
-    # Of very many, what went wrong is shown, and the last ones.
+    # Of very many, the failed and the last ones are shown.
     bad = [view for view in views if view.state != "completed"]
     good = [view for view in views if view.state == "completed"]
     for view in [*good[-_MOST_ROWS:], *bad]:
@@ -115,7 +115,7 @@ def summary(views: list[JobView], console: Console) -> None:
         before = sum(result["before_bytes"] for result in results)
         after = sum(result["after_bytes"] for result in results)
         table.add_section()
-        table.add_row("all", shown(before), shown(after), _share(before, after))
+        table.add_row("all", format_size(before), format_size(after), _share(before, after))
     console.print(table)
 
 
@@ -131,7 +131,7 @@ def _row(view: JobView) -> tuple[str, str, str, str, str]:
         where = f"{_near(result['output'])}{note}"
     elif result["output"]:
         where = f"{_near(result['output'])} (a copy: it did not get smaller)"
-    return name, shown(before), shown(after), _share(before, after), escape(where)
+    return name, format_size(before), format_size(after), _share(before, after), escape(where)
 
 
 def _score(view: JobView) -> str:
@@ -140,7 +140,7 @@ def _score(view: JobView) -> str:
 
 
 def _near(path: str) -> str:
-    """Write a path as it is seen from here, if it is below."""
+    """Return a path relative to the current folder, if it is below it."""
     here = Path.cwd()
     return plain(str(Path(path).relative_to(here) if Path(path).is_relative_to(here) else path))
 

@@ -1,4 +1,4 @@
-"""What is told where there is no terminal for bars: a line whenever something waits."""
+"""Progress without a terminal: a line whenever a job waits."""
 
 from pathlib import Path
 from types import TracebackType
@@ -11,7 +11,7 @@ from fairlane_compressor.progress_bars import plain, why
 
 
 class Display(Protocol):
-    """Whatever shows how far the jobs are."""
+    """A display of the progress of jobs."""
 
     def __enter__(self) -> Self: ...
     def __exit__(
@@ -23,7 +23,7 @@ class Display(Protocol):
 
 
 class ProgressLines:
-    """Says when a job waits and why, when it is tried again, and when it goes on."""
+    """Print when a job waits and why, when it is retried, and when it continues."""
 
     def __init__(self, console: Console) -> None:
         self._console = console

@@ -1,4 +1,4 @@
-"""What was saved over time, as a plot for the terminal."""
+"""The saved bytes over time, as a plot for the terminal."""
 
 from collections.abc import AsyncIterator, Sequence
 from datetime import datetime, timedelta
@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from fairlane import Fairlane, JobView
-from fairlane_compressor.sizes import counted, shown
+from fairlane_compressor.sizes import counted, format_size
 
 _HEIGHT = 8
 _BLOCKS = " ▁▂▃▄▅▆▇█"
@@ -20,15 +20,15 @@ class Savings(Struct, kw_only=True):
     saved_bytes: int
     first_at: datetime
     last_at: datetime
-    points: list[int]  # what had been saved by the end of each part of the time, all together
+    points: list[int]  # cumulative saved bytes at the end of each part of the time
 
 
 async def read(app: Fairlane, *, parts: int) -> Savings | None:
-    """Add up what is in the history; None if nothing was compressed yet."""
+    """Sum up the history; None if no file was compressed yet."""
     views = [view async for view in _completed(app) if view.ended_at is not None]
     if not views:
         return None
-    views.reverse()  # the newest came first
+    views.reverse()  # oldest first
     ends = [view.ended_at for view in views if view.ended_at is not None]
     saved = [int(view.result["saved_bytes"]) for view in views]
     return Savings(
@@ -42,7 +42,7 @@ async def read(app: Fairlane, *, parts: int) -> Savings | None:
 
 
 async def outputs(app: Fairlane) -> set[str]:
-    """Return every file that was made and is in the history."""
+    """Return every output file in the history."""
     return {view.result["output"] async for view in _completed(app) if view.result["output"]}
 
 
@@ -72,16 +72,16 @@ def _points(ends: Sequence[datetime], saved: Sequence[int], parts: int) -> list[
 
 
 def plot(savings: Savings, console: Console) -> None:
-    """Draw the growing sum, and say what it is made of."""
+    """Print the cumulative sum, and its totals."""
     share = savings.saved_bytes / savings.before_bytes if savings.before_bytes else 0
     console.print(
-        f"[bold]{shown(savings.saved_bytes)}[/] saved of {shown(savings.before_bytes)} "
+        f"[bold]{format_size(savings.saved_bytes)}[/] saved of {format_size(savings.before_bytes)} "
         f"({share:.0%}) in {counted(savings.files, 'file')}"
     )
     top = max(1, *savings.points)
     for row in reversed(range(_HEIGHT)):
         line = "".join(_block(point, top, row) for point in savings.points)
-        label = shown(top) if row == _HEIGHT - 1 else "0" if row == 0 else ""
+        label = format_size(top) if row == _HEIGHT - 1 else "0" if row == 0 else ""
         console.print(Text(f"{label:>9} ┤") + Text(line, style="green"), soft_wrap=True)
     first, last = (
         f"{at.astimezone():%Y-%m-%d %H:%M}" for at in (savings.first_at, savings.last_at)

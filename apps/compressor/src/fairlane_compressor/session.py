@@ -1,4 +1,4 @@
-"""One use of the command: it submits, follows, shows, and says how it went."""
+"""One invocation of the command: submit, follow, print, and return the exit code."""
 
 import json
 import logging
@@ -27,11 +27,11 @@ _LIVE: Final = ("created", "scheduled", "queued", "blocked", "running", "retryin
 
 
 class Interrupted(Exception):
-    """Whoever uses it wants it to end: an app that is left by an error waits for nothing."""
+    """The user wants to stop: an app that is left by an exception waits for no job."""
 
 
 class Session:
-    """`name` is how the program was called, for advice."""
+    """One invocation; `name` is the program name, for hints."""
 
     def __init__(self, app: Fairlane, *, name: str, as_json: bool) -> None:
         self._app = app
@@ -42,11 +42,11 @@ class Session:
         self._problems: list[Problem] = []
         self._console = Console(file=cast(TextIO, TolerantStream(sys.stdout)), highlight=False)
         self._errors = Console(file=cast(TextIO, TolerantStream(sys.stderr)), highlight=False)
-        # What fails is shown in the summary; nobody wants it twice.
+        # The summary shows failures, so the log does not.
         logging.getLogger("fairlane").addHandler(logging.NullHandler())
 
     async def compress(self, found: Sources, priority: Priority) -> int:
-        """Compress what was found; return the exit code."""
+        """Compress the sources; return the exit code."""
         self._problems = found.problems
         for problem in found.problems:
             self._say(str(problem))
@@ -62,7 +62,7 @@ class Session:
             )
         if not found.orders:
             hint = "; --format zip packs a folder as it is" if found.left_alone else ""
-            self._say(f"there is nothing to compress{hint}")
+            self._say(f"no files to compress{hint}")
             self._print_json([])
             return FAILED
         try:
@@ -79,7 +79,7 @@ class Session:
         return code or (FAILED if found.problems else 0)
 
     async def go_on(self) -> int:
-        """Retry what sessions stopped at their end, and wait for whatever else is there."""
+        """Retry the jobs that sessions stopped, and wait for all live jobs."""
         try:
             async with self._app:
                 after = await self._app.events.newest()
@@ -95,7 +95,7 @@ class Session:
         return 0
 
     async def _retried(self) -> list[Job[Any]]:
-        """Retry what was stopped, unless somebody has ordered the same again since."""
+        """Retry stopped jobs, unless the same order was submitted again since."""
         retried: dict[str, Job[Any]] = {}
         for note, ids in self._stopped.read().items():
             for id in ids:
@@ -105,7 +105,7 @@ class Session:
                         await job.retry(place="tail")
                         retried[id] = job
                 except (Conflict, NotFound):
-                    continue  # it is being done by another job, or is no longer kept
+                    continue  # another job of its lane runs, or it was pruned
             self._stopped.forget(note)
         return list(retried.values())
 
@@ -153,7 +153,7 @@ class Session:
     def _note(self, ids: list[str]) -> None:
         try:
             self._stopped.note(self._id, ids)
-        except OSError as error:  # they are to stop all the same
+        except OSError as error:  # the jobs are stopped anyway
             self._say(f"continue will not find them: {error}; {self._name} retry does it for each")
 
     def _print_json(self, views: Sequence[JobView]) -> None:

@@ -1,4 +1,4 @@
-"""Sizes as people read and write them."""
+"""Sizes as text."""
 
 import re
 from typing import Final
@@ -7,8 +7,8 @@ _UNITS: Final = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _WRITTEN: Final = re.compile(r"\s*(\d{1,15}(?:\.\d*)?)\s*([kmgt]?)b?\s*", re.IGNORECASE)
 
 
-def shown(size: float) -> str:
-    """Write a size in powers of 1000: `3.2 MB`."""
+def format_size(size: float) -> str:
+    """Format a size in powers of 1000: `3.2 MB`."""
     sign = "-" if size < 0 else ""
     value = abs(float(size))
     for unit in ("bytes", "kB", "MB", "GB"):
@@ -18,8 +18,8 @@ def shown(size: float) -> str:
     return f"{sign}{value:.1f} TB"
 
 
-def parsed(text: str) -> int:
-    """Read `25MB`, `1.5 g` or `300000`; raise ValueError otherwise."""
+def parse_size(text: str) -> int:
+    """Parse `25MB`, `1.5 g` or `300000`; raise ValueError otherwise."""
     found = _WRITTEN.fullmatch(text)
     size = int(float(found[1]) * _UNITS[found[2].lower()]) if found is not None else 0
     if size < 1:
@@ -28,5 +28,5 @@ def parsed(text: str) -> int:
 
 
 def counted(number: int, noun: str) -> str:
-    """Write `1 file`, `2 files`."""
+    """Format `1 file`, `2 files`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -1,4 +1,4 @@
-"""From what somebody names in a terminal to orders: files, and what is in folders."""
+"""Turn the paths of a command line into orders: files, and the files in folders."""
 
 import os
 import re
@@ -18,7 +18,7 @@ _OWN_NAME: Final = re.compile(rf"(?P<source>.+)-(?:{'|'.join(PRESETS)})(?:-\d+)?
 
 
 class Problem(Struct):
-    """A path that cannot be taken, and why."""
+    """A path that cannot be compressed, and why."""
 
     source: str
     why: str
@@ -30,19 +30,19 @@ class Problem(Struct):
 
 class Sources(Struct):
     orders: list[Order]
-    left_alone: int  # files in folders that are neither a video nor a picture
+    left_alone: int  # files in folders that are neither videos nor pictures
     problems: list[Problem]
-    results: int = 0  # files in folders that were made by this program
+    results: int = 0  # files in folders that are earlier results
 
 
 def find_sources(
     paths: Iterable[Path], wishes: Order, formats: Sequence[str], made: Collection[str] = ()
 ) -> Sources:
-    """Make an order of each file, and of each video and picture in a folder.
+    """Return an order for each file, and for each video and picture in a folder.
 
-    Of the formats each file takes the one for its kind. A format that packs takes a folder as it
-    is. What is found in `photos/` goes to `photos-small/`, in the same folders. What was `made`
-    here, or has such a name beside its source, is not taken out of a folder again.
+    Each file uses the format of its kind. A packing format packs a folder as a whole. Files of
+    `photos/` go to `photos-small/`, in the same subfolders. Earlier results (in `made`, or named
+    like a result of an existing source) are skipped in folders.
     """
     found = Sources([], 0, [])
     for path in (Path(absolute(str(path))) for path in paths):
@@ -60,7 +60,7 @@ def find_sources(
 
 
 def unused(found: Sources, formats: Sequence[str]) -> list[str]:
-    """Return the formats that fit nothing of what was found."""
+    """Return the formats that fit no source."""
     used = {order.format for order in found.orders}
     return [name for name in formats if name not in used]
 
@@ -96,7 +96,8 @@ def _walk(
             found.results += _media(Path(root, name))
         for name in sorted(names):
             path = Path(root, name)
-            kind = by_name(path)  # of thousands; its content is looked at when its turn comes
+            # By name only, because there may be thousands; the job checks the content.
+            kind = by_name(path)
             if name.startswith(".") or kind is Kind.FILE or path.is_symlink():
                 found.left_alone += 1
                 continue
@@ -109,7 +110,7 @@ def _walk(
 
 
 def _is_result(name: str, beside: Collection[str]) -> bool:
-    """Tell whether a name is one that we give, and what it was made of is there."""
+    """Return whether a name is that of a result whose source exists."""
     match = _OWN_NAME.fullmatch(name)
     return match is not None and match["source"] in beside
 

@@ -1,9 +1,8 @@
-"""What sessions stopped at their own end: a note beside the database, for `continue`.
+"""The jobs that sessions stopped: notes next to the database, for `continue`.
 
-A cancelled job does not tell whether its session was stopped or somebody did not want it any more.
-So a session notes its jobs before it cancels them, each session in a file of its own. A note that
-outlives its use does no harm: only a job that is still cancelled, and is the last of its lane, is
-gone on with.
+A cancelled job does not record whether its session was stopped or a user cancelled it. So a session
+writes a note of its jobs before it cancels them, one file per session. An outdated note is
+harmless: only a job that is still cancelled, and is the last of its lane, is continued.
 """
 
 import hashlib
@@ -22,14 +21,14 @@ class StoppedJobs:
 
     def __init__(self, database: str) -> None:
         scheme, _, rest = database.partition(":///")
-        if scheme == "sqlite":  # where it is, we may write
+        if scheme == "sqlite":  # the folder of the database is writable
             self._folder = Path(f"{rest.partition('?')[0]}-{_FOLDER}")
         else:
             digest = hashlib.blake2b(database.encode(), digest_size=8).hexdigest()
             self._folder = data_folder() / _FOLDER / digest
 
     def note(self, session: str, jobs: list[str]) -> None:
-        """Keep what a session is about to stop; it is on disk before the first is cancelled."""
+        """Store the jobs that a session is about to stop, before the first is cancelled."""
         self._folder.mkdir(parents=True, exist_ok=True)
         part = self._folder / f".{session}.part"
         with part.open("w", encoding="utf-8") as file:

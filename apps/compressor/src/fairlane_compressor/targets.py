@@ -1,4 +1,4 @@
-"""Where the result of an order goes, and under which name."""
+"""The path of the result of an order."""
 
 import os
 from collections.abc import Mapping
@@ -7,21 +7,21 @@ from typing import Any, Final
 
 from fairlane import Permanent
 from fairlane_compressor.file_kinds import Kind, by_name, kind_of
-from fairlane_compressor.formats import Format, chosen
+from fairlane_compressor.formats import Format, choose_format
 from fairlane_compressor.order import Order
 
-_NAME_BYTES: Final = 240  # of the 255 that file systems take; a number may have to follow
+_NAME_BYTES: Final = 240  # file systems allow 255; a number may be appended
 
 
 def target_of(order: Order, kind: Kind) -> Path:
-    """Return where the result goes: beside the source, or under its own name in the folder."""
-    source, format = order.path, chosen(order.format, kind, order.path.suffix)
+    """Return the path of the result: next to the source, or under the same name in the folder."""
+    source, format = order.path, choose_format(order.format, kind, order.path.suffix)
     folder = order.place
     if format.kind is Kind.FILE:
         target = folder / _packed(source, format, kind)
     else:
         target = folder / _encoded(order, format, with_preset=folder == source.parent)
-        if _is_one_file(target, source):  # the folder is that of the source, by another name
+        if _is_one_file(target, source):  # the folder is that of the source under another path
             target = folder / _encoded(order, format, with_preset=True)
     if order.on_exists == "overwrite" and _is_one_file(target, source):
         raise Permanent(
@@ -33,7 +33,7 @@ def target_of(order: Order, kind: Kind) -> Path:
 
 
 def template(values: Mapping[str, Any]) -> str | None:
-    """Say the output of a job for its declaration; None if the job is going to fail anyway."""
+    """Return the output template of a job; None if the job will fail anyway."""
     order = Order.of(values)
     try:
         kind = kind_of(order.path)
@@ -42,7 +42,7 @@ def template(values: Mapping[str, Any]) -> str | None:
     try:
         return str(target_of(order, kind))
     except Permanent:
-        return None  # its attempt says why
+        return None  # the attempt reports the reason
 
 
 def folder_of(values: Mapping[str, Any]) -> str:
@@ -50,7 +50,7 @@ def folder_of(values: Mapping[str, Any]) -> str:
 
 
 def can_never_be(folder: Path) -> bool:
-    """Tell whether a file is in the way of a folder, or a file system that holds no files."""
+    """Return whether a folder cannot be created: a file is in the way, or a virtual file system."""
     here = folder
     while not here.exists() and here != here.parent:
         here = here.parent

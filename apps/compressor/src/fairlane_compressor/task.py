@@ -1,4 +1,4 @@
-"""The task: one source in, one smaller file out, or the original kept."""
+"""The task: compress one source into one smaller file, or keep the original."""
 
 import asyncio
 import os
@@ -15,7 +15,7 @@ from fairlane_compressor import errors, file_copy, pack, video
 from fairlane_compressor.encode_result import EncodeResult
 from fairlane_compressor.estimate import Estimates
 from fairlane_compressor.file_kinds import Kind, kind_of
-from fairlane_compressor.formats import Format, chosen
+from fairlane_compressor.formats import Format, choose_format
 from fairlane_compressor.order import Order
 from fairlane_compressor.picture import PictureEncoder
 from fairlane_compressor.targets import can_never_be, target_of
@@ -24,41 +24,42 @@ T = TypeVar("T")
 
 
 class NotSmaller(Exception):
-    """What came out is not smaller than what went in, so nobody wants it."""
+    """The result is not smaller than the source, so it is discarded."""
 
 
 class Written(Struct):
     made: EncodeResult
     kept: str  # "result", or "original" where that was not larger
-    file: os.stat_result | None  # what was written; None if nothing was
+    file: os.stat_result | None  # the written file, or None
 
 
 class CompressTask:
-    """Carries out orders for one app."""
+    """Executes orders for one app."""
 
     def __init__(self) -> None:
         self.estimates = Estimates()
-        self.painter = PictureEncoder()
+        self.picture_encoder = PictureEncoder()
 
-    async def carry_out(self, ctx: Context, order: Order) -> dict[str, Any]:
-        """Compress, and say what came of it; errors are told in plain words."""
+    async def execute(self, ctx: Context, order: Order) -> dict[str, Any]:
+        """Compress a source and return the figures; errors are reported in plain words."""
         try:
             return await self._compress(ctx, order)
         except OSError as error:
-            raise errors.of_system(error, path=order.path) from error
+            raise errors.from_system_error(error, path=order.path) from error
 
     async def _compress(self, ctx: Context, order: Order) -> dict[str, Any]:
         began = time.monotonic()
         kind = kind_of(order.path)
         before = (
-            await asyncio.to_thread(self._size_of, order.path, kind)  # of perhaps a million files
+            # A folder may have a million files.
+            await asyncio.to_thread(self._size_of, order.path, kind)
             if kind is Kind.FOLDER
             else self._size_of(order.path, kind)
         )
-        format = chosen(order.format, kind, order.path.suffix)
+        format = choose_format(order.format, kind, order.path.suffix)
         target = target_of(order, kind)
         if ctx.outputs and ctx.outputs[0].suffix == target.suffix:
-            target = ctx.outputs[0]  # as it was taken, perhaps with a number
+            target = ctx.outputs[0]  # the reserved path, perhaps with a number
         written = await self._written(ctx, order, kind, format, target, before)
         made = written.made
         output = _published(ctx, order, target, written.file)
@@ -68,7 +69,7 @@ class CompressTask:
             "before_bytes": before, "after_bytes": after, "saved_bytes": before - after,
             "saved_percent": round(100 * (before - after) / before, 1),
         }  # fmt: skip
-        ctx.report(**figures)  # which the console plots over time
+        ctx.report(**figures)  # the console plots these over time
         return {
             "source": str(order.path), "output": None if output is None else str(output),
             "kept": written.kept, "kind": str(kind), "format": made.format, **figures,
@@ -87,17 +88,17 @@ class CompressTask:
     async def _written(
         self, ctx: Context, order: Order, kind: Kind, format: Format, target: Path, before: int
     ) -> Written:
-        """Write the result, or a copy of the original where that is wanted in its place."""
+        """Write the result, or a copy of the original where one is wanted."""
         made, file = EncodeResult(format=format.name), None
         try:
             if format.kind is Kind.PICTURE:
-                # It is encoded while its place is being prepared: pictures are short work.
+                # Encode while the output is prepared, because pictures take only a short time.
                 async with (
-                    self.painter.painting(order, format) as painting,
+                    self.picture_encoder.start_encoding(order, format) as picture,
                     _output(ctx, order, target, kind) as part,
                 ):
                     below = before if order.format == "auto" else None
-                    writing = painting.written(part, below=below)
+                    writing = picture.written(part, below=below)
                     written = await self._learning(order, part, writing)
                     if written is None:
                         raise NotSmaller
@@ -116,7 +117,7 @@ class CompressTask:
         except NotSmaller:
             file = None
             if target.parent != order.path.parent and target.suffix == order.path.suffix:
-                # Whoever has everything put into another folder expects everything there.
+                # With a separate result folder, the folder must be complete.
                 async with _output(ctx, order, target, kind) as part:
                     await file_copy.copy(ctx, order.path, part, size=before)
                     file = part.stat()
@@ -124,7 +125,7 @@ class CompressTask:
         return Written(made, "result", file)
 
     async def _learning(self, order: Order, part: Path, work: Awaitable[T]) -> T:
-        """Remember how far it came if the disk fills up."""
+        """Record the written bytes if the disk fills up."""
         try:
             return await work
         except errors.DiskFull:
@@ -134,9 +135,9 @@ class CompressTask:
 
 @asynccontextmanager
 async def _output(ctx: Context, order: Order, target: Path, kind: Kind) -> AsyncIterator[Path]:
-    """Give a file to write to, where there can be one; no more people may read it than its source.
+    """Yield a file to write to, with no wider permissions than its source.
 
-    That holds before the first byte is in it. Ours it stays, or nothing could be written.
+    The permissions are set before the first byte is written; the owner can always write.
     """
     if can_never_be(target.parent):
         raise Permanent(
@@ -144,7 +145,7 @@ async def _output(ctx: Context, order: Order, target: Path, kind: Kind) -> Async
             code="bad_folder",
         )
     async with ctx.output(target, kind=str(kind)) as part:
-        # Where nothing can be written, the system says so best.
+        # If the folder is not writable, the system error is the clearest message.
         part.touch(0o666 & (order.path.stat().st_mode | 0o600))
         yield part
 
@@ -152,7 +153,7 @@ async def _output(ctx: Context, order: Order, target: Path, kind: Kind) -> Async
 def _published(
     ctx: Context, order: Order, target: Path, written: os.stat_result | None
 ) -> Path | None:
-    """Return where it was published at last; None if it was not, because somebody was there."""
+    """Return the published path; None if the target existed and the job did not overwrite it."""
     place = ctx.outputs[0] if ctx.outputs else target
     if written is None or not place.exists():
         return None

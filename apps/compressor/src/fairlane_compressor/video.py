@@ -1,4 +1,4 @@
-"""Videos, encoded by ffmpeg: quality or size, progress as ffmpeg tells it, SSIM where wanted."""
+"""Encode videos with ffmpeg: by quality or size, with progress and optional SSIM."""
 
 import asyncio
 import re
@@ -13,11 +13,11 @@ from fairlane_compressor.errors import corrupt
 from fairlane_compressor.ffmpeg import (
     Clip,
     Ffmpeg,
-    known,
-    look_at,
+    ffmpeg_environment,
+    input_arguments,
+    installed_ffmpeg,
+    probe,
     problem,
-    reading,
-    surroundings,
     url,
 )
 from fairlane_compressor.ffmpeg_progress import FfmpegProgress
@@ -26,18 +26,19 @@ from fairlane_compressor.order import Order
 from fairlane_compressor.sizes import counted
 
 _SSIM: Final = re.compile(r"SSIM .*All:([\d.]+)")
-_LEAST_KILOBITS: Final = 20  # below that there is nothing to be seen
-_SHARE: Final = 0.94  # of a size that pictures and sound may take; the container has the rest
-_MOST_TRIES: Final = 4  # to meet a size; each is nearer than the one before
-_READ_SHARE: Final = 0.9  # of the length that a file claims; less of it means that it is damaged
-_SCORE_SHARE: Final = 15.0  # percent of the progress, where a score is wanted
+_LEAST_KILOBITS: Final = 20  # below that a video is unwatchable
+_SHARE: Final = 0.94  # share of a size for pictures and sound; the container takes the rest
+_MOST_TRIES: Final = 4  # to meet a size; each try is closer
+_READ_SHARE: Final = 0.9  # of the stated length; a shorter result means a damaged source
+_SCORE_SHARE: Final = 15.0  # percent of the progress for the score
 
-_HELD: Final = {  # which sounds a file may hold as they are
+_HELD: Final = {  # audio codecs that a container accepts unchanged
     ".mp4": {"aac", "mp3", "ac3", "eac3", "opus", "flac", "alac"},
     ".webm": {"opus", "vorbis"},
 }
-_TEXTS: Final = {"mov_text", "subrip", "ass", "ssa", "webvtt", "text"}  # the others are pictures
-_SUBTITLES: Final = {".mp4": "mov_text", ".webm": "webvtt"}  # a .mkv holds any as it is
+# Other subtitles are pictures.
+_TEXTS: Final = {"mov_text", "subrip", "ass", "ssa", "webvtt", "text"}
+_SUBTITLES: Final = {".mp4": "mov_text", ".webm": "webvtt"}  # .mkv accepts any
 _DAMAGED: Final = re.compile(r"error .*decod", re.IGNORECASE)
 _EXTRA: Final = {
     "libx264": ["-preset", "medium"],
@@ -49,7 +50,7 @@ _EXTRA: Final = {
 
 
 class Work(Struct, frozen=True, kw_only=True):
-    """One video on its way through ffmpeg."""
+    """One video to encode."""
 
     order: Order
     clip: Clip
@@ -57,14 +58,14 @@ class Work(Struct, frozen=True, kw_only=True):
     format: Format
     encoder: str
     part: Path
-    sound_kilobits: int  # of each of its sounds
+    sound_kilobits: int  # per audio stream
 
 
 async def encode(ctx: Context, order: Order, format: Format, part: Path) -> EncodeResult:
-    """Write the video to `part`; raise what is wrong with it otherwise."""
-    ffmpeg = await asyncio.to_thread(known)
+    """Write the video to `part`; raise if it cannot be encoded."""
+    ffmpeg = await asyncio.to_thread(installed_ffmpeg)
     encoder = ffmpeg.encoder(FORMATS[format.name])
-    clip = await look_at(ctx, ffmpeg, order.path)
+    clip = await probe(ctx, ffmpeg, order.path)
     work = Work(
         order=order, clip=clip, ffmpeg=ffmpeg, format=format, encoder=encoder, part=part,
         sound_kilobits=_sound_kilobits(order, clip),
@@ -74,7 +75,7 @@ async def encode(ctx: Context, order: Order, format: Format, part: Path) -> Enco
         said = await _run(ctx, work, _by_quality(work))
     else:
         said = await _meet(ctx, work, order.target_bytes)
-    result = await look_at(ctx, ffmpeg, part)
+    result = await probe(ctx, ffmpeg, part)
     _check_length(work, result)
     score = await _score(ctx, work, result) if order.score else None
     return EncodeResult(
@@ -84,7 +85,7 @@ async def encode(ctx: Context, order: Order, format: Format, part: Path) -> Enco
 
 
 def _note(clip: Clip, result: Clip, said: str) -> str:
-    """Say what is not in the result."""
+    """Return a note about parts that the result lacks."""
     notes = []
     if (dropped := len(clip.subtitles) - len(result.subtitles)) > 0:
         notes.append(f"without {counted(dropped, 'subtitle')} that only a .mkv can hold")
@@ -107,7 +108,7 @@ def _by_quality(work: Work) -> list[str]:
 
 
 async def _meet(ctx: Context, work: Work, wanted: int) -> str:
-    """Encode to a size. What came out too large is made again with as much less."""
+    """Encode to a size. A result that is too large is encoded again with a lower bitrate."""
     seconds = work.clip.seconds
     if seconds is None:
         raise Permanent(
@@ -152,7 +153,7 @@ def _kilobits(size: int, seconds: float) -> float:
 
 
 def _sound_kilobits(order: Order, clip: Clip) -> int:
-    """Say how much each sound may take: what the preset says, all a quarter of a size at most."""
+    """Return the bitrate per audio stream: that of the preset, all at most a quarter of a size."""
     if not clip.sounds or order.sound == "remove":
         return 0
     usual = order.amounts.sound_kilobits
@@ -163,15 +164,15 @@ def _sound_kilobits(order: Order, clip: Clip) -> int:
 
 
 async def _run(ctx: Context, work: Work, amount: list[str], *, prefix: str = "") -> str:
-    """Return what ffmpeg complained of."""
+    """Run ffmpeg and return its complaints."""
     share = 100 - _SCORE_SHARE if work.order.score else 100.0
     pace = FfmpegProgress(ctx, seconds=work.clip.seconds, share=share, prefix=prefix)
     done = await ctx.run(
         [work.ffmpeg.program, *_arguments(work, amount)],
         on_stdout=pace.line,
-        env=surroundings(),
+        env=ffmpeg_environment(),
         check=False,
-        grace_seconds=0,  # what it has made is thrown away
+        grace_seconds=0,  # its output is discarded
     )
     if done.returncode != 0:
         raise problem(
@@ -185,17 +186,18 @@ async def _run(ctx: Context, work: Work, amount: list[str], *, prefix: str = "")
 
 def _arguments(work: Work, amount: list[str]) -> list[str]:
     arguments = ["-hide_banner", "-nostats", "-loglevel", "error", "-y"]
-    arguments += ["-progress", "pipe:1", "-stats_period", "0.25", *reading(work.order.path)]
+    arguments += ["-progress", "pipe:1", "-stats_period", "0.25", *input_arguments(work.order.path)]
     arguments += ["-map", "0:V:0", *_sound(work), *_subtitles(work)]
     arguments += ["-vf", _picture(work), "-c:v", work.encoder, *_EXTRA.get(work.encoder, [])]
     arguments += amount
     if work.part.suffix == ".mp4":
-        arguments += ["-movflags", "+faststart"]  # plays while it is still being loaded
+        arguments += ["-movflags", "+faststart"]  # playable during download
     return [*arguments, url(work.part)]
 
 
 def _picture(work: Work) -> str:
-    """Never enlarge, keep the shape, and make both sides even, as most encoders want them."""
+    """Return filters that never enlarge, keep the aspect ratio, and make both sides even for
+    encoders."""
     lines = work.order.amounts.video_lines
     factor = "1" if lines is None else f"min(1,{lines}/min(iw,ih))"
     depth = "yuv420p" if work.format.name == "h264" else "yuv420p|yuv420p10le"
@@ -236,17 +238,17 @@ def _subtitles(work: Work) -> list[str]:
 
 
 def _check_length(work: Work, result: Clip) -> None:
-    """Refuse a result that is much shorter than its source claims to be: that was damaged."""
+    """Refuse a result that is much shorter than its source states: the source is damaged."""
     wanted, made = work.clip.seconds, result.seconds
     if wanted is not None and wanted > 1 and (made or 0) < _READ_SHARE * wanted - 0.5:
         raise corrupt(work.order.path, f"only {made or 0:.1f} of its {wanted:.1f} s could be read")
 
 
 async def _score(ctx: Context, work: Work, result: Clip) -> float | None:
-    """Compare what was made with its source, picture by picture, at the size of the source.
+    """Compare the result with its source, frame by frame, at the size of the source.
 
-    ffmpeg could find that size by itself (scale2ref), but in version 7.0 it sometimes compares
-    nothing then.
+    ffmpeg could find that size itself (scale2ref), but version 7.0 sometimes compares no frames
+    then.
     """
     pace = FfmpegProgress(
         ctx,
@@ -256,15 +258,15 @@ async def _score(ctx: Context, work: Work, result: Clip) -> float | None:
         prefix="comparing, ",
     )
     width, height = work.clip.width, work.clip.height
-    if (width > height) != (result.width > result.height):  # it was turned, as phones want it
+    if (width > height) != (result.width > result.height):  # rotated, as phones store it
         width, height = height, width
     same = f"scale={width}:{height},format=yuv420p"
     graph = f"[0:V]{same}[a];[1:V]{same}[b];[a][b]ssim"
     compared = await ctx.run(
         [work.ffmpeg.program, "-hide_banner", "-nostats", "-progress", "pipe:1",
-         *reading(work.part), *reading(work.order.path), "-lavfi", graph, "-an", "-f", "null",
-         "-"],
-        on_stdout=pace.line, env=surroundings(), check=False, grace_seconds=0,
+         *input_arguments(work.part), *input_arguments(work.order.path), "-lavfi", graph, "-an",
+         "-f", "null", "-"],
+        on_stdout=pace.line, env=ffmpeg_environment(), check=False, grace_seconds=0,
     )  # fmt: skip
     found = _SSIM.search(compared.stderr_tail)
     return round(float(found[1]), 4) if found else None

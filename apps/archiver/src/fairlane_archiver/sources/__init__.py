@@ -1,4 +1,4 @@
-"""Where media come from. A new source is one file here, and its name in `SOURCES`."""
+"""The sources of media. A new source is one file here, and an entry in `SOURCES`."""
 
 import re
 from collections.abc import Iterable
@@ -10,14 +10,14 @@ from fairlane_archiver.sources.gallery import Gallery
 from fairlane_archiver.sources.mastodon import Mastodon
 from fairlane_archiver.sources.protocol import Source
 
-# The first that recognises an address has it.
+# The first source that recognises an address is used.
 SOURCES: Final[tuple[Source, ...]] = (Mastodon(), Feed(), Gallery())
 _LOGIN: Final = re.compile(r"://[^/?#]*@")
 _UNREAD: Final = dict.fromkeys(map(ord, "\t\r\n"))
 
 
-def recognised(text: str) -> tuple[str, Source]:
-    """Return the one name of the account that a text means, and its source."""
+def recognise_account(text: str) -> tuple[str, Source]:
+    """Return the canonical name of an account, and its source."""
     wanted = text.strip()
     for source in SOURCES:
         account = source.recognise(wanted)
@@ -37,10 +37,11 @@ def recognised(text: str) -> tuple[str, Source]:
     raise Permanent(f"{shown!r} is no account; {advice}", code="unknown_account")
 
 
-def without_login(text: str) -> str:
-    """Refuse a name and password before a host: a row is named after its account."""
-    # As addresses are read: without tabs and ends of lines, wherever they are.
-    if _LOGIN.search(text.translate(_UNREAD)):  # not repeated here: what is refused is logged, too
+def refuse_login(text: str) -> str:
+    """Refuse a user name and password before a host, because a row is named after its account."""
+    # URL parsers ignore tabs and line ends, so they are removed before the check.
+    # The text is not repeated in the message, which is logged.
+    if _LOGIN.search(text.translate(_UNREAD)):
         raise Permanent(
             "the address of an account may have no name and password before its host, because a "
             "row is named after it, and shown to everybody who may look; leave them out",
@@ -49,10 +50,10 @@ def without_login(text: str) -> str:
     return text
 
 
-def canonical(text: str) -> str:
-    """Return the one name of an account, however it is written."""
-    return recognised(text)[0]
+def canonical_name(text: str) -> str:
+    """Return the canonical name of an account."""
+    return recognise_account(text)[0]
 
 
-def canonicals(texts: Iterable[str] | None) -> list[str]:
-    return [canonical(text) for text in texts or ()]
+def canonical_names(texts: Iterable[str] | None) -> list[str]:
+    return [canonical_name(text) for text in texts or ()]

@@ -1,4 +1,4 @@
-"""RSS and Atom: whatever hangs on the entries of a feed, podcasts and picture blogs alike."""
+"""RSS and Atom feeds: the enclosures of their entries, such as podcasts and picture blogs."""
 
 import re
 import sys
@@ -11,15 +11,16 @@ import msgspec
 
 from fairlane import Permanent
 from fairlane_archiver.filters import Filters
-from fairlane_archiver.posts import Page, Read
+from fairlane_archiver.posts import Page, ParsedPage
 from fairlane_archiver.sources.protocol import Tools
 from fairlane_archiver.web_client import Answer
 
 MOST_PAGES: Final = 1_000
-# The largest honest feed that is taken in, 16 MiB, needs a quarter of either.
+# The largest accepted feed, 16 MiB, needs a quarter of either limit.
 MOST_BYTES: Final = 768 * 1024 * 1024
 MOST_SECONDS: Final = 60
-_CHILD: Final = str(Path(__file__).with_name("feed_child.py"))  # of this folder it needs no more
+# Run as a file, so that it imports little.
+_CHILD: Final = str(Path(__file__).with_name("feed_child.py"))
 _LOOKS_LIKE_ONE: Final = re.compile(
     r"(\.(rss|atom|xml|rdf)|/(feed|feeds|rss|atom)(/[^/]*)?)/?$", re.IGNORECASE
 )
@@ -37,12 +38,12 @@ class Feed:
         pass
 
     def recognise(self, text: str) -> str | None:
-        """Read `feed:` and any address, and addresses that look like those of feeds."""
+        """Accept `feed:` with any address, and addresses that look like feeds."""
         url = text.removeprefix("feed:")
         try:
             place = urlsplit(url)
             _ = place.port
-        except ValueError:  # no host, or a port that is no number: half of a password, perhaps
+        except ValueError:  # no host, or a port that is not a number: possibly a part of a password
             return None
         if place.scheme not in ("http", "https") or not place.netloc:
             return None
@@ -77,7 +78,7 @@ class Feed:
 
 
 async def _page(answer: Answer, url: str, tools: Tools) -> Page:
-    """Have a feed read by a process that has bounds and ends with the job."""
+    """Parse a feed in a child process with limits, which ends with the job."""
     pieces: list[str] = []
     argv = [
         sys.executable, "-P", _CHILD, str(MOST_BYTES), str(MOST_SECONDS),
@@ -90,7 +91,7 @@ async def _page(answer: Answer, url: str, tools: Tools) -> Page:
             f"memory or {MOST_SECONDS} s",
             code="source",
         )
-    read = msgspec.json.decode("".join(pieces), type=Read)
+    read = msgspec.json.decode("".join(pieces), type=ParsedPage)
     if read.page is None:
         raise Permanent(f"{url[:200]} {read.trouble}", code="source")
     return read.page

@@ -1,7 +1,7 @@
-"""Reads a feed, in a process of its own: what a stranger wrote may take any time and memory.
+"""Parse a feed in a separate process, because untrusted input may take unlimited time and memory.
 
-It is told its bounds, the type and the address of the feed, gets its bytes on its standard input,
-and answers on its standard output with one page as JSON.
+The arguments are its limits, the content type and the address of the feed; the feed is read from
+standard input, and one page is written as JSON to standard output.
 """
 
 import re
@@ -18,7 +18,7 @@ import feedparser  # type: ignore[import-untyped]
 import msgspec
 
 from fairlane_archiver.file_names import extension_of, name_in
-from fairlane_archiver.posts import Media, Page, Post, Read, key_of, kind_by
+from fairlane_archiver.posts import Media, Page, ParsedPage, Post, key_of, kind_by
 
 _SIZE: Final = re.compile(r"[0-9]{1,18}")
 
@@ -30,20 +30,20 @@ def main() -> None:
     sys.stdout.buffer.write(msgspec.json.encode(read(sys.stdin.buffer.read(), kind, base)))
 
 
-def read(body: bytes, kind: str, base: str) -> Read:
+def read(body: bytes, kind: str, base: str) -> ParsedPage:
     try:
-        # Given the bytes themselves, it would first look for a file of that name on this machine.
+        # Given bytes instead of a stream, feedparser would first open a file of that name.
         feed = feedparser.parse(BytesIO(body), response_headers={"content-type": kind})
     except (ValueError, LookupError, RecursionError) as error:
-        return Read(trouble=f"cannot be read as a feed: {error}")
+        return ParsedPage(trouble=f"cannot be read as a feed: {error}")
     if not feed.get("version") and not feed.entries:
-        return Read(trouble="is no feed of RSS or Atom")
+        return ParsedPage(trouble="is no feed of RSS or Atom")
     posts = [_post(entry, base) for entry in feed.entries]
-    return Read(page=Page(posts=posts, next=_next(feed, base)))
+    return ParsedPage(page=Page(posts=posts, next=_next(feed, base)))
 
 
 def _next(feed: Any, base: str) -> str | None:
-    """Return the next page of a feed that comes in several."""
+    """Return the next page of a paged feed."""
     for link in feed.feed.get("links", ()):
         if link.get("rel") == "next" and link.get("href"):
             return _joined(base, _text(link["href"])) or None
@@ -51,7 +51,7 @@ def _next(feed: Any, base: str) -> str | None:
 
 
 def _joined(base: str, url: str) -> str:
-    """Return an address in full; one that makes no sense is refused where it is used."""
+    """Return the absolute URL; an invalid one is refused when it is used."""
     try:
         return urljoin(base, url)
     except ValueError:
@@ -59,7 +59,7 @@ def _joined(base: str, url: str) -> str:
 
 
 def _text(value: Any) -> str:
-    """Return a text that can be written down, which half a character cannot."""
+    """Return a text that can be encoded, without lone surrogates."""
     return str(value or "").encode("utf-8", "replace").decode()
 
 
@@ -67,13 +67,13 @@ def _post(entry: Mapping[str, Any], base: str) -> Post:
     link = _text(entry.get("link"))
     id = _text(entry.get("id") or link or entry.get("title"))
     media: dict[str, Media] = {}
-    for told in _told(entry):
+    for told in _printed(entry):
         url = _joined(base, _text(told.get("href") or told.get("url")))
         if url.startswith(("http://", "https://")) and url not in media:
             media[url] = _media(id, url, told)
     return Post(
         id=name_in(id) or id,
-        # What is no address is the guid, which may be a link of the entry and need not.
+        # Without an address the link is the guid, which need not be a link.
         url=link if link.startswith(("http://", "https://")) else "",
         posted_at=_when(entry),
         media=tuple(media.values()),
@@ -81,7 +81,7 @@ def _post(entry: Mapping[str, Any], base: str) -> Post:
     )
 
 
-def _told(entry: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+def _printed(entry: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     yield from entry.get("enclosures", ())
     yield from entry.get("media_content", ())
 
@@ -95,7 +95,7 @@ def _media(entry: str, url: str, told: Mapping[str, Any]) -> Media:
         url=url,
         name=name,
         kind=kind_by(extension_of(name), medium),
-        # A podcast that does not know the length writes 0.
+        # Podcasts with an unknown length state 0.
         bytes=int(size) or None if _SIZE.fullmatch(size) else None,
     )
 

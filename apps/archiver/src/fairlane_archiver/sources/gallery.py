@@ -1,8 +1,8 @@
-"""Everything else, by gallery-dl: `gallery:` and any address that it knows.
+"""Other sites, through gallery-dl: `gallery:` and any address that it supports.
 
-It lists what there is, in a child process that ends with the job; the files are then fetched like
-all others. It is a part of the extra `gallery`. Its own requests are its own: of where they go only
-the first is looked at.
+gallery-dl lists the files in a child process that ends with the job; the files are then downloaded
+as usual. It is part of the extra `gallery`. Its requests are not guarded: only its first address is
+checked.
 """
 
 import importlib.util
@@ -21,10 +21,10 @@ from fairlane_archiver.sources.protocol import Tools
 
 PAGE: Final = 40
 LARGEST_LISTING: Final = 64 * 1024 * 1024
-# With the name of one of its sites in front or not. It would understand more, such as addresses
-# without a scheme; but where those lead to could not be looked at.
+# Optionally prefixed with the name of a site. gallery-dl accepts more, such as addresses without a
+# scheme, but those could not be checked.
 _ADDRESS: Final = re.compile(r"gallery:((?:[a-z0-9_-]+:)?(https?://\S+))")
-_FILE: Final = 3  # what gallery-dl calls a message that brings a file
+_FILE: Final = 3  # the message type of a file in gallery-dl
 
 
 class Gallery:
@@ -53,7 +53,7 @@ class Gallery:
         found = _ADDRESS.fullmatch(account)
         assert found is not None, account
         address = found[1]
-        await tools.web.reach(found[2])  # it refuses an address inside, which gallery-dl would not
+        await tools.web.reach(found[2])  # refuses a private address, which gallery-dl would not
         first = int(cursor or 0)
         messages = await _listed(address, first, tools)
         posts = [_post(url, told) for kind, url, told in _files(messages) if kind == _FILE]
@@ -61,12 +61,12 @@ class Gallery:
             end = start + PAGE
             following = str(first + end) if end < len(posts) else None
             yield Page(posts=posts[start:end], next=following)
-        # What it found before it failed is saved by now.
+        # Files listed before the error are saved by now.
         _raise_errors(messages)
 
 
 async def _listed(address: str, first: int, tools: Tools) -> list[Any]:
-    """Return what gallery-dl says, whole: line by line it would keep its errors to itself."""
+    """Return the whole listing of gallery-dl: line by line it would omit its errors."""
     lines: list[str] = []
     size = 0
 

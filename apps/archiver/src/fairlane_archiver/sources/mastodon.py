@@ -1,4 +1,4 @@
-"""The Mastodon API, on any host that speaks it: Mastodon, Pixelfed, GoToSocial, Akkoma."""
+"""The Mastodon API, on any host that implements it: Mastodon, Pixelfed, GoToSocial, Akkoma."""
 
 import re
 from collections.abc import AsyncGenerator
@@ -16,8 +16,8 @@ from fairlane_archiver.posts import Kind, Media, Page, Post, key_of, kind_by
 from fairlane_archiver.sources.protocol import Tools
 from fairlane_archiver.web_client import Answer
 
-PAGE: Final = 40  # the most that servers give
-MOST_POSTS: Final = 400  # that are taken from those who give more than they are asked for
+PAGE: Final = 40  # the largest page that servers return
+MOST_POSTS: Final = 400  # accepted from servers that return more than requested
 LONGEST_TEXT: Final = 20_000
 
 _NAME: Final = r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,98}[A-Za-z0-9_])?"
@@ -41,7 +41,7 @@ class Attachment(Struct, frozen=True):
 
 
 class Status(Struct, frozen=True):
-    """What is written down with every file of it, so that none of it may be without bounds."""
+    """A post; it is stored with each of its files, so all its fields are limited in size."""
 
     id: Annotated[str, Meta(max_length=200)]
     created_at: datetime
@@ -66,7 +66,7 @@ class Mastodon:
         pass
 
     def recognise(self, text: str) -> str | None:
-        """Read @name@host, name@host and the addresses of profiles."""
+        """Accept @name@host, name@host and the addresses of profiles."""
         if found := _HANDLE.fullmatch(text):
             return f"@{found[1].lower()}@{found[2].lower()}"
         found = _PROFILE.fullmatch(text)
@@ -88,13 +88,14 @@ class Mastodon:
         profile = await _profile(base, name, tools)
         statuses = f"{base}/api/v1/accounts/{quote(profile.id, safe='')}/statuses"
         fixed = _query(filters, floor)
-        seen: set[str] = set()  # the posts, because a server can think of cursors without end
+        seen: set[str] = set()  # post ids, because a server can invent cursors without end
         while True:
             query = fixed if cursor is None else {**fixed, "max_id": cursor}
             answer = await tools.web.read(f"{statuses}?{urlencode(query)}")
             found = _read(answer, Annotated[list[Status], Meta(max_length=MOST_POSTS)])
             fresh = [s for s in found if floor is None or _age(s.id) > _age(floor)]
-            # A page that is empty, or reaches what is known, is the last whatever it links to.
+            # An empty page, or one that reaches known posts, is the last, even if it links to
+            # another.
             following = _next(answer) if fresh and len(fresh) == len(found) else None
             if fresh and seen.issuperset(status.id for status in fresh):
                 raise Permanent(f"{base} goes round in circles at {cursor}", code="source")
@@ -123,7 +124,7 @@ async def _profile(base: str, name: str, tools: Tools) -> Profile:
 
 
 def _place(account: str) -> tuple[str, str]:
-    """Return the address of the server and the name there."""
+    """Return the address of the server and the user name."""
     if found := _HANDLE.fullmatch(account):
         return f"https://{found[2]}", found[1]
     found = _PROFILE.fullmatch(account)
@@ -134,7 +135,7 @@ def _place(account: str) -> tuple[str, str]:
 def _query(filters: Filters, floor: str | None) -> dict[str, str]:
     query = {"limit": str(PAGE)}
     if filters.boosts:
-        pass  # a boost has no media of its own, so `only_media` would leave it out
+        pass  # a boost has no media itself, so `only_media` would omit it
     else:
         query |= {"only_media": "true", "exclude_reblogs": "true"}
     if not filters.replies:
@@ -155,12 +156,13 @@ def _read(answer: Answer, type: Any) -> Any:
 
 
 def _age(id: str) -> tuple[int, str]:
-    """Ids are numbers that grow, written as text, or texts of one length that grow."""
+    """Return a sort key for ids, which are growing numbers as text, or growing texts of one
+    length."""
     return len(id), id
 
 
 def _next(answer: Answer) -> str | None:
-    """Return the `max_id` of the next page, as the `Link` of this one names it."""
+    """Return the `max_id` of the next page from the `Link` header."""
     for part in answer.headers.get("Link", "").split(","):
         address, _, rest = part.partition(";")
         if re.search(r'\brel="?next"?', rest):
@@ -176,7 +178,7 @@ def _post(status: Status) -> Post:
     return Post(
         id=status.id,
         url=shown.url or "",
-        # Some servers leave out that it is UTC.
+        # Some servers omit the zone, which is UTC.
         posted_at=status.created_at.replace(tzinfo=status.created_at.tzinfo or UTC),
         is_reply=status.in_reply_to_id is not None,
         is_boost=status.reblog is not None,

@@ -1,4 +1,4 @@
-"""What a source has to offer, and what it is given."""
+"""The interface of a source, and the tools that it gets."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Any, Protocol
@@ -11,7 +11,7 @@ from fairlane_archiver.web_client import WebClient
 
 
 class Tools(Struct, frozen=True, kw_only=True):
-    """How a source reaches out: over the web, or by a program that ends with the job."""
+    """The means of a source: HTTP requests, and programs that end with the job."""
 
     web: WebClient
     run: Callable[..., Awaitable[Any]]
@@ -19,14 +19,14 @@ class Tools(Struct, frozen=True, kw_only=True):
 
 class Source(Protocol):
     name: str
-    is_ordered: bool  # the newest first, so that what is too old ends it
+    is_ordered: bool  # newest first, so that the first old post ends the run
 
     def check(self) -> None:
-        """Raise Permanent where this machine lacks what the source needs."""
+        """Raise Permanent where this machine lacks a requirement of the source."""
         ...
 
     def recognise(self, text: str) -> str | None:
-        """Return the one name of the account that a text means; None if it is none of ours."""
+        """Return the canonical name of an account; None if the text belongs to another source."""
         ...
 
     def pages(
@@ -38,8 +38,8 @@ class Source(Protocol):
         filters: Filters,
         tools: Tools,
     ) -> AsyncGenerator[Page, None]:
-        """Give pages from the cursor on, or from the newest; nothing from the post `floor` down.
+        """Yield pages from the cursor on, or from the newest; stop at the post `floor`.
 
-        Filters are for those sources that can spare themselves and the server some work.
+        Filters let a source save requests where its server supports them.
         """
         ...
