@@ -28,17 +28,41 @@ class CommandRefused(Exception):
         self.code = code
 
 
-class Program:
-    """A running `chaos.program_main`, or another module with the same protocol."""
+class ChildProcess:
+    """A child process of the driver, with its number in the journal."""
 
     def __init__(self, process: Process, number: int, journal: Journal) -> None:
         self._process = process
         self._journal = journal
+        self.number = number
+
+    @property
+    def is_alive(self) -> bool:
+        return self._process.returncode is None
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    async def ended(self) -> int:
+        """Wait until the process has exited; return its exit code."""
+        return await self._process.wait()
+
+    async def kill(self) -> None:
+        self._journal.note("killed", program=self.number)
+        await end(self._process)
+        self._journal.note("dead", program=self.number)
+
+
+class Program(ChildProcess):
+    """A running `chaos.program_main`, or another module with the same protocol."""
+
+    def __init__(self, process: Process, number: int, journal: Journal) -> None:
+        super().__init__(process, number, journal)
         self._numbers = iter(range(1, 1_000_000))
         self._answers: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self._ready = asyncio.get_running_loop().create_future()
         self._reading = asyncio.create_task(self._read())
-        self.number = number
 
     @classmethod
     async def start(
@@ -52,14 +76,6 @@ class Program:
             env={**environment, "CHAOS_PROGRAM": str(number)},
         )  # fmt: skip
         return cls(process, number, journal)
-
-    @property
-    def is_alive(self) -> bool:
-        return self._process.returncode is None
-
-    @property
-    def pid(self) -> int:
-        return self._process.pid
 
     async def ready(self) -> None:
         """Wait until the engine of the program runs."""
@@ -101,14 +117,8 @@ class Program:
             raise CommandRefused(said["problem"], said["message"])
         return said.get("value")
 
-    async def ended(self) -> int:
-        """Wait until the process has exited; return its exit code."""
-        return await self._process.wait()
-
     async def kill(self) -> None:
-        self._journal.note("killed", program=self.number)
-        await end(self._process)
-        self._journal.note("dead", program=self.number)
+        await super().kill()
         await self._reading
 
     async def stop(self) -> int:

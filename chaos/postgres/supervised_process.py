@@ -4,13 +4,13 @@ import asyncio
 import os
 import signal
 import sys
-from asyncio.subprocess import DEVNULL, PIPE, Process
+from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, Final, Literal, Self
 
 from chaos.journal import Journal
-from chaos.processes import READY_SECONDS, ProcessDied, Program, end
+from chaos.processes import READY_SECONDS, ChildProcess, ProcessDied, Program
 from chaos.result import Result
 
 LEASE_LOST: Final = 70  # the exit code of a process that could neither renew its lease nor stop
@@ -19,13 +19,8 @@ PAUSE_SECONDS: Final = 0.2  # before another start, if the last one failed
 Kind = Literal["engine", "worker"]
 
 
-class WorkerProgram:
+class WorkerProgram(ChildProcess):
     """A running `fairlane work`."""
-
-    def __init__(self, process: Process, number: int, journal: Journal) -> None:
-        self._process = process
-        self._journal = journal
-        self.number = number
 
     @classmethod
     async def start(
@@ -39,28 +34,12 @@ class WorkerProgram:
         )  # fmt: skip
         return cls(process, number, journal)
 
-    @property
-    def is_alive(self) -> bool:
-        return self._process.returncode is None
-
-    @property
-    def pid(self) -> int:
-        return self._process.pid
-
     async def ready(self) -> None:
         """Wait until the worker prints that it is ready."""
         assert self._process.stdout is not None
         async with asyncio.timeout(READY_SECONDS):
             if not await self._process.stdout.readline():
                 raise ProcessDied
-
-    async def ended(self) -> int:
-        return await self._process.wait()
-
-    async def kill(self) -> None:
-        self._journal.note("killed", program=self.number)
-        await end(self._process)
-        self._journal.note("dead", program=self.number)
 
     async def stop(self) -> int:
         self._process.send_signal(signal.SIGTERM)

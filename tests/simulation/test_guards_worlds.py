@@ -28,7 +28,7 @@ class NoFaults:
 def test_a_standby_that_takes_over_after_the_clock_was_set_back_keeps_the_rate(
     store: Store,
 ) -> None:
-    """What it loads is clipped to the clock as it is; the jump must not be counted once more."""
+    """The loaded times are clipped to the current clock; the jump must not be applied again."""
 
     async def story(world: World) -> None:
         first, second = (world.add_host(name, lost=0.0, intervals=SLOW, slots=8) for name in "AB")

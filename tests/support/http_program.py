@@ -1,4 +1,4 @@
-"""A program to be served; its tasks run as their submitter says."""
+"""A program to be served; the submitter decides how its tasks run."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""Clips and pictures made on the spot, and an ffmpeg that can be told to behave badly."""
+"""Generated clips and pictures, and an ffmpeg that misbehaves on demand."""
 
 import os
 import signal
@@ -30,7 +30,7 @@ exec "{real}" "$@"
 def clip(
     path: Path, *, seconds: float = 1, size: str = "160x120", sound: bool = True, title: str = ""
 ) -> Path:
-    """Make a clip that can be made much smaller."""
+    """Create a clip that compresses well."""
     argv = [ffmpeg.find(), "-v", "error", "-f", "lavfi", "-i", f"testsrc2=s={size}:d={seconds}"]
     if sound:
         argv += ["-f", "lavfi", "-i", f"sine=d={seconds}", "-c:a", "aac"]
@@ -41,7 +41,7 @@ def clip(
 
 
 def photo(path: Path, *, size: tuple[int, int] = (320, 240), quality: int = 95) -> Path:
-    """Make a picture with as much detail as one from a camera."""
+    """Create a picture with as much detail as a photograph."""
     small = (max(1, size[0] // 4), max(1, size[1] // 4))
     noise = Image.effect_noise(small, 90).resize(size, Image.Resampling.BICUBIC)
     image = Image.merge("RGB", [noise, noise.rotate(90).resize(size), noise.rotate(180)])
@@ -51,7 +51,7 @@ def photo(path: Path, *, size: tuple[int, int] = (320, 240), quality: int = 95) 
 
 
 class FakeFfmpeg:
-    """An ffmpeg of its own for a test: the real one behind a script that obeys files."""
+    """A private ffmpeg for a test: the real one behind a script that obeys files."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir()
@@ -61,7 +61,7 @@ class FakeFfmpeg:
         self.program.chmod(0o755)
 
     def be(self, mood: str) -> None:
-        """Be `broken`, `crashing`, `held`, `slow` or `poor` from now on, or `ill` once."""
+        """Behave as `broken`, `crashing`, `held`, `slow` or `poor` from now on, or `ill` once."""
         (self.folder / mood).touch()
 
     def be_well(self) -> None:
@@ -70,7 +70,7 @@ class FakeFfmpeg:
 
     @property
     def started(self) -> list[int]:
-        """The process ids of all encodes so far."""
+        """Return the process ids of all encodes so far."""
         noted = self.folder / "encoding"
         return [int(line) for line in noted.read_text().split()] if noted.exists() else []
 
@@ -79,7 +79,7 @@ class FakeFfmpeg:
         return self.started[times - 1]
 
     async def go_on(self, number: int = -1) -> None:
-        """Let an encode go on that is held."""
+        """Release an encode that is held."""
         pid = self.started[number]
         await eventually(lambda: state_of(pid) == "T", what="an encode that is held")
         os.kill(pid, signal.SIGCONT)
@@ -96,7 +96,7 @@ def state_of(pid: int) -> str:
 
 
 def tidy(folder: Path) -> list[str]:
-    """The names of everything in a folder; what is left behind would be among them."""
+    """Return the names of all files in a folder, including leftovers."""
     return sorted(path.name for path in folder.iterdir())
 
 

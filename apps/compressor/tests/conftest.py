@@ -1,4 +1,4 @@
-"""Each test has a folder for files, an app on a database of its own, and an ffmpeg of its own."""
+"""Each test has a folder for files, an app on a private database, and a fake ffmpeg."""
 
 from pathlib import Path
 

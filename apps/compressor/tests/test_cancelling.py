@@ -1,4 +1,4 @@
-"""A cancelled job stops what it started, and leaves nothing behind."""
+"""A cancelled job stops its processes, and leaves no files behind."""
 
 import asyncio
 import contextlib
@@ -21,7 +21,7 @@ def has_begun(folder: Path) -> bool:
 
 
 def children(word: str) -> list[int]:
-    """The processes below this one that were started with this word."""
+    """Return the descendants of this process that were started with this word."""
     found, parents = [], {}
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():
@@ -55,7 +55,7 @@ async def test_a_cancelled_video_takes_ffmpeg_along(
         view = await app.jobs.wait(job.id)
 
         assert view.state == "cancelled"
-        assert not fake_ffmpeg.is_running()  # whoever hears that it has ended can rely on that
+        assert not fake_ffmpeg.is_running()  # a reported end guarantees this
         assert tidy(files) == ["a.mp4"]
         fake_ffmpeg.be_well()
         await job.retry()
@@ -67,7 +67,7 @@ async def test_a_cancelled_picture_ends_at_once_and_the_next_one_is_encoded(
 ) -> None:
     source = photo(files / "a.jpg", size=(2400, 1800))
     compress = app.tasks["compress"]
-    others = set(children("picture_child.py"))  # of other tests
+    others = set(children("picture_child.py"))  # processes of other tests
     async with app:
         job = await compress.submit(source=str(source), format="avif", quality=90)
         await eventually(lambda: set(children("picture_child.py")) - others)
@@ -102,13 +102,13 @@ async def test_a_process_that_dies_of_a_picture_takes_nothing_along(
 async def test_a_program_that_is_killed_takes_its_encoder_along(
     tmp_path: Path, files: Path
 ) -> None:
-    """Otherwise it would write half a file later, when nobody removes it any more."""
+    """Otherwise it would write a partial file later, which no process would remove."""
     words = [f"sqlite:///{tmp_path}/jobs.db", "1", str(photo(files / "a.jpg"))]
     others = set(children("picture_child.py"))
     with started([sys.executable, "-m", "apps.compressor.tests.worker_program", *words]) as program:
         await eventually((files / "a-balanced.jpg").exists, what="a first picture")
         (child,) = set(children("picture_child.py")) - others
-        os.kill(child, signal.SIGSTOP)  # it cannot end by itself
+        os.kill(child, signal.SIGSTOP)  # it cannot exit while stopped
         program.kill()
     try:
         await eventually(lambda: state_of(child) in ("", "Z"), what="the end of the encoder")
@@ -145,7 +145,7 @@ async def test_a_cancelled_archive_is_removed(app: Fairlane, files: Path) -> Non
 
 
 class Impatient:
-    """A context that cancels whoever tells it of progress."""
+    """A context that cancels the caller that reports progress."""
 
     def progress(self, *_: object) -> None:
         task = asyncio.current_task()

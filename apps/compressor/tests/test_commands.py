@@ -1,4 +1,4 @@
-"""The command as people use it: in a terminal, with a Ctrl-C, beside a server."""
+"""The command as users run it: in a terminal, with Ctrl-C, next to a server."""
 
 import asyncio
 import contextlib
@@ -22,7 +22,7 @@ MAIN = [sys.executable, "-c", "from fairlane_compressor.commands import main; ma
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep to a database of its own, and out of the user's."""
+    """Use a private database instead of the user's."""
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.delenv("FAIRLANE_COMPRESS_DATABASE", raising=False)
     monkeypatch.setenv("COLUMNS", "100")
@@ -35,8 +35,8 @@ def command(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 def quickly(folder: Path, *words: str) -> Result:
-    """Call it in this process, where nothing has to be loaded again."""
-    from fairlane_compressor.commands import commands  # which makes a folder at home
+    """Call the command in this process, which has all modules loaded."""
+    from fairlane_compressor.commands import commands  # the import creates a folder at home
 
     with contextlib.chdir(folder):
         return CliRunner().invoke(commands, words, prog_name="fairlane-compress")
@@ -192,7 +192,7 @@ async def test_ctrl_c_leaves_alone_what_somebody_else_had_ordered(
         following = asyncio.create_task(
             follow(app, jobs, after=0, heard=lambda *_: None, ended=lambda _: None)
         )
-        await asyncio.sleep(0)  # it has begun to listen for signals
+        await asyncio.sleep(0)  # the signal handlers are installed
         signal.raise_signal(signal.SIGINT)
         followed = await following
         await fake_ffmpeg.go_on()

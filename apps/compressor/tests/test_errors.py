@@ -1,4 +1,4 @@
-"""What can be wrong with files and places: a clear error each, and the next job runs."""
+"""Errors of files and folders: a clear message each, and the next job runs."""
 
 import io
 import os
@@ -24,7 +24,7 @@ from tests.support.disks import small_disk
 
 
 async def failed(app: Fairlane, source: Path, **wishes: Any) -> JobView:
-    """Compress this and then a good picture, which must not suffer for it."""
+    """Compress this and then a good picture, which must be unaffected."""
     good = photo(source.parent / "good.jpg") if source.parent.is_dir() else None
     compress = app.tasks["compress"]
     job = await compress.submit(source=str(source), **wishes)
@@ -40,7 +40,7 @@ async def failed(app: Fairlane, source: Path, **wishes: Any) -> JobView:
 
 
 def broken_files(files: Path) -> dict[str, tuple[Path, str]]:
-    """Each with what is expected to be said about it."""
+    """Return broken files, each with the expected message."""
     whole = clip(files / "whole.mp4", seconds=2).read_bytes()
     jpeg = photo(files / "whole.jpg").read_bytes()
     contents = {
@@ -228,7 +228,7 @@ async def test_a_good_picture_that_a_format_cannot_hold_is_not_called_broken(
 @pytest.mark.parametrize("wish", ["source", "folder"])
 @pytest.mark.parametrize("path", ["", "a\0b"])
 async def test_what_is_no_path_is_refused(app: Fairlane, files: Path, wish: str, path: str) -> None:
-    """An empty one would be the folder that the program happens to be in."""
+    """An empty path would be the current folder of the program."""
     async with app:
         with pytest.raises(BadParameters, match=f"{wish}: .*no path"):
             await app.tasks["compress"].submit(**{"source": str(files), wish: path})
@@ -272,7 +272,7 @@ async def test_what_is_no_file_is_refused(app: Fairlane, files: Path) -> None:
 
 @pytest.fixture
 def open_folder() -> Iterator[Path]:
-    """A folder that everybody may enter, unlike those that pytest makes."""
+    """A folder that every user may enter, unlike those of pytest."""
     with tempfile.TemporaryDirectory() as name:
         Path(name).chmod(0o777)
         yield Path(name)
@@ -280,7 +280,7 @@ def open_folder() -> Iterator[Path]:
 
 @contextmanager
 def nobody() -> Iterator[None]:
-    """Be a user to whom permissions mean something; to root they mean nothing."""
+    """Become a user whom permissions bind, unlike root."""
     was = os.geteuid()
     if was == 0:
         os.seteuid(65534)
@@ -354,7 +354,7 @@ async def test_a_full_disk_blocks_a_job_until_there_is_room(
 async def test_a_disk_that_fills_up_meanwhile_blocks_the_job_until_there_is_room(
     app: Fairlane, files: Path, disk: Path
 ) -> None:
-    """A PNG of a JPEG is much larger than anybody could know."""
+    """A PNG of a JPEG is much larger than estimated."""
     filler = disk / "filler"
     filler.write_bytes(bytes(4_000_000))
     source = photo(files / "a.jpg", size=(1000, 800), quality=20)

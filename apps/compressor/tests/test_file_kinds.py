@@ -1,4 +1,4 @@
-"""What a file is, whatever it is called."""
+"""The kind of a file, independent of its name."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What is made of each kind of source, looked at with the eyes of others."""
+"""The results for each kind of source, checked with other programs."""
 
 import io
 import json
@@ -125,7 +125,7 @@ async def test_a_running_video_tells_how_far_it_is(app: Fairlane, files: Path) -
 
 
 async def test_a_comparison_tells_how_far_it_is_as_well(app: Fairlane, files: Path) -> None:
-    """It takes as long as to encode; whoever is silent for long is taken for dead."""
+    """It takes as long as the encode, and a job without reports is considered stuck."""
     source = clip(files / "a.mp4")
     async with app:
         job = await app.tasks["compress"].submit(source=str(source), score=True)
@@ -186,7 +186,7 @@ async def test_a_picture_that_lies_on_its_side_stays_upright_in_another_format(
 
 
 async def test_the_score_compares_what_is_seen(app: Fairlane, files: Path) -> None:
-    """What is turned by its format, or put on white by it, looks as it did."""
+    """A picture that the format rotates, or puts on white, looks unchanged."""
     exif = Image.Exif()
     exif[0x0112] = 6
     with Image.open(photo(files / "photo.jpg")) as image:
@@ -243,7 +243,7 @@ async def test_what_moves_keeps_its_pace(
         made = await result(app, source, format=after)
     with Image.open(made["output"]) as image:
         assert [pause(image, number) for number in range(3)] == [100, 200, 700]
-        if "avif" not in (before, after):  # which goes on for ever
+        if "avif" not in (before, after):  # which repeats forever
             assert image.info["loop"] == 3
 
 
@@ -304,7 +304,7 @@ async def test_folders(app: Fairlane, files: Path, format: str) -> None:
             tar.extractall(out, filter="tar")
     elif format == "zip":
         with zipfile.ZipFile(archive) as packed:
-            assert packed.read("papers/link") == b"/etc/passwd"  # the link, and not its goal
+            assert packed.read("papers/link") == b"/etc/passwd"  # the link, not its target
             packed.extractall(out)  # noqa: S202 - our own
     else:
         with py7zr.SevenZipFile(archive) as seven:

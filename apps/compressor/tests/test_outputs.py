@@ -1,4 +1,4 @@
-"""Where results go: names, policies, other programs, and what is not smaller."""
+"""The paths of results: names, policies, other programs, and results that are not smaller."""
 
 import fcntl
 import shutil
@@ -51,7 +51,7 @@ async def test_a_job_that_waits_is_blocked_until_the_name_is_free(
         job = await app.tasks["compress"].submit(source=str(source), on_exists="wait")
         await reaches(job, "blocked")
         assert "exists" in (await job.show()).waiting_for[0].message
-        assert (await done(app, photo(files / "b.jpg"))).state == "completed"  # others go on
+        assert (await done(app, photo(files / "b.jpg"))).state == "completed"  # other jobs run
         there.unlink()
         assert (await job.wait())["output"] == str(there)
 
@@ -130,7 +130,7 @@ async def test_what_would_not_get_smaller_stays_as_it_is(app: Fairlane, files: P
         assert (beside["kept"], beside["output"], beside["saved_bytes"]) == ("original", None, 0)
         assert tidy(files) == ["a.jpg"]
 
-        # Where everything goes to another folder, nothing may be missing there.
+        # A separate result folder must be complete.
         elsewhere = (await done(app, source, folder=str(files / "out"))).result
     assert (elsewhere["kept"], tidy(files / "out")) == ("original", ["a.jpg"])
     assert (files / "out" / "a.jpg").read_bytes() == source.read_bytes()

@@ -1,4 +1,4 @@
-"""What the README shows is what happens."""
+"""Every snippet of the README is executed."""
 
 from pathlib import Path
 

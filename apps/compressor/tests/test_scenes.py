@@ -1,4 +1,4 @@
-"""The seven typical scenes of a queue that compresses one at a time."""
+"""Seven typical scenarios of a queue that compresses one file at a time."""
 
 import sys
 from pathlib import Path
@@ -145,7 +145,7 @@ async def test_6_a_job_of_high_priority_starts_before_the_others(
 async def test_7_a_program_that_died_goes_on_when_it_is_opened_again_or_asks(
     tmp_path: Path, files: Path, fake_ffmpeg: FakeFfmpeg, recover: int
 ) -> None:
-    """It is killed in the middle of an encode: half a file is there, under no final name."""
+    """It is killed during an encode: a partial file exists, without its final name."""
     source = clip(files / "a.mp4", seconds=30)
     database = f"sqlite:///{tmp_path}/jobs.db"
     fake_ffmpeg.be("slow")

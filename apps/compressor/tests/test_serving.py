@@ -1,4 +1,4 @@
-"""The compressor behind its page: a file is sent, compressed, and fetched again."""
+"""The compressor behind its page: a file is uploaded, compressed and downloaded."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What is found in folders: what cannot be taken along is told, and the rest is taken."""
+"""Files in folders: unreadable ones are reported, and the rest is compressed."""
 
 import os
 from pathlib import Path
@@ -34,7 +34,7 @@ def test_a_folder_that_may_not_be_read_is_told(open_folder: Path) -> None:
 def test_what_was_made_of_a_file_or_a_folder_is_left_alone(files: Path) -> None:
     (files / "photos").mkdir()
     (files / "photos-small").mkdir()
-    (files / "trip-small").mkdir()  # of nothing here: somebody called it so
+    (files / "trip-small").mkdir()  # not a result: there is no source of that name
     taken = ["a.jpg", "photos/b.jpg", "trip-small/c-tiny.jpg"]
     for name in [*taken, "a-small.webp", "a-tiny-1.jpg", "photos-small/b.jpg", "photos/made.jpg"]:
         (files / name).touch()

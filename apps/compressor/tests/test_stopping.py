@@ -1,4 +1,4 @@
-"""Sessions that are stopped, and what `continue` goes on with."""
+"""Stopped sessions, and the jobs that `continue` continues."""
 
 import asyncio
 import io
@@ -45,7 +45,7 @@ async def compress(app: Fairlane, *paths: Path, on_exists: str = "rename") -> in
 
 
 async def stopped(running: "asyncio.Task[int]", number: signal.Signals) -> int:
-    """Send a signal once the session listens for it."""
+    """Send a signal once the session handles it."""
     await eventually(lambda: signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL)
     signal.raise_signal(number)
     return await running
@@ -111,7 +111,7 @@ async def test_a_ctrl_c_waits_for_no_job_of_others_that_runs_here(
         async with an_hour:
             theirs = await an_hour.tasks["compress"].submit(source=str(source))
             await fake_ffmpeg.has_started()
-            raise ConnectionAbortedError  # whoever ordered it is gone
+            raise ConnectionAbortedError  # the submitting session is gone
     running = asyncio.create_task(compress(an_hour, source))
     await fake_ffmpeg.has_started(2)
     assert await stopped(running, signal.SIGINT) == 130

@@ -1,4 +1,4 @@
-"""A compressor in a process of its own, to be killed: it submits what it is given, and works."""
+"""A compressor in a separate process, to be killed: it submits the given sources, and works."""
 
 import asyncio
 import sys
