@@ -91,8 +91,8 @@ def test_who_waits_sees_the_counts_and_may_go_away(
     server.post("watched", "a.jpg")
     server.hold("watched")
     archiver.save(account)
-    monkeypatch.setattr("fairlane_archiver.follow.TELL_SECONDS", 0.0)
-    monkeypatch.setattr("fairlane_archiver.follow.LOOK_SECONDS", 0.02)
+    monkeypatch.setattr("fairlane_archiver.follow.REPORT_SECONDS", 0.0)
+    monkeypatch.setattr("fairlane_archiver.follow.POLL_SECONDS", 0.02)
 
     async def watch() -> None:
         archive = Archive(Settings(folder=archiver.folder))
