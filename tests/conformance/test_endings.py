@@ -1,4 +1,4 @@
-"""What is kept of a job when it ends, and what it gets back when it is retried by hand."""
+"""The rows of an ended job, and the values that a retry by hand restores."""
 
 import pytest
 

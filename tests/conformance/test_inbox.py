@@ -1,4 +1,4 @@
-"""What other processes send waits in the inbox until a commit consumes it."""
+"""A row of another process stays in the inbox until a commit consumes it."""
 
 from fairlane.core.decisions import Changes
 from fairlane.core.live_job import JobId

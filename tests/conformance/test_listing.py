@@ -10,7 +10,7 @@ from tests.support.stores import NOW, a_job, admitted, ended
 
 @pytest.fixture
 async def store_with_present(store: Store) -> Store:
-    """Eight live jobs, `00` the oldest: two run, the others wait; every third in each queue."""
+    """Eight live jobs, `00` the oldest: two run, six wait; every third in each queue."""
     jobs = [
         a_job(
             f"{n:02}",

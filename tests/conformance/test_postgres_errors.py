@@ -1,4 +1,4 @@
-"""Each trouble with a server gives one error that says what to do, and never a password."""
+"""Each problem of a server raises one error with advice, and never with a password."""
 
 import socket
 from collections.abc import AsyncIterator, Iterator
@@ -42,7 +42,7 @@ async def store(postgres_place: PostgresPlace) -> AsyncIterator[PostgresStore]:
 
 
 async def trouble_at(address: str, kind: type[StoreError]) -> str:
-    """Open a store that cannot be opened and return what it says, which always names it."""
+    """Open a store that cannot be opened and return the message, which names the address."""
     store = PostgresStore(address)
     with pytest.raises(kind) as caught:
         await store.open()
@@ -389,7 +389,9 @@ def test_most_reads_of_the_inbox_start_above_the_consumed_rows() -> None:
     assert cursor.floor(10.0) == 0
     cursor.read_whole(began=10.0, ended=10.5)  # slow: much lies there that cannot be cleaned away
     cursor.consumed(7, 10.5)
-    assert cursor.floor(10.5 + LAG_SECONDS / 2) == 0  # what was appended beside it may be late
+    assert (
+        cursor.floor(10.5 + LAG_SECONDS / 2) == 0
+    )  # a row that was appended meanwhile may be late
     assert cursor.floor(10.5 + LAG_SECONDS * 2) == 7
     cursor.consumed(5, 11.0)
     assert cursor.floor(12.0) == 7

@@ -159,7 +159,7 @@ async def test_the_leader_works_on_a_loop_of_its_own(store: PostgresStore, open_
     async def lead() -> None:
         led.append(await other.lead())
         await other.commit(admitted(a_job("a")), NOW)
-        await other.append("k", "{}", NOW)  # for anybody: it is done on the loop that opened
+        await other.append("k", "{}", NOW)  # works from every loop: it runs on the loop that opened
         assert [row.key for row in await other.read_inbox(5)] == ["k"]
 
     thread = Thread(target=lambda: asyncio.run(lead()))

@@ -1,4 +1,4 @@
-"""Behind a pooler everybody can work, but nobody leads unless told where the server is."""
+"""Behind a pooler a process can work, but leads only with the address of the server."""
 
 import asyncio
 import os

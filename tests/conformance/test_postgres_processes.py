@@ -19,7 +19,7 @@ from tests.support.stores import PostgresPlace
 
 Run = Callable[[str, str], Awaitable[Process]]
 
-# Newer Pythons warn of any fork beside threads, which is what some of these tests are about.
+# Newer Pythons warn of a fork in a process with threads, which some of these tests do.
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 
 

@@ -1,10 +1,10 @@
-"""The schema says what the core says, and each hot question has its index.
+"""The schema repeats the rules of the core, and each hot statement has its index.
 
 A plan is asked for as it is made in earnest: for the leader the one that it keeps, for readers the
 one that is made for the values at hand.
 """
 
-# ruff: noqa: S608  every name that is put into SQL here is one of our own.
+# ruff: noqa: S608  the names that are put into SQL here are constants.
 
 from collections.abc import AsyncIterator
 from typing import TypeAlias
@@ -39,7 +39,7 @@ Session: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
 
 ROWS = 100_000
 
-# What a queue with a long history and a long backlog holds.
+# The rows of a queue with a long history and a long backlog.
 FILLING = f"""
 INSERT INTO fairlane.job
 SELECT 'j' || n, 'noop', 'q' || n % 5, 'lane' || n, 'start', n % 3, 'p' || lpad(n::text, 12, '0'),

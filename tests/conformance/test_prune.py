@@ -1,4 +1,4 @@
-"""The history can be forgotten piece by piece, and nothing else goes with it."""
+"""The history can be deleted piece by piece, and no other rows are deleted."""
 
 import apsw
 import asyncpg
@@ -103,7 +103,7 @@ async def test_a_long_history_goes_in_pieces(store: Store) -> None:
 
 
 async def test_a_walk_does_not_stumble_over_those_that_stay(store: Store) -> None:
-    """What does not fit in one piece is not looked at again by the next."""
+    """A piece does not read the rows of the piece before again."""
     jobs = [a_job(f"{n:05}", n, queue="a" if n < PIECE else "b") for n in range(PIECE + 3)]
     await store.commit(admitted(*jobs), NOW)
     await store.commit(ended(*jobs, at=NOW), NOW)

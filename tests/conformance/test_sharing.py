@@ -1,4 +1,4 @@
-"""What a database offers besides where several processes work on it at once."""
+"""The further operations of a database that several processes share."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -87,7 +87,7 @@ async def test_the_lease_of_a_worker_goes_with_what_is_known_of_it(
     lease = other.lease(ANNA)
     assert await lease.renew() == "dead"
     await lease.begin()
-    await lease.begin()  # nobody knew whether it was done
+    await lease.begin()  # repeated because its result was unknown
     assert await leader.lease_counts() == {ANNA: 0}
     assert await lease.renew() == "unknown"
     await leader.commit(joined(ANNA), NOW)

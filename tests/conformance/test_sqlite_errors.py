@@ -1,4 +1,4 @@
-"""Each trouble with a file gives one error that says what to do."""
+"""Each problem of a file raises one error with advice."""
 
 import os
 from collections.abc import AsyncIterator
@@ -39,7 +39,7 @@ async def store(path: Path) -> AsyncIterator[SQLiteStore]:
 
 
 async def trouble_at(path: Path, kind: type[StoreError]) -> str:
-    """Open a store that cannot be opened and return what it says, which always names the file."""
+    """Open a store that cannot be opened and return the message, which names the file."""
     with pytest.raises(kind) as caught:
         await SQLiteStore(path).open()
     assert str(path) in caught.value.message or path.name in caught.value.message
@@ -134,7 +134,7 @@ async def test_a_file_that_may_not_be_written_is_refused(path: Path) -> None:
 
 
 async def test_a_file_on_a_read_only_file_system_is_refused() -> None:
-    """/proc takes no new files from anybody, root included."""
+    """No user can create files in /proc, not even root."""
     await trouble_at(Path("/proc/work.db"), StoreUnavailable)
 
 
@@ -179,7 +179,7 @@ async def test_a_constraint_that_the_changes_break_comes_out_as_it_is(store: SQL
 async def test_a_leader_whose_epoch_has_passed_is_refused_by_the_database(
     path: Path, store: SQLiteStore
 ) -> None:
-    """Somebody deleted the lock file, so a second process could lead: the first must notice."""
+    """The lock file was deleted, so a second process could lead: the first must detect it."""
     (path.parent / "work.db.lock").unlink()
     second = SQLiteStore(path)
     await second.open()

@@ -18,7 +18,7 @@ from tests.support.stores import NOW, a_job, admitted
 
 Run = Callable[..., Awaitable[Process]]
 
-# Newer Pythons warn of any fork beside threads, which is what some of these tests are about.
+# Newer Pythons warn of a fork in a process with threads, which some of these tests do.
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 
 
@@ -161,7 +161,7 @@ def appended_by_a_child(store: SQLiteStore, key: str) -> None:
 
 
 async def test_what_a_forked_child_appends_survives_the_parent(store: SQLiteStore) -> None:
-    """The parent closes while the child works, and neither loses what it wrote."""
+    """The parent closes while the child works, and neither loses its commits."""
     await store.lead()
     await store.commit(admitted(a_job("a")), NOW)
     assert await in_child(lambda: appended_by_a_child(store, "child")) == 0
@@ -189,7 +189,7 @@ async def test_a_child_that_works_on_when_its_parent_closed_loses_nothing(
             os.write(ready_end, b"x")
             os.read(closed, 1)
             await store.append("after", "{}", NOW)
-            os._exit(0)  # no farewell: what is durable must be durable now
+            os._exit(0)  # without closing: a commit must be durable already
 
         asyncio.run(append())
 

@@ -1,4 +1,4 @@
-"""The schema is what the migrations make of an empty file, and each hot question has its index."""
+"""The migrations make the reviewed schema, and each hot statement has its index."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What readers see."""
+"""The views of jobs, lanes and queues."""
 
 from datetime import UTC, datetime
 

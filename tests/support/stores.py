@@ -29,7 +29,7 @@ class Place(Protocol):
     def handle(self, *, keep_events: int = 200_000) -> Store: ...
 
     def raise_epoch(self) -> None:
-        """Do to the database what a second leader would do, without asking for the lock."""
+        """Raise the epoch as a second leader does, without the lock."""
 
 
 class MemoryPlace:
@@ -82,7 +82,7 @@ class PostgresPlace:
         run_at(self._dsn, "UPDATE fairlane.leadership SET epoch = epoch + 1")
 
     def empty(self) -> None:
-        """Make it as if nobody had ever used it, which is quicker than to make another one."""
+        """Delete all rows, which is quicker than to create another database."""
         run_at(
             self._dsn,
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "

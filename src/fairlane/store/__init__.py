@@ -1,1 +1,1 @@
-"""Where everything is kept: one protocol, one conformance suite, several databases."""
+"""The databases of Fairlane: one protocol, one conformance suite, several implementations."""

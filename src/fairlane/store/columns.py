@@ -153,7 +153,7 @@ def common(names: Names, others: Names) -> Names:
 
 
 def without(names: Names, *others: str) -> Names:
-    """Return the names but the others."""
+    """Return the names except those given as further arguments."""
     return tuple(name for name in names if name not in others)
 
 
@@ -277,7 +277,7 @@ _ENCODERS: Final = {
 
 
 def _compiled(source: str, names: dict[str, Any]) -> Callable[..., Any]:
-    # The source is made of names in this file, never of a value from outside.
+    # The source consists of names in this file, never of a value from outside.
     function: Callable[..., Any] = eval(source, dict(names))  # noqa: S307
     return function
 

@@ -1,8 +1,8 @@
-"""What a commit writes, as rows of plain values that can be sent to a database as JSON.
+"""The rows that a commit writes, as plain values that can be sent to a database as JSON.
 
-For each kind of change there is a column of rows. A value deep in a JSON array costs a walk through
-those before it, so the frequent rows are short: what many have in common stands once before the
-rows of its group, and what the database has already is taken from there.
+Each kind of change has a column of rows. To reach a value in a JSON array, a database steps over
+those before it, so the frequent rows are short: values that many rows share are sent once for their
+group, and values that the database has already are copied there.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -40,7 +40,7 @@ _ended_rows: Final = rows_maker(ENDED, _OF_ENDED)
 
 
 class Group(Struct, array_like=True, gc=False):
-    """Rows that have something in common: that once, then of each row what is its own."""
+    """Rows with common values: those values once, then the other values of each row."""
 
     shared: tuple[Any, ...]
     members: list[tuple[Any, ...]]
@@ -59,7 +59,7 @@ def pieces(rows: dict[str, list[Any]], limit: int) -> Iterator[tuple[str, str]]:
 
 
 def _cut(items: list[Any], limit: int) -> Iterator[str]:
-    """Encode a list, in halves where it is too large; a group that is alone is cut in itself."""
+    """Encode a list, in halves if it is too large; a single group is cut into two groups."""
     encoded = msgspec.json.encode(items)
     if len(encoded) > limit:
         if len(items) == 1 and isinstance(items[0], Group):
@@ -73,7 +73,7 @@ def _cut(items: list[Any], limit: int) -> Iterator[str]:
 
 
 def live_jobs(changes: Changes) -> tuple[list[LiveJob], list[LiveJob]]:
-    """Return the jobs that changed and stay, those that wait and those that run."""
+    """Return the changed jobs that stay live: those that wait, and those that run."""
     left = set(changes.left)
     jobs = [job for id, job in changes.changed.items() if id not in left]
     waiting = [job for job in jobs if job.state is not State.RUNNING]
@@ -81,7 +81,7 @@ def live_jobs(changes: Changes) -> tuple[list[LiveJob], list[LiveJob]]:
 
 
 def rows_of(changes: Changes, waiting: list[LiveJob], at: float) -> dict[str, list[Any]]:
-    """Return the rows of each column that is the same in every database."""
+    """Return the rows of the columns that are the same in both dialects."""
     left = set(changes.left)
     kept = {(job, name): body for job, name, body in changes.stored_values}
     entered = {id: job for id, job in changes.entered.items() if id not in left}
@@ -91,7 +91,7 @@ def rows_of(changes: Changes, waiting: list[LiveJob], at: float) -> dict[str, li
         if (job := entered.get(item.id)) is not None and job.fence == 0
     ]
     whole = {item.id for _, item in new}
-    # A job that completes was started by an earlier commit, and nothing but its end came since.
+    # An earlier commit started a job that completes; only its end has changed since.
     completed = {
         id: ended
         for id, ended in changes.ended.items()
@@ -133,8 +133,8 @@ def rows_of(changes: Changes, waiting: list[LiveJob], at: float) -> dict[str, li
 
 
 def event_groups(events: Sequence[Event]) -> list[Group]:
-    """Put events into groups of what they say; a group shares its data as text."""
-    texts: dict[int, str] = {}  # by identity: most events share what they say with others
+    """Put events with equal data into groups; a group shares its data as text."""
+    texts: dict[int, str] = {}  # by identity: most events share one data object
     for event in events:
         if id(event.data) not in texts:
             texts[id(event.data)] = json_text(event.data)
@@ -145,7 +145,7 @@ def event_groups(events: Sequence[Event]) -> list[Group]:
 
 
 def grouped(rows: Iterable[tuple[tuple[Any, ...], tuple[Any, ...]]]) -> list[Group]:
-    """Put rows, each given as what it may share and what is its own, into groups."""
+    """Put rows, each in two halves, into groups that have an equal first half."""
     groups: dict[tuple[Any, ...], list[tuple[Any, ...]]] = {}
     for shared, own in rows:
         members = groups.get(shared)
@@ -156,7 +156,7 @@ def grouped(rows: Iterable[tuple[tuple[Any, ...], tuple[Any, ...]]]) -> list[Gro
 
 
 def _lane(queue: str, lane: str, change: LaneChange) -> tuple[Any, ...]:
-    """Return the values of a lane, each that may stay as it was behind a flag that says so."""
+    """Return the values of a lane; a flag before a value says whether it changes."""
     return (
         queue,
         lane,

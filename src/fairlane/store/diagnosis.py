@@ -1,7 +1,7 @@
-"""What an examination of a database finds, and the facts it is found in.
+"""The findings of a diagnosis, and the state of a database that they are derived from.
 
-An examination changes nothing, not even the version of the schema, and goes on as far as it can:
-it is for databases that nothing else works with.
+A diagnosis does not change the database, not even the version of the schema. It continues after an
+error, because it is for databases that no other command can open.
 """
 
 from typing import Any, Literal
@@ -13,7 +13,7 @@ Level = Literal["ok", "warning", "problem"]
 
 
 class Finding(Struct):
-    """One line of a diagnosis: what was looked at, how it is, and what to do about it."""
+    """One line of a diagnosis: the subject, its condition, and advice."""
 
     subject: str
     level: Level
@@ -30,22 +30,22 @@ class RunningJob(Struct, array_like=True):
 
 
 class Condition(Struct, kw_only=True):
-    """What the tables say of the present, as far as a diagnosis needs it."""
+    """The state of the tables that a diagnosis needs."""
 
     leader: str | None
     counts: dict[str, dict[str, int]]
     paused: list[str]
     workers: dict[str, dict[str, Any]]
     running: list[RunningJob]
-    waiting_tasks: dict[str, int]  # how many jobs wait, by task
+    waiting_tasks: dict[str, int]  # the number of waiting jobs, by task
     dead_letters: int
     last_dead_letter: str | None
     inbox: int
     inbox_oldest_at: float | None
     newest_at: float | None  # the time of the newest event
     ended: int
-    now: float  # by the database's clock where it has one
-    silent: list[str] = field(default_factory=list)  # workers whose lease stood still
+    now: float  # by the clock of the database if it has one
+    silent: list[str] = field(default_factory=list)  # workers whose lease was not renewed
 
 
 def paused_queues(records: dict[str, str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""What a commit sweeps out on its way, so that nothing has to be pruned in one great act."""
+"""Old rows that a commit deletes, a few at a time, so that no large deletion is ever needed."""
 
 from typing import Final
 
@@ -10,7 +10,7 @@ CHUNK_EVENTS: Final = 20_000
 
 
 class Expiry(Struct, frozen=True):
-    """What is old enough to be deleted along the way: events below a seq, rows before a time."""
+    """The bounds of a deletion: events below a number, answers and rate starts before a time."""
 
     events: int | None = None
     answers: float | None = None
@@ -18,7 +18,7 @@ class Expiry(Struct, frozen=True):
 
 
 class ExpirySchedule:
-    """Decides, commit by commit, what has become old. Most commits sweep nothing."""
+    """Decides for each commit which rows have become old. Most commits delete no old rows."""
 
     def __init__(self, *, keep_events: int, keep_seconds: float) -> None:
         self._keep_events = keep_events
@@ -27,7 +27,7 @@ class ExpirySchedule:
         self._swept_at = float("-inf")
 
     def restart(self, oldest_event: int | None) -> None:
-        """Start from what is stored now."""
+        """Start with the oldest event in the database."""
         self._oldest = oldest_event
         self._swept_at = float("-inf")
 

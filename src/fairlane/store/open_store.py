@@ -1,4 +1,4 @@
-"""From an address to a store."""
+"""The store of an address."""
 
 from pathlib import Path
 
@@ -34,7 +34,7 @@ def store_at(address: str) -> Store:
 
 
 def _on_postgres(address: str) -> Store:
-    """Import the store only where it is asked for: its driver is an extra."""
+    """Import the store only when it is used: its driver is an extra."""
     try:
         from fairlane.store.postgres import PostgresStore
     except ModuleNotFoundError as error:

@@ -1,13 +1,13 @@
-"""The verbs a database must offer. The core chooses states; a store only keeps them.
+"""The operations of a database. The core chooses the states of jobs; a store only holds them.
 
-Three kinds of caller. *Anybody* reads, and appends to the inbox. A process that wants to lead tries
-`lead`; from then until `resign` it alone may call the *leader's* verbs, on one thread, and every
-commit is fenced by the epoch it was given. All methods are coroutines; a store on a blocking driver
-runs its reads in a thread of its own and the leader's verbs where they are called, because the
-leader has a thread for that.
+Every process may read, and append to the inbox. A process that wants to lead calls `lead`; if that
+succeeds, only this process may call the leader's methods until `resign`, on one thread, and each
+commit is fenced by the epoch that `lead` returned. All methods are coroutines. A store on a
+blocking driver runs its reads in a separate thread, and the leader's methods in the calling thread,
+because the leader has a thread for that.
 
-Durable means durable: when `commit` or `append` returns, a power cut changes nothing. When `commit`
-raises, the caller must not assume either outcome: it loads again.
+When `commit` or `append` returns, the rows survive a power cut. When `commit` raises, the result is
+unknown: the caller loads again.
 """
 
 from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
@@ -34,7 +34,7 @@ from fairlane.store.views import (
 
 
 class Image(Struct):
-    """Everything the core is rebuilt from. `jobs` come in order of position."""
+    """The state that the core is rebuilt from. `jobs` are in order of position."""
 
     jobs: list[LiveJob]
     dependencies: list[tuple[JobId, JobId]]
@@ -52,7 +52,7 @@ class InboxRow(Struct):
 
 
 class Writing:
-    """A commit whose changes have been read; to wait for it is to write them."""
+    """A commit whose changes have been copied; awaiting it writes them."""
 
     def __init__(self, write: Callable[[], Coroutine[Any, Any, None]]) -> None:
         self._write = write
@@ -71,51 +71,51 @@ class Store(Protocol):
     async def close(self) -> None: ...
 
     def abandon(self) -> None:
-        """Forget every handle without closing it: they belong to the parent of this fork."""
+        """Drop every handle without closing it: they belong to the parent of this fork."""
 
-    # anybody
+    # every process
     async def append(self, key: str, body: str, at: float) -> None:
-        """Put a command into the inbox; the same key twice is one row."""
+        """Append a command to the inbox; the same key twice is one row."""
 
     async def answers(self, keys: Sequence[str]) -> dict[str, str]:
-        """Return the leader's answers to appended commands, as far as there are any yet."""
+        """Return the leader's answers to appended commands; a key without an answer is left out."""
 
     async def version(self) -> int:
         """Return a number that changes whenever another connection has committed."""
 
     async def jobs(self, ids: Sequence[JobId]) -> dict[JobId, JobView]:
-        """Show jobs, live or ended; those still in the inbox as `created`."""
+        """Return views of jobs, live or ended; those still in the inbox are `created`."""
 
     async def submission(self, job: JobId) -> Submission | None:
-        """Return a job's original input, as it was submitted, for another run of it."""
+        """Return the original submission of a job, for another run of it."""
 
     async def history(self, query: Query) -> Page:
-        """List ended jobs, the newest end first; a cursor is the number of an end."""
+        """List ended jobs, the latest end first; a cursor is the number of an end."""
 
     async def live_jobs(self, query: Query) -> Page:
-        """List live jobs by descending id, which is the newest first; a cursor is an id."""
+        """List live jobs by descending id, the newest first; a cursor is an id."""
 
     async def last_seq(self) -> int:
         """Return the number of the newest event."""
         ...
 
     async def counts(self) -> dict[str, dict[str, int]]:
-        """Return how many live jobs each queue has, by state."""
+        """Return the number of live jobs of each queue, by state."""
         ...
 
     async def read_snapshot(
         self, *, waiting: int = 200, ended: int = 50, lanes: int = 200
     ) -> Picture:
-        """Show the present; of the lanes first those of the jobs that run or are shown to wait."""
+        """Return a snapshot; lanes of the running and waiting jobs in it come first."""
 
     async def jobs_behind(self, queue: str, *, after: Place, limit: int) -> list[JobView]:
-        """Show the jobs that stand in a queue's order behind a place."""
+        """Return the waiting jobs behind a place in the order of a queue."""
         ...
 
     async def lanes(self, queue: str | None = None) -> list[LaneView]: ...
 
     async def events(self, after: int, limit: int) -> list[EventView] | None:
-        """Return stored events above `after` in order; None if that is too old or in the future."""
+        """Return the events above `after` in order; None if it is too old or in the future."""
 
     async def log(self, job: JobId, *, limit: int = 1000) -> list[LogLine]: ...
 
@@ -124,13 +124,13 @@ class Store(Protocol):
     async def firings(self, schedule: str, *, limit: int = 50) -> list[FiringView]: ...
 
     async def durations(self) -> dict[str, float]:
-        """Return the median seconds that lately completed jobs of each task ran."""
+        """Return the median seconds that the latest completed jobs of each task ran."""
 
     async def read_image(self, *, queue: str | None = None, limit: int | None = None) -> Image:
-        """Read what the core is rebuilt from, as one consistent snapshot."""
+        """Read the state that the core is rebuilt from, as one consistent snapshot."""
 
     async def prune(self, pruning: Pruning, since: Pruned) -> Pruned:
-        """Forget a piece of the history for good; pass on what the piece before came to."""
+        """Delete a piece of the history; `since` is the result of the piece before."""
         ...
 
     # the leader
@@ -140,10 +140,10 @@ class Store(Protocol):
     async def resign(self) -> None: ...
 
     async def leader(self) -> str | None:
-        """Say who leads, for people."""
+        """Return a text about the process that leads, for people."""
 
     async def load(self) -> Image:
-        """Like `read_image`, on the leader's own connection."""
+        """Like `read_image`, on the leader's connection."""
 
     async def read_inbox(self, limit: int) -> list[InboxRow]:
         """Read the oldest inbox rows. They are removed by the commit that consumes them.
@@ -152,14 +152,14 @@ class Store(Protocol):
         """
 
     async def ended_jobs(self, ids: Sequence[JobId]) -> dict[JobId, LiveJob]:
-        """Return those of the ids that have ended, as the core knew them."""
+        """Return the jobs among the ids that have ended, as the core had them."""
 
     async def payloads(self, starts: Sequence[Start]) -> Mapping[JobId, Payload]: ...
 
     def commit(self, changes: Changes, at: float) -> Writing:
-        """Write all of it in one durable transaction, or raise.
+        """Write the changes in one durable transaction, or raise.
 
-        The changes are read at once, before anybody waits: their jobs may change from then on.
-        NotLeading when the epoch has moved on; StoreUnavailable when the database cannot take it
+        The changes are copied at once, before the first `await`: the jobs in them may change then.
+        NotLeading when the epoch has changed; StoreUnavailable when the database cannot write
         now (full disk, lock, I/O); any other exception when the changes themselves are at fault.
         """

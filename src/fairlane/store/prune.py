@@ -1,13 +1,13 @@
-"""Which ended jobs are forgotten, and how far a walk through the history has come.
+"""The conditions of a pruning, and its progress through the history.
 
-The history is walked from its oldest end in pieces, each a short transaction of its own, so that
-nobody who writes beside it waits for long. A piece looks at so many ended jobs and forgets those
-that fit, with all that is kept of them: parameters, results, logs, stages. Live jobs, and whatever
-a live job depends on, are no part of it. The newest firing of a schedule stays as well, because the
-next one is counted from it.
+A pruning reads the history from its oldest end in pieces, each a separate short transaction, so
+that other writers never wait for long. A piece reads a number of ended jobs and deletes those that
+meet the conditions, with their parameters, results, logs and stages. It never deletes live jobs,
+jobs that a live job depends on, or the newest firing of a schedule, because the next firing is
+computed from it.
 
-Any process may prune. A leader that is about to retry a job which is pruned at that moment finds
-it gone when it commits, decides again, and answers that there is no such job.
+Every process may prune. If a leader retries a job that is pruned at the same moment, its commit
+fails; it decides again, and answers that there is no such job.
 """
 
 from typing import Final
@@ -20,26 +20,26 @@ PIECE: Final = 500
 
 
 class Pruning(Struct, frozen=True, kw_only=True):
-    """What is to be forgotten; each field narrows it. With `dry_run` it is only counted."""
+    """The conditions for deletion; each field narrows them. `dry_run` only counts the jobs."""
 
-    before: float | None = None  # those that ended before this time
-    keep: int | None = None  # all but the newest so many
+    before: float | None = None  # jobs that ended before this time
+    keep: int | None = None  # all but this number of the newest jobs
     states: tuple[str, ...] = ()
     queue: str | None = None
     dry_run: bool = False
 
     def fits(self, job: LiveJob) -> bool:
-        """Tell by state and queue, for a store that has no language for it."""
+        """Check the state and the queue, for a store without SQL."""
         states = self.states or (job.state.value,)
         return job.state.value in states and self.queue in (None, job.queue)
 
 
 class Pruned(Struct, frozen=True, kw_only=True):
-    """What one piece came to, and where the next begins."""
+    """The result of one piece, and the start of the next."""
 
     jobs: int = 0
     after: int = 0
-    up_to: int | None = None  # the last number that `keep` leaves to be forgotten
+    up_to: int | None = None  # the last number that `keep` allows to delete
     is_done: bool = False
 
 

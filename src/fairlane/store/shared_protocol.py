@@ -1,11 +1,12 @@
-"""What a database offers besides where several processes work on it at once.
+"""The further operations of a database that several processes share.
 
-There a leader and its workers are strangers to each other. What a worker says is a row in the
-inbox, as a command is; what the leader tells it is a message, written by the commit that decided
-it; and that it lives it shows by counting up its lease, at which the leader only looks.
+The leader and the workers are in different processes and communicate through the database. A worker
+sends a report as a row in the inbox, like a command. The leader sends a message, which the commit
+writes that decided it. A worker proves that it is alive by counting up its lease, which the leader
+only reads.
 
-A hint is a wake-up and carries nothing. It may be lost, late or repeated: whoever gets none looks
-at the database now and then, and finds the same.
+A notification is a wake-up without data. It may be lost, late or repeated: every receiver also
+polls the database, and finds the same rows.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -18,12 +19,12 @@ from fairlane.core.live_job import JobId, WorkerId
 from fairlane.store.protocol import Store
 from fairlane.store.views import Payload
 
-INBOX: Final = "inbox"  # something lies there for the leader
-NEWS: Final = "news"  # the leader has committed: events, answers
+INBOX: Final = "inbox"  # there are rows for the leader
+NEWS: Final = "news"  # the leader has committed events or answers
 
 
 class Message(Struct):
-    """What a leader tells a worker; the numbers only grow, also from one leader to the next."""
+    """A message of the leader to a worker; the numbers grow, also from one leader to the next."""
 
     number: int
     body: str
@@ -33,58 +34,58 @@ Standing = Literal["known", "unknown", "dead"]
 
 
 class Lease(Protocol):
-    """The sign of life of one worker, for a thread and a loop of its own.
+    """The lease of one worker, for a dedicated thread with its own loop.
 
-    It is there before the leader hears of the worker, and goes with what the leader knows of it. So
-    a worker whose lease is gone is dead, and never one that has not been heard of yet.
+    The lease is created before the worker reports itself to the leader, and deleted with the
+    worker's record. So a worker without a lease is dead, and never one that is not yet reported.
     """
 
     async def begin(self) -> None:
-        """Take out the lease, once; harmless to repeat if nobody knows whether that was done."""
+        """Create the lease; the call may be repeated when its result is unknown."""
 
     async def renew(self) -> Standing:
-        """Count the lease up; return whether the leader knows the worker, or counts it dead."""
+        """Count the lease up; return whether the leader knows the worker or declared it dead."""
         ...
 
     async def close(self) -> None: ...
 
 
 class SharedStore(Store, Protocol):
-    # anybody
+    # every process
     async def send_report(self, key: str, body: str, at: float) -> None:
-        """Put what a worker says into the inbox.
+        """Append a report of a worker to the inbox.
 
-        Unlike a command it may be lost if the database crashes: its worker says it again until it
-        hears that it is durable, and need not wait for the disk each time.
+        Unlike a command, a report may be lost if the database crashes: the worker sends it again
+        until the leader acknowledges it, and does not wait for the disk each time.
         """
 
     async def messages(self, worker: WorkerId, after: int) -> list[Message]:
-        """Return what a worker was told, above a number and in order."""
+        """Return the messages to a worker above a number, in order."""
         ...
 
     async def assigned_payloads(self, starts: Sequence[Start]) -> Mapping[JobId, Payload]:
-        """Return what a worker needs for what it was told to start."""
+        """Return the payloads of the jobs that a worker was assigned."""
         ...
 
     async def delete_messages(self, worker: WorkerId, up_to: int) -> None:
-        """Forget a worker's messages up to a number."""
+        """Delete the messages to a worker up to a number."""
 
     def lease(self, worker: WorkerId) -> Lease:
         """Return the lease of a worker; it connects on the loop that renews it."""
         ...
 
     async def listen(self, on_notification: Callable[[str], None]) -> None:
-        """Call back with `INBOX`, `NEWS` or a worker's id when something may be there for it.
+        """Call back with `INBOX`, `NEWS` or the id of a worker when new rows may be there.
 
         The call comes on this loop, from now until the store is closed. After an interruption it
-        comes once with an empty name: anything may have been missed.
+        comes once with an empty name: notifications may have been missed.
         """
 
     # the leader
     async def lease_counts(self) -> dict[WorkerId, int]:
-        """Return how far each worker has counted its lease up."""
+        """Return the count of the lease of each worker."""
         ...
 
     async def clock_skew(self) -> float:
-        """Return by how many seconds the database's clock is ahead of this machine's."""
+        """Return by how many seconds the clock of the database is ahead of this machine's."""
         ...

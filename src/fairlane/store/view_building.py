@@ -1,4 +1,4 @@
-"""From what a store holds to what a reader sees, the same for every store."""
+"""Views made from stored rows, the same for every store."""
 
 from collections.abc import Iterable
 from itertools import chain, islice
@@ -17,7 +17,9 @@ from fairlane.store.views import JobView, LaneView, Query, job_view
 
 LaneKey = tuple[str, str]  # queue and lane
 
-LATELY: Final = 2_000  # how many of the newest ended jobs tell how long a task takes
+LATELY: Final = (
+    2_000  # the number of newest ended jobs from which the duration of a task is estimated
+)
 
 _object = msgspec.json.Decoder(dict[str, Any])
 _submit = msgspec.json.Decoder(Submit)
@@ -33,7 +35,7 @@ class StoredLane(Struct, array_like=True):
 
 
 class ActiveJob(Struct, array_like=True):
-    """The job that stands for its lane: the one that runs or holds it, else the next."""
+    """The active job of a lane: the one that runs or holds it, else the next."""
 
     queue: str
     lane: str
@@ -42,7 +44,7 @@ class ActiveJob(Struct, array_like=True):
 
 
 def submissions_in(body: str) -> list[Submission]:
-    """Return the jobs that an inbox row submits; none if it is another command."""
+    """Return the jobs that an inbox row submits; an empty list for another command."""
     try:
         return _submit.decode(body).jobs
     except msgspec.ValidationError:
@@ -50,7 +52,7 @@ def submissions_in(body: str) -> list[Submission]:
 
 
 def created_view(submission: Submission, at: float) -> JobView:
-    """Show a job that no leader has admitted yet."""
+    """Return the view of a job that is not yet admitted."""
     facts = StoredJob(
         id=submission.id,
         task=submission.task,
@@ -69,14 +71,14 @@ def created_view(submission: Submission, at: float) -> JobView:
 
 
 def lane_views(lanes: Iterable[StoredLane], active: Iterable[ActiveJob]) -> list[LaneView]:
-    """Join what is kept of lanes with the jobs that are live in them, in order of name."""
+    """Join stored lanes with the live jobs in them, in order of name."""
     stored = {(lane.queue, lane.lane): lane for lane in lanes}
     live = {(job.queue, job.lane): job for job in active}
     return [_lane_view(key, stored.get(key), live.get(key)) for key in sorted({**stored, **live})]
 
 
 def lanes_of(jobs: Iterable[JobView], stored: Iterable[LaneKey], limit: int) -> list[LaneKey]:
-    """Choose which lanes a picture shows: those of its jobs, then others that are stored."""
+    """Choose the lanes of a snapshot: those of its jobs, then other stored lanes."""
     busy = ((job.queue, job.lane) for job in jobs if job.lane is not None)
     return list(islice(dict.fromkeys(chain(busy, stored)), limit))
 
@@ -99,24 +101,24 @@ def _lane_view(key: tuple[str, str], lane: StoredLane | None, active: ActiveJob 
 
 
 def cursor_of(query: Query) -> int | None:
-    """Read where a page begins: below the number of the last row shown."""
+    """Parse the cursor of a page: the number of the last row of the page before."""
     if query.cursor is None:
         return None
     try:
         return int(query.cursor)
     except ValueError:
         raise BadSetting(
-            f'"{query.cursor}" is not a cursor; pass what `next` of the page before said'
+            f'"{query.cursor}" is not a cursor; pass `next` of the page before'
         ) from None
 
 
 def window_of(query: Query) -> Query:
-    """Ask for what is looked through for a text, and no further."""
+    """Return the query for the window in which a text is searched."""
     return msgspec.structs.replace(query, text=None, limit=query.look_through - 1)
 
 
 def escaped_text(text: str) -> str:
-    """Return a text as it stands inside of a stored JSON text."""
+    """Return a text as it appears inside a stored JSON text."""
     return msgspec.json.encode(text).decode()[1:-1]
 
 

@@ -1,4 +1,4 @@
-"""What a reader sees of what is stored."""
+"""The views that readers get, and the view of a job made from its stored columns."""
 
 import re
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ def instant(seconds: float | None) -> datetime | None:
     try:
         return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
     except (OverflowError, ValueError):
-        return None  # beyond what a calendar has
+        return None  # outside of the calendar
 
 
 class Progress(Struct):
@@ -44,7 +44,7 @@ class Artifact(Struct):
 
 
 class ReportBody(Struct, omit_defaults=True):
-    """What a running job says of itself; the `report` column holds it as JSON."""
+    """The report of a running job; the `report` column holds it as JSON."""
 
     progress: Progress = field(default_factory=Progress)
     stages: list[StageView] = field(default_factory=list)
@@ -90,7 +90,7 @@ class JobView(Struct, kw_only=True):
 
 
 class WorkerName(Struct):
-    """What a reader needs of a worker's record."""
+    """The field of a worker's record that a view needs."""
 
     name: str
 
@@ -104,7 +104,7 @@ _worker = msgspec.json.Decoder(WorkerName)
 
 
 def _read(decoder: msgspec.json.Decoder[T], text: str | None, otherwise: T) -> T:
-    """Read a text that a task had a hand in: one that is odd must not hide all the others."""
+    """Decode a text from a task; an invalid one must not prevent the view of other jobs."""
     try:
         return decoder.decode(text) if text else otherwise
     except (msgspec.DecodeError, ValueError):
@@ -112,7 +112,7 @@ def _read(decoder: msgspec.json.Decoder[T], text: str | None, otherwise: T) -> T
 
 
 def worker_names(records: Mapping[str, str]) -> dict[str, WorkerName]:
-    """Read the records of kind `worker`, by the worker's id."""
+    """Decode the records of kind `worker`, by the id of the worker."""
     return {id: _worker.decode(body) for id, body in records.items()}
 
 
@@ -155,7 +155,7 @@ def _waiting_for(facts: StoredJob) -> list[Reason]:
     match facts.state:
         case State.BLOCKED | State.INTERRUPTED | State.SKIPPED if facts.reason:
             return [_reason.decode(facts.reason)]
-        case State.RUNNING if facts.reason:  # it was to stop and did not
+        case State.RUNNING if facts.reason:  # it was to stop and still runs
             return [_reason.decode(facts.reason)]
         case State.SCHEDULED | State.RETRYING if facts.due_at is not None:
             due_at = instant(facts.due_at)
@@ -225,7 +225,7 @@ class Page(Struct):
 
 
 class Place(Struct, frozen=True):
-    """Where a job stands in the order of its queue."""
+    """The place of a job in the order of its queue."""
 
     priority: int
     position: str
@@ -236,7 +236,7 @@ class Place(Struct, frozen=True):
 
     @classmethod
     def read(cls, text: str) -> "Place | None":
-        """Return the place that a text tells, as `str` wrote it; None if it tells none."""
+        """Parse a place as `str` wrote it; None if the text is not a place."""
         found = re.fullmatch(r"(?P<priority>[0-9])\.(?P<position>[0-9a-f]{1,1000})", text)
         return found and cls(int(found["priority"]), found["position"])
 
@@ -244,16 +244,16 @@ class Place(Struct, frozen=True):
         return f"{self.priority}.{self.position}"
 
 
-FRONT: Final = Place(-1, "")  # before everybody
+FRONT: Final = Place(-1, "")  # before all jobs
 
 
 class Query(Struct, kw_only=True):
     """Which jobs to list, the newest first. Empty fields do not narrow.
 
     `since` and `until` are about the end of a job, or about its submission while it is live.
-    `text` is looked for in ids, tasks, lanes, parameters, meta and errors, whatever its case. That
-    takes time, so a page is made of so many jobs at most (`look_through`), and may be short or
-    empty though there is a next one.
+    `text` is searched in ids, tasks, lanes, parameters, meta and errors, without regard to case.
+    A search takes time, so a page is made of at most `look_through` jobs, and may be short or
+    empty although there is a next one.
     """
 
     states: tuple[str, ...] = ()
@@ -269,7 +269,7 @@ class Query(Struct, kw_only=True):
 
 
 class Picture(Struct, kw_only=True):
-    """A consistent view of the present, true at `seq`."""
+    """A consistent snapshot of the database at the event `seq`."""
 
     seq: int
     counts: dict[str, dict[str, int]]  # by queue, live jobs by state
@@ -281,11 +281,11 @@ class Picture(Struct, kw_only=True):
 
 
 class Payload(Struct):
-    """What a worker needs to run an assignment."""
+    """The parameters and stored values that a worker needs to run an assignment."""
 
     params: str
     meta: str
     options: str
-    report: str | None = None  # the job's own, from earlier attempts
-    checkpoint: str | None = None  # the lane's, for a `continue`
-    kept: dict[str, str] = field(default_factory=dict)  # stage results, outputs in the making
+    report: str | None = None  # of the job, from earlier attempts
+    checkpoint: str | None = None  # of the lane, for a `continue`
+    kept: dict[str, str] = field(default_factory=dict)  # stage results, unpublished outputs

@@ -1,1 +1,1 @@
-"""A store in memory, for tests and for programs that keep nothing."""
+"""A store in memory, for tests and for programs whose jobs need not survive."""

@@ -1,6 +1,6 @@
-"""A store in memory whose handles stand for processes that all work, as on PostgreSQL.
+"""A store in memory whose handles stand for processes that share a database, as on PostgreSQL.
 
-For tests and simulations: there a process can be frozen and a message lost without a server.
+It is for tests and simulations, which can freeze a process and lose a message without a server.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from fairlane.store.memory.tables import MemoryDatabase
 from fairlane.store.shared_protocol import INBOX, NEWS, Message, Standing
 from fairlane.store.views import Payload
 
-SESSION_SECONDS: Final = 5.0  # a leader that is not heard of for so long no longer leads
+SESSION_SECONDS: Final = 5.0  # a leader without a call for this long no longer leads
 
 
 class SharedDatabase(MemoryDatabase):
@@ -42,7 +42,7 @@ class SharedMemoryStore(MemoryStore):
         self._database.listeners.pop(self, None)
         await super().close()
 
-    # anybody
+    # every process
 
     async def append(self, key: str, body: str, at: float) -> None:
         await super().append(key, body, at)
@@ -53,17 +53,17 @@ class SharedMemoryStore(MemoryStore):
 
     async def messages(self, worker: WorkerId, after: int) -> list[Message]:
         with self._database.turn:
-            told = self._database.messages.get(worker, [])
-            return [Message(number, body) for number, body in told if number > after]
+            messages = self._database.messages.get(worker, [])
+            return [Message(number, body) for number, body in messages if number > after]
 
     async def assigned_payloads(self, starts: Sequence[Start]) -> Mapping[JobId, Payload]:
         return self._payloads(starts)
 
     async def delete_messages(self, worker: WorkerId, up_to: int) -> None:
         with self._database.turn:
-            told = self._database.messages.get(worker)
-            if told is not None:
-                told[:] = [message for message in told if message[0] > up_to]
+            messages = self._database.messages.get(worker)
+            if messages is not None:
+                messages[:] = [message for message in messages if message[0] > up_to]
 
     def lease(self, worker: WorkerId) -> "MemoryLease":
         return MemoryLease(self._database, worker)
@@ -75,7 +75,7 @@ class SharedMemoryStore(MemoryStore):
             try:
                 loop.call_soon_threadsafe(on_notification, name, context=context)
             except RuntimeError:
-                pass  # that process has ended
+                pass  # the process has ended
 
         self._database.listeners[self] = call_back
 

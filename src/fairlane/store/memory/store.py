@@ -1,7 +1,7 @@
-"""A store that forgets when its process ends: for tests, simulations and work not worth keeping.
+"""A store in memory, for tests, simulations and jobs that need not survive the process.
 
-It behaves as the SQLite store does, to the same constraints. Handles that share a `MemoryDatabase`
-stand for processes on one file, so that standing by and taking over can be tried without a disk.
+It behaves as the SQLite store does, with the same constraints. Handles that share a
+`MemoryDatabase` stand for processes on one file, so that tests of a standby need no disk.
 """
 
 import copy
@@ -82,11 +82,11 @@ class MemoryStore:
         await self.resign()
 
     def abandon(self) -> None:
-        """Begin empty: the jobs of a forked copy are run by the parent."""
+        """Start with an empty database: the parent of the fork runs the jobs."""
         self._database = MemoryDatabase()
         self._epoch = None
 
-    # anybody
+    # every process
 
     async def append(self, key: str, body: str, at: float) -> None:
         self._database.append(key, body, at)
@@ -352,7 +352,7 @@ class MemoryStore:
             raise NotLeading("this handle does not lead its database; call lead() and load first")
         return self._epoch
 
-    # reading, with the database's turn held
+    # reads, while the lock of the database is held
 
     def _seq(self) -> int:
         events = self._database.events
@@ -421,7 +421,7 @@ class MemoryStore:
             return True
         given = self._database.details[job.id].submission
         params = given.params
-        if '"secrets"' in given.options:  # nobody finds one out by looking for it
+        if '"secrets"' in given.options:  # a search must not reveal a secret
             shown = without_secrets(json.loads(params), given.options)
             others = [value for value in shown.values() if value != MASK]
             params = json.dumps(others, ensure_ascii=False)
@@ -467,12 +467,12 @@ class MemoryStore:
 
 
 def _order(job: LiveJob) -> tuple[Any, ...]:
-    """A job that waits for others stands in no order yet and comes after those that do."""
+    """Return the sort key of a queue; jobs that wait for dependencies have no position."""
     return job.position == "", job.priority, job.position, job.id
 
 
 def _claim(job: LiveJob) -> tuple[Any, ...]:
-    """Sort the jobs of a lane by who stands for it: what runs, what holds it, what is next."""
+    """Return the sort key of a lane: the running job, then the one that holds it, then the next."""
     return (
         job.state is not State.RUNNING,
         not job.holds_lane,
@@ -499,7 +499,7 @@ def _text(number: int | None) -> str | None:
 
 
 def _as_they_are(changes: Changes) -> Changes:
-    """Return changes whose jobs stay as they are now."""
+    """Return a copy of the changes, with copies of their jobs."""
     return msgspec.structs.replace(
         changes,
         entered={id: copy.copy(job) for id, job in changes.entered.items()},

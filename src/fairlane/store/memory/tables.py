@@ -1,7 +1,7 @@
-"""The tables of a store in memory, and a commit that happens whole or not at all.
+"""The tables of a store in memory, and its atomic commit.
 
-Each write notes how to undo itself; when one fails, what came before it is undone in reverse. So a
-commit costs what it changes, never a copy of the whole.
+Each write records how to undo it; when a write fails, the earlier writes are undone in reverse
+order. So the cost of a commit depends on its changes, not on the size of the tables.
 """
 
 import copy
@@ -26,7 +26,7 @@ V = TypeVar("V")
 
 
 class Clash(ValueError):
-    """Changes that break an invariant which the tables enforce."""
+    """Changes that violate an invariant of the tables."""
 
 
 class Detail(Struct):
@@ -83,7 +83,7 @@ class MemoryDatabase:
         self.inbox_last = 0
         self.answers: dict[str, tuple[str, float]] = {}
         self.dead_letters: list[tuple[str, str, float]] = []
-        self.beats: dict[str, int] = {}  # by worker, for those who share
+        self.beats: dict[str, int] = {}  # by worker, in a shared database
         self.messages: dict[str, list[tuple[int, str]]] = {}
         self._undo: list[Callable[[], Any]] = []
 
@@ -116,7 +116,7 @@ class MemoryDatabase:
             self._sweep(at)
 
     def prune(self, rows: list[EndedRow]) -> None:
-        """Forget ended jobs with all that is kept of them."""
+        """Delete ended jobs with their logs and stored values."""
         for row in rows:
             id = row.job.id
             schedule = self.details[id].submission.schedule
@@ -129,7 +129,7 @@ class MemoryDatabase:
             self.kept.pop(id, None)
         self.version += 1
 
-    # The order is that of the SQLite commit, for the same reasons.
+    # The order is that of the commit on SQLite, for the same reasons.
     def _write(self, changes: Changes, at: float) -> None:
         left = set(changes.left)
         for id in changes.left:
@@ -164,7 +164,7 @@ class MemoryDatabase:
             self._drop(self.dependencies.get(id, {}), on)
         for id, moment, level, message in changes.logs:
             self._append(self.logs.setdefault(id, []), (moment, level, message))
-        if changes.returned_rate_starts:  # first: one taken again at the same instant is another
+        if changes.returned_rate_starts:  # first: a start at the same instant is another one
             gone = set(changes.returned_rate_starts)
             self._replace_takes([take for take in self.takes if take not in gone])
         for take in changes.rate_starts:
@@ -200,7 +200,7 @@ class MemoryDatabase:
             self._append(self.dead_letters, item)
 
     def _keep_record(self, kind: str, name: str, body: str | None) -> None:
-        """The lease of a worker goes with what is known of it, and so does what it was told."""
+        """Store a record; with the record of a worker, delete its lease and its messages."""
         if body is None:
             self._drop(self.records, (kind, name))
         else:
@@ -284,11 +284,11 @@ class MemoryDatabase:
             if ended.report is not None:
                 lane.checkpoint = _text(msgspec.json.decode(ended.report).get("checkpoint") or {})
             elif ended.job.kind == "start":
-                lane.checkpoint = None  # it began afresh and left nothing
+                lane.checkpoint = None  # the job started without a checkpoint and left none
         self._put(self.lanes, key, lane)
 
     def _sweep(self, at: float) -> None:
-        """Delete what is old, in the same measure as the store on disk."""
+        """Delete old rows, in the same amounts as the stores on disk."""
         if len(self.events) - self.keep_events >= min(5_000, self.keep_events):
             del self.events[: bisect_left(
                 self.events, self.events[-1].seq - self.keep_events + 1, key=lambda row: row.seq
@@ -301,12 +301,12 @@ class MemoryDatabase:
             del self.answers[key]
 
     def _longest_window(self) -> float:
-        """A start counts for as long as the window of its rate, which may be longer than a day."""
+        """Return the longest window of a rate in seconds; a start counts for that long."""
         rates = (json for (kind, _), json in self.records.items() if kind == "rate")
         settings = [setting for rate in rates for setting in msgspec.json.decode(rate).values()]
         return max((setting.get("per_seconds") or 0.0 for setting in settings), default=0.0)
 
-    # writes that know how to undo themselves
+    # writes that record how to undo them
 
     def _put(self, table: dict[K, V], key: K, value: V) -> None:
         self._drop(table, key)

@@ -1,15 +1,14 @@
-"""The address of a database, with options of our own, and never its password in sight.
+"""The address of a database, with options of Fairlane; its text never shows the password.
 
     postgresql://user:password@host:5432/database?fairlane_schema=fairlane
 
-- `fairlane_schema`: the schema that Fairlane's tables live in; several queues in one database each
-  have one of their own.
-- `fairlane_leader`: where a pooler stands between, the address of the server itself, with
-  percent-encoding (also `FAIRLANE_LEADER_DATABASE`). A leader needs a session of its own, and so
-  does whoever listens.
-- `fairlane_notify=off`: no NOTIFY is sent and none is listened for; everything works, but later.
-- `fairlane_pooler=on`: a pooler stands between that gives a client any connection for each
-  transaction. It is noticed by itself where its backend ids do not match those of the server.
+- `fairlane_schema`: the schema of Fairlane's tables; several applications in one database each have
+  their own.
+- `fairlane_leader`: behind a pooler, the address of the server itself, with percent-encoding (also
+  `FAIRLANE_LEADER_DATABASE`). A leader and a listener each need a dedicated session.
+- `fairlane_notify=off`: no NOTIFY is sent or received; processes poll instead, so jobs start later.
+- `fairlane_pooler=on`: a pooler assigns each transaction to any connection. Fairlane detects it
+  without this option if its backend ids differ from those of the server.
 
 All other options are the driver's, such as `sslmode`.
 """
@@ -60,29 +59,29 @@ class Address:
 
     @property
     def of_leader(self) -> "Address":
-        """The same, showing itself as the address that the leader uses, and whence that came."""
+        """The same address, with the text of the one that the leader uses and its source."""
         shown = copy(self)
         shown.shown = self._shown_direct
         return shown
 
     @property
     def is_direct(self) -> bool:
-        """Whether the address that everybody uses is that of the server itself."""
+        """Whether the address that all processes use is that of the server itself."""
         return self.direct_dsn == self.dsn and not self.has_pooler
 
-    def without_secrets(self, said: object) -> str:
-        """Return a text with every password of ours taken out of it."""
-        text = str(said)
+    def without_secrets(self, message: object) -> str:
+        """Return a text without the passwords of this address."""
+        text = str(message)
         for secret in self._secrets:
             text = text.replace(secret, "***")
         return text
 
     def sql(self, text: str) -> str:
-        """Return a statement for our schema; statements are written for the usual one."""
+        """Return a statement for this schema; statements are written for the default one."""
         return text if self.schema == SCHEMA else text.replace("fairlane.", f"{self.schema}.")
 
     def lock_key(self, purpose: str) -> int:
-        """Return the number of an advisory lock; PostgreSQL keeps those of each database apart."""
+        """Return the number of an advisory lock; each database has separate locks."""
         name = f"fairlane {purpose} {self.schema}"
         return int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), signed=True)
 
@@ -92,7 +91,7 @@ class Address:
 
 
 def _split(text: str) -> SplitResult:
-    """Take an address apart; what cannot be is not shown: a password may be anywhere in it."""
+    """Split an address; an invalid one is not quoted, because it may contain a password."""
     problem = BadSetting(
         "the address of the database cannot be read; characters of a user name or password that "
         f"mean something there must be percent-encoded (expected {EXPECTED})"

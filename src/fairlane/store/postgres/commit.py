@@ -1,18 +1,19 @@
 """A whole transaction as one call.
 
-Each round trip costs more than the rows of a small commit, so a commit is one call of a function in
-the database, with one argument per kind of change, each a JSON array (arrays of composite values
-were as fast there and took twice the time here, under Python's lock). The call is its own
-transaction. The function is named after its text, so that a process of another version finds its
-own beside it.
+A commit is one call of a function in the database, with one argument for each kind of change, each
+a JSON array. The call is a transaction by itself. The name of the function contains a digest of its
+text, so that processes of different versions each call their own function.
 
-The statements run in the order they are written in. Unique indexes are checked row by row, so what
-leaves an indexed state comes before what enters one. What an argument holds does not depend on a
-later one having been written, which is why a commit too large for one call may be cut between any
-two rows and sent as several inside one ordinary transaction.
+The statements run in the order of `STATEMENTS`. Unique indexes are checked row by row, so rows that
+leave an indexed state are written before rows that enter one. No argument depends on a later one,
+so a commit that is too large for one call is cut between rows and sent as several calls inside one
+ordinary transaction.
+
+Why not a statement for each kind: a round trip costs more than the rows of a small commit. Arrays
+of composite values were as fast in the server, and took twice the time in Python, under its lock.
 """
 
-# ruff: noqa: S608  every name that is put into SQL here is one of our own; values are bound.
+# ruff: noqa: S608  the names that are put into SQL here are constants; values are bound.
 
 from hashlib import blake2b
 from typing import Any, Final, TypeAlias
@@ -44,10 +45,10 @@ from fairlane.store.postgres.errors import NOT_LEADING
 from fairlane.store.postgres.event_pages import pages
 from fairlane.store.postgres.nul_escape import escaped
 
-PIECE_BYTES: Final = 64 * 1024 * 1024  # jsonb takes 256 MB; a commit needs a few times this
+PIECE_BYTES: Final = 64 * 1024 * 1024  # jsonb accepts 256 MB; a commit needs a few times this
 KEEP_COMMITTED: Final = 1000
 
-# What jobs that change together mostly have in common, and what they have not.
+# The columns whose values jobs that change together mostly share, and the other ones.
 SHARED_CHANGE: Final = without(MUTABLE, "position")
 OWN_CHANGE: Final = ("position",)
 SHARED_START: Final = ("queue", *without(SHARED_CHANGE, "state"))
@@ -76,7 +77,7 @@ def _named(fields: tuple[str, ...]) -> str:
 
 
 def _given(column: str, fields: tuple[str, ...]) -> str:
-    """Return the SQL that unfolds rows, each as `e` with its fields by name."""
+    """Return the SQL that reads rows, each as `e` with its fields by name."""
     return f"(SELECT {_named(fields)} FROM jsonb_array_elements(:{column})) e"
 
 
@@ -85,9 +86,9 @@ def _texts(column: str) -> str:
 
 
 def _groups(column: str, shared: tuple[str, ...]) -> str:
-    """Return the SQL that unfolds groups: what they share as `g.…`, each row as `e.value`.
+    """Return the SQL that reads groups: the shared values as `g.…`, each row as `e.value`.
 
-    The OFFSET keeps PostgreSQL from taking the shared values out of the JSON again for each row.
+    The OFFSET prevents PostgreSQL from decoding the shared values again for each row.
     """
     values = ", ".join(
         f"{_cast(f'value -> 0 ->> {index}', name)} AS {name}" for index, name in enumerate(shared)
@@ -115,8 +116,8 @@ def _replace(table: str, column: str, fields: tuple[str, ...], *, key: int) -> s
 def _found(table: str, condition: str) -> str:
     """Return the SQL that finds the row of each `e` by its key, as `found.place`.
 
-    A planner that believes a table to be nearly empty would rather walk through all of it, with all
-    the dead rows that are kept for whoever has a transaction open. The OFFSET leaves it no choice.
+    If the planner assumes that a table is nearly empty, it prefers to scan all of it, with all the
+    dead rows that an open transaction of another session keeps there. The OFFSET prevents that.
     """
     return (
         f"CROSS JOIN LATERAL (SELECT ctid AS place FROM fairlane.{table} WHERE {condition} "
@@ -148,7 +149,7 @@ def _delete_rows(table: str, keys: tuple[str, ...], column: str) -> str:
 
 
 def _ended_values(row: str, fields: Names) -> str:
-    """Return the SQL of the values of rows; a report may be stored alone."""
+    """Return the SQL of the values of rows; without a new report, the stored one is copied."""
     stored = f"(SELECT body FROM fairlane.report WHERE report.job = {row}.id)"
     values = ((name, f"{row}.{name}") for name in fields)
     return ", ".join(
@@ -216,7 +217,7 @@ _ENDED: Final = f"""
 INSERT INTO fairlane.ended ({", ".join(ENDED)}) SELECT {_ended_values("e", ENDED)}
 FROM {_given("ended", ENDED)}
 """
-# The checkpoint of a lane is taken from the report of the job that has just ended in it.
+# The checkpoint of a lane is copied from the report of the job that has just ended in it.
 _LANES: Final = """
 INSERT INTO fairlane.lane (queue, lane, status, last_job, checkpoint, params)
 SELECT e.value ->> 0, e.value ->> 1,
@@ -258,7 +259,7 @@ STATEMENTS: Final[tuple[tuple[str, str], ...]] = (
         "AND ended.report IS NOT NULL ON CONFLICT (job) DO UPDATE SET body = excluded.body",
     ),
     ("revived", _delete("ended", "id", "revived")),
-    (  # one that was pruned meanwhile breaks the commit: NULL is no body
+    (  # a job that was pruned meanwhile makes the commit fail: a body cannot be NULL
         "revived",
         f"INSERT INTO fairlane.report (job, body) SELECT e.value, NULL FROM {_texts('revived')} "
         "WHERE (SELECT id FROM fairlane.detail WHERE detail.id = e.value) IS NULL",
@@ -272,7 +273,7 @@ STATEMENTS: Final[tuple[tuple[str, str], ...]] = (
     ("settled", _delete("dependency", "job", "settled")),
     ("met", _delete_rows("dependency", ("job", "on_job"), "met")),
     ("logs", _insert("log", "logs", ("job", "at", "level", "message"))),
-    # before "takes": one taken again at the same instant is another
+    # before "takes": a start at the same instant is another one
     ("untakes", _delete_rows("take", ("key", "at", "job"), "untakes")),
     ("takes", _insert("take", "takes", ("key", "at", "job"))),
     ("grants", _replace("stage_grant", "grants", ("job", "token", "uses"), key=2)),
@@ -289,7 +290,7 @@ STATEMENTS: Final[tuple[tuple[str, str], ...]] = (
     ("answers", _replace("answer", "answers", ("key", "body", "at"), key=1)),
     ("consumed", _delete("inbox", "id", "consumed", "bigint")),
     ("dead_letters", _insert("dead_letter", "dead_letters", ("input", "error", "at"))),
-    (  # from where the last ones ended: those are perhaps not cleaned away yet
+    (  # from the end of the last deletion: its dead rows may not be vacuumed yet
         "old_events",
         "DELETE FROM fairlane.event "
         "WHERE last >= (SELECT swept FROM fairlane.leadership) AND last < :old_events",
@@ -312,8 +313,8 @@ _STEPS: Final = "\n".join(
     for column, sql in STATEMENTS
 )
 
-# The row of the leadership is locked, not only read: a new leader cannot raise the epoch while a
-# commit of the old one is on its way, and no commit comes after it.
+# The row of the leadership is locked, not only read: a new leader cannot raise the epoch during a
+# commit of the old one, and the old one cannot commit afterwards.
 _BODY: Final = f"""
 DECLARE
     newest bigint;
@@ -341,11 +342,11 @@ _CALL: Final = (
 )
 
 
-Call: TypeAlias = tuple[Any, ...]  # the arguments of one
+Call: TypeAlias = tuple[Any, ...]  # the arguments of one call
 
 
 def calls_of(parts: list[tuple[str, str]], *, epoch: int, expiry: Expiry) -> list[Call]:
-    """Return the calls that make up a commit: one, unless it is very large."""
+    """Return the calls of a commit: one, unless it is very large."""
     fixed: dict[str, Any] = {
         "old_events": expiry.events,
         "old_answers": expiry.answers,
@@ -362,7 +363,7 @@ def _call(epoch: int, columns: dict[str, Any]) -> Call:
 
 
 async def commit(connection: Connection, address: Address, calls: list[Call]) -> None:
-    """Write it in one transaction; a single call is one by itself."""
+    """Make the calls in one transaction; a single call is a transaction by itself."""
     sql = address.sql(_CALL)
     if len(calls) == 1:
         await connection.fetchval(sql, *calls[0])
@@ -384,7 +385,9 @@ def postgres_rows(changes: Changes, at: float) -> dict[str, list[Any]]:
     completed = {row[0] for row in rows["completed"]}
     workers = {name: body for (kind, name), body in changes.records.items() if kind == "worker"}
     rows |= {
-        "gone": [id for id in rows["gone"] if id not in completed],  # the others went with it
+        "gone": [
+            id for id in rows["gone"] if id not in completed
+        ],  # completed jobs are deleted by their own statement
         "waiting": grouped(_change_rows(waiting)),
         "running": grouped(_start_rows(running)),
         "events": list(pages(changes.events)),

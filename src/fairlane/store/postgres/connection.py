@@ -1,7 +1,7 @@
-"""Connections, and what becomes of them in trouble and in a fork.
+"""Connections: how they are opened, closed, reopened after an error, and dropped in a fork.
 
-A peer that vanished without a word is noticed within a few seconds: the kernel probes an idle
-connection and gives up on what is not acknowledged.
+A server that disappears is detected within a few seconds: the kernel probes idle connections, and
+closes one whose data is not acknowledged.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ T = TypeVar("T")
 CONNECT_SECONDS: Final = 5.0
 COMMAND_SECONDS: Final = 60.0
 CLOSE_SECONDS: Final = 2.0
-STATEMENTS: Final = 100  # that a connection keeps prepared
+STATEMENTS: Final = 100  # prepared statements of a connection
 OLDEST_SERVER: Final = 14
 
 _PROBES: Final = {
@@ -33,20 +33,20 @@ _PROBES: Final = {
 }
 
 
-if TYPE_CHECKING:  # only the types of the driver know what a row is
+if TYPE_CHECKING:  # at run time the class of the driver is not generic
     _Connection = asyncpg.Connection[asyncpg.Record]
 else:
     _Connection = asyncpg.Connection
 
 
 class Connection(_Connection):
-    """A connection that goes back into its pool as it is: nobody here leaves anything behind."""
+    """A connection that returns to its pool without a reset: no user changes its session."""
 
     def get_reset_query(self) -> str:
         return ""
 
     async def close(self, *, timeout: float | None = None) -> None:
-        """Part in peace or without; a pool closes what is expired where nobody hears of trouble."""
+        """Close the connection, by force after an error: a pool would not report the error."""
         try:
             await super().close(timeout=timeout)
         except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError):
@@ -54,21 +54,21 @@ class Connection(_Connection):
 
 
 async def connect(address: Address, *, direct: bool = False, **options: Any) -> Connection:
-    """Open a connection, to the server itself if `direct`, and see that it can be used."""
+    """Open a connection, to the server itself if `direct`, and check the version of the server."""
     if direct:
         address = address.of_leader
     with translated(address):
         connection = await asyncpg.connect(
             address.direct_dsn if direct else address.dsn,
             connection_class=Connection,
-            **(_usual(address) | options),
+            **(_default_options(address) | options),
         )
         probe_while_idle(connection)
         refuse_old(connection.get_server_version().major, address)
         return connection
 
 
-def _usual(address: Address) -> dict[str, Any]:
+def _default_options(address: Address) -> dict[str, Any]:
     return {
         "timeout": CONNECT_SECONDS,
         "command_timeout": COMMAND_SECONDS,
@@ -91,35 +91,37 @@ def probe_while_idle(connection: Connection) -> None:
         return
     peer.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for name, value in _PROBES.items():
-        if hasattr(socket, name):  # not every system has each
+        if hasattr(socket, name):  # not every system has all of them
             peer.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
 
 
 def _socket_of(connection: Connection) -> Any:
-    transport: Any = getattr(connection, "_transport", None)  # the driver has no public way to it
+    transport: Any = getattr(
+        connection, "_transport", None
+    )  # the driver has no public attribute for it
     return None if transport is None else transport.get_extra_info("socket")
 
 
 async def is_behind_pooler(connection: Connection) -> bool:
-    """Tell whether the server we speak to is another than the one that greeted us."""
+    """Return whether a transaction runs in another server process than the greeting."""
     async with connection.transaction():
         with_us: int = await connection.fetchval("SELECT pg_backend_pid()")
     return with_us != connection.get_server_pid()
 
 
 async def close(connection: Connection, *, after: str | None = None) -> None:
-    """Part in peace, after a last statement, from whichever loop this is; but not for long."""
-    inside: Any = connection  # the driver has no public way to its loop
+    """Close a connection after a last statement, from any loop, within a few seconds."""
+    inside: Any = connection  # the driver has no public attribute for its loop
     loop: asyncio.AbstractEventLoop = inside._loop
     if connection.is_closed():
         return
     if loop is asyncio.get_running_loop():
         await _close(connection, after)
     elif loop.is_running():
-        parting = asyncio.run_coroutine_threadsafe(_close(connection, after), loop)
-        await asyncio.wrap_future(parting)
+        closing = asyncio.run_coroutine_threadsafe(_close(connection, after), loop)
+        await asyncio.wrap_future(closing)
     else:
-        disown(connection)  # its loop has ended: nothing can be said on it any more
+        disown(connection)  # its loop has ended, so the connection cannot send
 
 
 async def _close(connection: Connection, after: str | None) -> None:
@@ -131,14 +133,14 @@ async def _close(connection: Connection, after: str | None) -> None:
         connection.terminate()
 
 
-_inherited: list[Any] = []  # kept, so that no destructor speaks on a connection of the parent
+_inherited: list[Any] = []  # referenced, so that no destructor sends on a connection of the parent
 
 
 def disown(*things: Any) -> None:
-    """Let go of connections without a word to the server: in a forked child, or without a loop.
+    """Drop connections without sending to the server: in a forked child, or without a loop.
 
-    The descriptor is replaced, not closed: a connection ends when the parent ends, even if this
-    child lives on, and whoever closes that number later closes nothing of somebody else.
+    The descriptor is replaced, not closed. So the connection ends with the parent even if this
+    child is still alive, and a later close of the number does not close an unrelated file.
     """
     for thing in things:
         _inherited.append(thing)
@@ -151,9 +153,9 @@ def disown(*things: Any) -> None:
 
 
 class ReopeningConnection:
-    """One connection, made when it is first needed and again after it was lost.
+    """One connection, opened at the first use and again after it was lost.
 
-    It belongs to the loop that uses it, and only one caller at a time may.
+    It belongs to the loop that uses it, and has one caller at a time.
     """
 
     def __init__(self, address: Address, *, direct: bool = False, **options: Any) -> None:
@@ -163,7 +165,7 @@ class ReopeningConnection:
         self._connection: Connection | None = None
 
     async def run(self, work: Callable[[Connection], Awaitable[T]]) -> T:
-        """Do something on the connection; whatever fails half-way ends it."""
+        """Run work on the connection; a lost connection or a cancellation closes it."""
         if self._connection is None or self._connection.is_closed():
             self._connection = await connect(self._address, direct=self._direct, **self._options)
         connection = self._connection

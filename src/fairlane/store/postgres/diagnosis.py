@@ -1,4 +1,4 @@
-"""What is wrong with a database on PostgreSQL, if anything."""
+"""The diagnosis of a database on PostgreSQL."""
 
 import asyncio
 import time
@@ -18,7 +18,7 @@ from fairlane.store.postgres.migrate import migrations, version_of
 from fairlane.store.postgres.rows import PostgresReads, run_read
 
 MIB: Final = 1024 * 1024
-BEAT_SECONDS: Final = 4.0  # within it a worker that lives has renewed its lease
+BEAT_SECONDS: Final = 4.0  # a live worker renews its lease within this time
 LONG_SECONDS: Final = 300.0
 
 _SIZE: Final = "SELECT pg_database_size(current_database())"
@@ -41,7 +41,7 @@ FROM fairlane.dead_letter
 
 
 class ServerExamination:
-    """Looks at one database, from its server down to its rows, and says what it finds."""
+    """Checks one database, from its server down to its rows."""
 
     def __init__(self, address: Address) -> None:
         self._address = address
@@ -68,7 +68,7 @@ class ServerExamination:
         if await is_behind_pooler(connection):
             yield Finding(
                 "pooler", "problem", "a pooler stands before the server",
-                "a leader needs a session of its own: say fairlane_leader=… in the address",
+                "a leader needs a dedicated session: set fairlane_leader=… in the address",
             )  # fmt: skip
         size = await connection.fetchval(_SIZE)
         yield Finding("database", "ok", f"{size / MIB:,.1f} MiB")
@@ -144,7 +144,7 @@ class ServerExamination:
         )
 
     async def _silent(self, connection: Connection) -> list[str]:
-        """Return workers that did not renew their lease while we watched."""
+        """Return the workers that do not renew their lease within `BEAT_SECONDS`."""
         beats = self._address.sql(statements.LEASE_COUNTS)
         before = {row[0]: row[1] for row in await connection.fetch(beats)}
         if not before:

@@ -1,4 +1,4 @@
-"""What the driver says, as one of our own errors with what to do about it."""
+"""Errors of the driver as errors of Fairlane, with advice."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,7 +23,7 @@ _CLOSED: Final = {
     "57P02",  # another session crashed
     "57P03",  # the server is starting or stopping
     "57P05",  # the session was idle for too long
-    "25P03",  # its transaction was
+    "25P03",  # its transaction was idle for too long
 }
 _ADVICE: Final = {
     "28P01": "check the user and the password in the address",
@@ -40,7 +40,7 @@ _ADVICE: Final = {
 
 
 def is_lost(error: BaseException) -> bool:
-    """Tell whether the connection is gone, or never came to be."""
+    """Return whether the connection was lost, or could not be opened."""
     if isinstance(error, asyncpg.PostgresError):
         state = error.sqlstate or ""
         return state in _CLOSED or state.startswith("08")
@@ -51,7 +51,7 @@ def is_lost(error: BaseException) -> bool:
 
 @contextmanager
 def translated(address: Address) -> Iterator[None]:
-    """Turn trouble of the database into a StoreError; what the caller did wrong stays as it is."""
+    """Turn an error of the database into a StoreError; other errors are raised unchanged."""
     try:
         yield
     except (
@@ -65,38 +65,38 @@ def translated(address: Address) -> Iterator[None]:
 
 
 def trouble_of(error: BaseException, address: Address) -> FairlaneError | None:
-    """Return what the error means, or None if the statement itself was at fault."""
-    said = address.without_secrets(error) or type(error).__name__
+    """Return the error of Fairlane, or None if the statement itself was at fault."""
+    message = address.without_secrets(error) or type(error).__name__
     if isinstance(error, asyncpg.exceptions.ClientConfigurationError):
-        return BadSetting(f"{address} cannot be used as an address: {said}; expected {EXPECTED}")
+        return BadSetting(f"{address} cannot be used as an address: {message}; expected {EXPECTED}")
     if isinstance(error, asyncpg.PostgresError):
-        return _trouble_of_server(error.sqlstate or "", said, address)
+        return _trouble_of_server(error.sqlstate or "", message, address)
     if is_lost(error):
         return StoreUnavailable(
-            f"the database {address} cannot be reached ({said}); check that PostgreSQL runs there "
-            "and that the address is right",
+            f"the database {address} cannot be reached ({message}); check that PostgreSQL runs "
+            "there and that the address is right",
             address=str(address),
         )
     return None
 
 
-def _trouble_of_server(state: str, said: str, address: Address) -> StoreError | None:
+def _trouble_of_server(state: str, message: str, address: Address) -> StoreError | None:
     if state == NOT_LEADING:
         return NotLeading(
             f"another process leads {address} now; load again before deciding anything"
         )
     if state in ("XX001", "XX002"):
         return DatabaseCorrupt(
-            f"the database {address} is damaged (PostgreSQL says: {said}); stop every program that "
-            "uses it and put back a backup",
+            f"the database {address} is damaged (PostgreSQL says: {message}); stop every program "
+            "that uses it and put back a backup",
             address=str(address),
         )
     known = state in _ADVICE or state in _CLOSED
-    # Connection, resources, operator, system, deadlock: nothing that the statement is to blame for.
+    # Connection, resources, operator, system, deadlock: the statement is not at fault.
     if known or state[:2] in ("08", "53", "57", "58") or state in ("40001", "40P01"):
         advice = _ADVICE.get(state, "work goes on by itself when it is well again")
         return StoreUnavailable(
-            f"the database {address} refuses (PostgreSQL says: {said}); {advice}",
+            f"the database {address} refuses (PostgreSQL says: {message}); {advice}",
             address=str(address),
         )
     return None

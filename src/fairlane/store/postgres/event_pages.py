@@ -1,4 +1,4 @@
-"""Events as pages: what was committed together is one row, or a few if it was much."""
+"""Events in pages: the events of a commit are one row, or a few rows if there are many."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
@@ -13,7 +13,7 @@ from fairlane.core.live_job import JobId
 from fairlane.store.commit_rows import Group, event_groups
 from fairlane.store.views import EventView
 
-PAGE: Final = 500  # events that whoever wants one of them must read
+PAGE: Final = 500  # events; to read one of them is to read its page
 
 _encode: Final = msgspec.json.Encoder().encode
 _decode: Final = msgspec.json.Decoder(
@@ -22,7 +22,7 @@ _decode: Final = msgspec.json.Decoder(
 
 
 def pages(events: Sequence[Event]) -> Iterator[tuple[int, int, str]]:
-    """Yield the last and the first number of each page, and its text."""
+    """Yield the last and the first number of each page, and the text of the page."""
     for start in range(0, len(events), PAGE):
         page = events[start : start + PAGE]
         groups = [
@@ -33,7 +33,7 @@ def pages(events: Sequence[Event]) -> Iterator[tuple[int, int, str]]:
 
 
 def events_in(bodies: Iterable[str], *, after: int, limit: int) -> list[EventView]:
-    """Read the first events after a number."""
+    """Return the first events after a number."""
     found = [
         EventView(seq=seq, type=type, at=moment, job=job, queue=queue, data=data)
         for body in bodies

@@ -1,13 +1,14 @@
-"""Who leads: the session that holds an advisory lock.
+"""The leader's session: the session that holds an advisory lock leads.
 
-The lock is asked for and never waited for: a session that waits keeps PostgreSQL from cleaning up.
-Everything the leader writes goes over the session that holds it, so losing the lock is losing the
-ability to write. The session asks the server to end it when nothing is heard from it for a few
-seconds; otherwise the lock of a machine that vanished would be kept for hours, and that of one that
-froze for ever. So a leader must call something at least every second, and `ping` will do.
+The rules. The leader writes only over the session that holds the lock, so a leader that loses the
+lock cannot write. After an error on that connection it is unknown whether this process still leads:
+the connection is closed, and the caller gets `NotLeading`. A leader makes a call at least every
+second, for example `ping`.
 
-Any error on that connection means that nobody knows whether we still lead: it is closed, and the
-caller hears `NotLeading`.
+How. The lock is tried and never waited for, because a waiting session prevents PostgreSQL from
+vacuuming. The session sets a timeout after which the server ends it if it is silent for a few
+seconds. Without the timeout, the server would keep the lock of a machine that disappeared for
+hours, and that of a frozen machine for ever.
 """
 
 import asyncio
@@ -35,8 +36,8 @@ T = TypeVar("T")
 SESSION_SECONDS: Final = 5
 PROBES: Final = 3
 
-# The leader finds everything by its key, and its plans are kept for as long as it leads. They must
-# not depend on how large the tables were when they were made.
+# The leader finds rows by their key, and its plans are cached for as long as it leads. The plans
+# must not depend on the size of the tables at the start.
 _SETTINGS: Final = {
     "application_name": "fairlane leader",
     "idle_session_timeout": f"{SESSION_SECONDS}s",
@@ -58,7 +59,7 @@ SETTINGS: Final = "; ".join(f"SET {name} = '{value}'" for name, value in _SETTIN
 
 
 class Leadership:
-    """The session that leads, or stands by to lead."""
+    """The session of a leader or of a standby."""
 
     def __init__(self, address: Address) -> None:
         self._address = address
@@ -66,7 +67,7 @@ class Leadership:
         self._connection: Connection | None = None
         self._holds = False
         self._was_proven = False
-        self._turn = asyncio.Lock()  # a look may come while a commit is on its way
+        self._turn = asyncio.Lock()  # a read may come during a commit
         self._is_allowed_silence = False
         self.epoch: int | None = None
 
@@ -79,7 +80,7 @@ class Leadership:
             self._drop()
             if error.__cause__ is None or not is_lost(error.__cause__):
                 raise
-        return await self._try()  # the connection may have been lost long ago, while it was idle
+        return await self._try()  # the connection may have been lost while it was idle
 
     async def _try(self) -> int | None:
         if self._connection is None or self._connection.is_closed():
@@ -113,10 +114,10 @@ class Leadership:
         return connection
 
     async def _refuse_pooler(self) -> None:
-        """Raise if others can be given the server process that we spoke to a moment ago.
+        """Raise if a pooler can assign the server process of this connection to another client.
 
-        It is found out before the lock is asked for: a lock that is taken through a pooler stays
-        with the pooler, and nobody at all could lead.
+        The check comes before the lock: a lock that is acquired through a pooler stays with the
+        pooler, and no process could lead.
         """
         connections: list[Connection] = []
 
@@ -139,7 +140,7 @@ class Leadership:
                 one.terminate()
 
     async def _prove_lock(self, connection: Connection) -> None:
-        """See in several transactions that the lock is there and ours."""
+        """Check in several transactions that this session holds the lock."""
         proof = f"SELECT pg_backend_pid(), pg_backend_pid() IN ({statements.LOCK_HOLDER})"
         seen = [tuple(await connection.fetchrow(proof, self._key) or ()) for _ in range(PROBES)]
         if len(set(seen)) > 1 or not seen[0][1]:
@@ -148,7 +149,7 @@ class Leadership:
             raise _pooled(self._address)
 
     async def run(self, work: Callable[[Connection], Awaitable[T]]) -> T:
-        """Do something as the leader, one thing after the other."""
+        """Run work as the leader; calls run one after the other."""
         async with self._turn:
             return await self._run(work)
 
@@ -174,7 +175,7 @@ class Leadership:
             raise
 
     async def allow_silence(self, seconds: float) -> None:
-        """Let the next pause of the leader be longer, because it has much to think about."""
+        """Allow a longer silence before the next call, because the leader has much to decide."""
         await self.run(lambda connection: self._set_silence(connection, seconds))
         self._is_allowed_silence = True
 
@@ -183,11 +184,11 @@ class Leadership:
         await connection.execute(f"SET idle_session_timeout = '{int(seconds * 1000)}ms'")
 
     async def resign(self) -> None:
-        """Give the lock back, or stop standing by; from whichever loop this is."""
+        """Release the lock, or stop being a standby; from any loop."""
         connection = self._connection
         self._connection, self.epoch, self._holds = None, None, False
         if connection is not None:
-            # Otherwise the lock would be gone only when the server has noticed our parting.
+            # Otherwise the lock would be free only when the server detects the closed connection.
             await close(connection, after="SELECT pg_advisory_unlock_all()")
 
     def _drop(self) -> None:
@@ -203,7 +204,7 @@ class Leadership:
 
 
 async def _backend_of(connection: Connection) -> int | None:
-    """Return the server process that serves a transaction now; None if there is none to have."""
+    """Return the server process that runs a transaction now; None if there is no free one."""
     try:
         async with asyncio.timeout(CLOSE_SECONDS), connection.transaction():
             backend: int = await connection.fetchval("SELECT pg_backend_pid()")

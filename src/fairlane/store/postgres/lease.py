@@ -1,4 +1,4 @@
-"""The sign of life of a worker: a counter that it counts up itself, on a connection of its own."""
+"""The lease of a worker: a counter that the worker increments, on a dedicated connection."""
 
 from typing import Final
 

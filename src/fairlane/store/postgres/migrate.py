@@ -1,7 +1,7 @@
-"""Bring a schema to the present version, in numbered steps that are never edited afterwards.
+"""Migrations to the current schema, in numbered scripts that are never edited afterwards.
 
-All of it happens in one transaction, under a lock that ends with it: of several processes that
-start together one migrates, and the others find it done.
+All scripts run in one transaction, under a lock that ends with it: if several processes start
+together, one migrates and the other processes find the current version.
 """
 
 from functools import cache
@@ -17,12 +17,12 @@ from fairlane.store.postgres.errors import translated
 
 @cache
 def migrations() -> tuple[str, ...]:
-    """Return the scripts in order; the first makes an empty schema version 1."""
+    """Return the scripts in order; the first one makes version 1 of an empty schema."""
     return tuple(script for _, script in _named())
 
 
 def migration_names() -> tuple[str, ...]:
-    """Return what the steps are called, in the same order."""
+    """Return the names of the scripts, in the same order."""
     return tuple(name.removesuffix(".sql") for name, _ in _named())
 
 
@@ -33,7 +33,7 @@ def _named() -> list[tuple[str, str]]:
 
 
 async def migrate(connection: Connection, address: Address) -> None:
-    """Apply what is missing, all of it or nothing."""
+    """Apply the missing scripts in one transaction."""
     known = len(migrations())
     with translated(address):
         async with connection.transaction():
@@ -44,7 +44,7 @@ async def migrate(connection: Connection, address: Address) -> None:
             await connection.execute(
                 "SELECT pg_advisory_xact_lock($1)", address.lock_key("migration")
             )
-            # Another process may have done it while this one waited for the lock.
+            # Another process may have migrated while this one waited for the lock.
             version = await version_of(connection, address)
             if version is None:
                 await _make_schema(connection, address)
@@ -57,8 +57,8 @@ async def migrate(connection: Connection, address: Address) -> None:
                 await connection.execute(address.sql(FUNCTION))
 
 
-# What is there is read from the catalogue itself: a lookup by name may answer from a cache of the
-# session that does not know yet what another process has just made.
+# Tables and functions are read from the catalogue: a lookup by name may use a cache of the session
+# that does not yet contain the tables which another process has just created.
 _RELATION: Final = """
 SELECT EXISTS (
     SELECT FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
@@ -75,12 +75,12 @@ _SCHEMA: Final = "SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = $1)"
 
 
 async def _can_commit(connection: Connection, address: Address) -> bool:
-    """Tell whether the function that our commits call is there; its name tells its text."""
+    """Return whether the function of our commits exists; its name has a digest of its text."""
     return await connection.fetchval(_FUNCTION, address.schema, FUNCTION_NAME) is True
 
 
 async def version_of(connection: Connection, address: Address) -> int | None:
-    """Return the version of the schema; None if it is not ours yet."""
+    """Return the version of the schema; None before the first migration."""
     if not await connection.fetchval(_RELATION, address.schema, "migration"):
         return None
     table = address.sql("fairlane.migration")

@@ -1,4 +1,4 @@
-"""Which `pg_dump` copies a queue on PostgreSQL, as a line that a shell can be given."""
+"""The `pg_dump` command that copies the schema of Fairlane, as a line for a shell."""
 
 import shlex
 from pathlib import Path
@@ -7,14 +7,14 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from fairlane.store.postgres.address import Address
 
-# What pg_dump takes in an address, besides everything about TLS; our driver has options of its own.
-_TAKEN: Final = ("dbname", "host", "passfile", "port", "user")
+# The options of an address that pg_dump accepts, besides those for TLS; our driver has more.
+_ACCEPTED: Final = ("dbname", "host", "passfile", "port", "user")
 
 
 def dump_command(database: str, target: Path) -> str:
-    """Return the command that copies our schema; it asks for the password itself.
+    """Return the command that copies the schema; the command prompts for the password.
 
-    It goes to the server directly where a pooler stands between: a dump is one long session.
+    Behind a pooler it connects to the server directly: a dump is one long session.
     """
     address = Address(database)
     parts = urlsplit(address.direct_dsn)
@@ -22,7 +22,7 @@ def dump_command(database: str, target: Path) -> str:
     options = [
         (name, value)
         for name, value in parse_qsl(parts.query)
-        if name in _TAKEN or (name.startswith("ssl") and name != "sslpassword")
+        if name in _ACCEPTED or (name.startswith("ssl") and name != "sslpassword")
     ]
     plain = parts._replace(
         netloc=f"{user.partition(':')[0]}{separator}{host}", query=urlencode(options, safe="/")

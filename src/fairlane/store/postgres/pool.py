@@ -1,4 +1,4 @@
-"""The few connections that everybody in a process shares, on the loop that opened the store."""
+"""The few connections that a process shares, on the loop that opened the store."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
@@ -22,11 +22,11 @@ from fairlane.store.postgres.errors import is_lost, translated
 
 T = TypeVar("T")
 
-MOST: Final = 4
+MAX_CONNECTIONS: Final = 4
 IDLE_SECONDS: Final = 60.0
 ACQUIRE_SECONDS: Final = 30.0
 
-# A plan that is made once and kept would be that of the small tables of the first minute.
+# A cached plan would be made for the small tables of the first minute.
 _SETTINGS: Final = "SET plan_cache_mode = 'force_custom_plan'; SET jit = 'off'"
 
 
@@ -46,7 +46,7 @@ class Pool:
         self._pool = await asyncpg.create_pool(
             self._address.dsn,
             min_size=0,
-            max_size=MOST,
+            max_size=MAX_CONNECTIONS,
             max_inactive_connection_lifetime=IDLE_SECONDS,
             connection_class=Connection,
             init=self._prepare,
@@ -58,20 +58,20 @@ class Pool:
     async def _prepare(self, connection: Any) -> None:
         probe_while_idle(connection)
         refuse_old(connection.get_server_version().major, self._address)
-        if not self._address.has_pooler:  # where it would be left to a stranger
+        if not self._address.has_pooler:  # behind a pooler the setting would apply to other clients
             await connection.execute(_SETTINGS)
         self._connections.add(connection)
         connection.add_termination_listener(self._connections.discard)
 
     async def run(self, work: Callable[[Connection], Awaitable[T]]) -> T:
-        """Run one statement that may be repeated: a lost connection is tried once more."""
+        """Run one statement; it is repeated once if the connection is lost."""
 
         async def inside(connection: Connection) -> T:
             async with connection.transaction():
                 return await work(connection)
 
-        # Behind a pooler, to prepare a statement and to run it may meet two server processes.
-        return await self.here(self._patiently(inside if self._address.has_pooler else work))
+        # Behind a pooler, a statement may be prepared and run by two server processes.
+        return await self.on_loop(self._patiently(inside if self._address.has_pooler else work))
 
     async def view(self, work: Callable[[Connection], Awaitable[T]]) -> T:
         """Run several reads on one state of the database."""
@@ -80,10 +80,10 @@ class Pool:
             async with connection.transaction(isolation="repeatable_read", readonly=True):
                 return await work(connection)
 
-        return await self.here(self._patiently(inside))
+        return await self.on_loop(self._patiently(inside))
 
-    async def here(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run a coroutine on our loop, from whichever loop this is."""
+    async def on_loop(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run a coroutine on the loop of the pool, from any loop."""
         if self._pool is None or self._loop is None:
             work.close()
             raise StoreUnavailable("the store is not open; call open() first, also after a fork")
@@ -97,7 +97,7 @@ class Pool:
         except StoreUnavailable as error:
             cause = error.__cause__
             if self._pool is None or isinstance(cause, TimeoutError | None) or not is_lost(cause):
-                raise  # whoever has waited long enough is not made to wait again
+                raise  # the caller has waited long enough
             await self._pool.expire_connections()
         return await self._once(work)
 
@@ -105,11 +105,11 @@ class Pool:
         assert self._pool is not None
         with translated(self._address):
             async with self._pool.acquire(timeout=ACQUIRE_SECONDS) as lent:
-                connection: Any = lent  # a proxy that does whatever a connection does
+                connection: Any = lent  # a proxy of a connection
                 try:
                     return await work(connection)
                 except asyncio.CancelledError:
-                    # Otherwise the server would be asked to cancel as well, and be waited for.
+                    # Otherwise the driver would send a cancel request and wait for the server.
                     connection.terminate()
                     raise
 

@@ -1,6 +1,6 @@
-"""One piece of pruning on PostgreSQL."""
+"""Delete one piece of the history on PostgreSQL."""
 
-# ruff: noqa: S608  every name that is put into SQL here is one of our own; values are bound.
+# ruff: noqa: S608  the names that are put into SQL here are constants; values are bound.
 
 from typing import Final
 
@@ -21,8 +21,8 @@ FROM (
 ) piece
 ORDER BY number
 """
-# Whoever revives one of them at this moment has its row first, or finds it gone: what is deleted
-# with it is decided by who gets the row.
+# A leader that revives one of these jobs at the same moment either has the row first, or finds it
+# deleted. Only the jobs whose row was deleted here lose their other rows.
 _ENDED: Final = "DELETE FROM fairlane.ended WHERE id = ANY ($1::text[]) RETURNING id, created_at"
 _FIRINGS: Final = """
 DELETE FROM fairlane.firing
@@ -32,7 +32,7 @@ WHERE schedule IN (SELECT schedule FROM fairlane.detail WHERE id = ANY ($1::text
         SELECT max(fire_at) FROM fairlane.firing newest WHERE newest.schedule = firing.schedule
     )
 """
-_FORGET: Final = tuple(
+_DELETIONS: Final = tuple(
     f"DELETE FROM fairlane.{table} WHERE {key} = ANY ($1::text[])"
     for table, key in (("log", "job"), ("kept", "job"), ("detail", "id"))
 )
@@ -41,7 +41,7 @@ _FORGET: Final = tuple(
 async def prune(
     connection: Connection, address: Address, pruning: Pruning, since: Pruned
 ) -> Pruned:
-    """Forget one piece, in a transaction of its own."""
+    """Delete one piece, in a separate transaction."""
     async with connection.transaction():
         up_to = since.up_to
         if up_to is None and pruning.keep is not None:
@@ -53,22 +53,22 @@ async def prune(
             since.after, up_to, PIECE,
         )  # fmt: skip
         ids = [row["id"] for row in rows if row["is_old"] and row["fits"]]
-        jobs = len(ids) if pruning.dry_run else await _forget(connection, address, ids)
+        jobs = len(ids) if pruning.dry_run else await _delete(connection, address, ids)
         return Pruned(
             jobs=jobs,
             after=rows[-1]["number"] if rows else since.after,
             up_to=up_to,
-            # They stand in the order of their ends: what follows is younger still.
+            # The rows are in the order of ending: the next ones ended later.
             is_done=len(rows) < PIECE or not any(row["is_old"] for row in rows),
         )
 
 
-async def _forget(connection: Connection, address: Address, ids: list[str]) -> int:
+async def _delete(connection: Connection, address: Address, ids: list[str]) -> int:
     gone = await connection.fetch(address.sql(_ENDED), ids) if ids else []
     if gone:
-        forgotten = [row["id"] for row in gone]
+        deleted = [row["id"] for row in gone]
         newest = max(row["created_at"] for row in gone)
-        await connection.execute(address.sql(_FIRINGS), forgotten, newest)
-        for statement in _FORGET:
-            await connection.execute(address.sql(statement), forgotten)
+        await connection.execute(address.sql(_FIRINGS), deleted, newest)
+        for statement in _DELETIONS:
+            await connection.execute(address.sql(statement), deleted)
     return len(gone)

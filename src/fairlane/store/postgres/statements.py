@@ -1,10 +1,10 @@
-"""Every question to the database, named by what it finds.
+"""The statements besides the commit, named by their rows or by the method that runs them.
 
-They are written for the usual schema; `Address.sql` gives them another. What is found by a list of
-ids is found by walking that list, one step down an index for each.
+They are written for the default schema; `Address.sql` replaces it. Rows that are selected by a list
+of ids are found by one step in an index for each id.
 """
 
-# ruff: noqa: S608  every name that is put into SQL here is one of our own; values are bound.
+# ruff: noqa: S608  the names that are put into SQL here are constants; values are bound.
 
 from typing import Final
 
@@ -45,7 +45,7 @@ SELECT {_LIVE} FROM fairlane.running JOIN fairlane.live ON live.id = running.job
 ORDER BY live.started_at, live.id
 """
 _IS_WAITING: Final = "NOT EXISTS (SELECT FROM fairlane.running WHERE running.job = job.id)"
-# A job that waits for others stands in no order yet and is shown after those that do.
+# A job that waits for dependencies has no position and comes after those that have one.
 WAITING_JOBS: Final = f"""
 SELECT {_LIVE} FROM (
     (
@@ -80,8 +80,9 @@ LANES_OF_QUEUE: Final = f"{_LANES} WHERE queue = $1"
 _NAMED: Final = "(queue, lane) IN (SELECT * FROM unnest($1::text[], $2::text[]))"
 LANES_NAMED: Final = f"{_LANES} WHERE {_NAMED}"
 LANE_NAMES: Final = "SELECT queue, lane FROM fairlane.lane ORDER BY queue, lane LIMIT $1"
-# The least of these texts is that of the job which stands for its lane. A space sorts before every
-# character of a position, so that a shorter one comes first; one that waits for others has none.
+# The job with the least of these texts is the active job of its lane. A space sorts before every
+# character of a position, so a shorter position comes first; a job that waits for dependencies has
+# none.
 _ACTIVE: Final = """
 SELECT queue, lane, substr(first, strpos(first, ' ') + 1) AS job FROM (
     SELECT queue, lane, min(
@@ -111,8 +112,8 @@ LISTED: Final = f"""
 SELECT {_LIVE} FROM ({{ids}}) found JOIN fairlane.live ON live.id = found.id {_WITH_DETAIL}
 ORDER BY live.id DESC
 """
-# Nobody finds out a secret by looking for it: beside one, each parameter is looked through alone.
-# What is no JSON to PostgreSQL (not a number, infinity) could not be taken apart.
+# A search must not reveal a secret: if there is one, each other parameter is searched separately.
+# Parameters with NaN or Infinity are not JSON for PostgreSQL and cannot be searched then.
 _HAS_TEXT: Final = """(
     strpos(lower(concat_ws(' ', {table}.id, {table}.task, {table}.lane)), lower($1)) > 0
     OR EXISTS (
@@ -135,7 +136,7 @@ LIVE_HAS_TEXT: Final = _HAS_TEXT.format(table="live") + ")"
 ENDED_HAS_TEXT: Final = (
     _HAS_TEXT.format(table="ended") + "OR strpos(lower(ended.error), lower($2)) > 0)"
 )
-# As many pages as hold so many events.
+# The pages that hold the first $2 events.
 EVENTS: Final = """
 SELECT ends.oldest, ends.newest, page.body FROM (
     SELECT
@@ -179,7 +180,7 @@ ORDER BY state <> 'running', priority, position, id LIMIT $2
 DEPENDENCIES: Final = "SELECT job, on_job FROM fairlane.dependency"
 RATE_STARTS: Final = "SELECT key, at, job FROM fairlane.take ORDER BY number"
 GRANTS: Final = "SELECT job, token, uses FROM fairlane.stage_grant"
-# No more than can be decided before the server misses a sign of the leader.
+# A limit, so that the leader decides these rows before the server ends its silent session.
 _MOST_BYTES: Final = 16 * 1024 * 1024
 READ_INBOX: Final = f"""
 SELECT id, key, body, at,
@@ -200,7 +201,7 @@ PAYLOADS: Final = """
 SELECT detail.id, detail.params, detail.meta, detail.options, report.body, lane.checkpoint,
     (SELECT array_agg(ARRAY[kept.name, kept.body]) FROM fairlane.kept WHERE kept.job = detail.id)
 FROM unnest($1::text[], $2::text[], $3::text[]) wanted (id, queue, lane)
--- OFFSET 0 has each looked up by its key: of a table that grows fast, the planner knows too little.
+-- OFFSET 0 forces a lookup by key: the planner has old statistics of a table that grows fast.
 CROSS JOIN LATERAL (SELECT * FROM fairlane.detail WHERE detail.id = wanted.id OFFSET 0) detail
 LEFT JOIN LATERAL (
     SELECT body FROM fairlane.report WHERE report.job = wanted.id OFFSET 0
@@ -213,12 +214,12 @@ LEFT JOIN LATERAL (
 APPEND: Final = """
 INSERT INTO fairlane.inbox (key, body, at)
 SELECT key, body, at FROM unnest($1::text[], $2::text[], $3::double precision[])
-    AS said (key, body, at)
+    AS sent (key, body, at)
 ON CONFLICT (key) DO NOTHING
 """
-# In a transaction of the caller's own; whoever listens hears of it once that is committed.
+# Inside a transaction of the caller; the leader is notified when that transaction commits.
 APPEND_INSIDE: Final = """
-WITH said AS (
+WITH appended AS (
     INSERT INTO fairlane.inbox (key, body, at) VALUES ($1, $2, $3) ON CONFLICT (key) DO NOTHING
 )
 SELECT pg_notify($4, 'inbox')
@@ -226,14 +227,14 @@ SELECT pg_notify($4, 'inbox')
 APPEND_INSIDE_QUIETLY: Final = """
 INSERT INTO fairlane.inbox (key, body, at) VALUES ($1, $2, $3) ON CONFLICT (key) DO NOTHING
 """
-# Whoever reads a setting from here has it for its own transaction: it does not wait for the disk.
+# A statement that selects from `quick` does not wait for the disk when its transaction commits.
 _QUICKLY: Final = """
 WITH quick AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true) AS setting)
 """
 SEND_REPORT: Final = f"""
 {_QUICKLY} INSERT INTO fairlane.inbox (key, body, at)
 SELECT key, body, at FROM quick, unnest($1::text[], $2::text[], $3::double precision[])
-    AS said (key, body, at)
+    AS sent (key, body, at)
 ON CONFLICT (key) DO NOTHING
 """
 NOTIFY: Final = f"{_QUICKLY} SELECT pg_notify($1, $2) FROM quick"

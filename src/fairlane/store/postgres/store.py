@@ -59,16 +59,17 @@ T = TypeVar("T")
 
 KEEP_EVENTS: Final = 200_000
 KEEP_SECONDS: Final = 24 * 3600.0
-CLOCK_LOOKS: Final = 3
-THINKING_SECONDS: Final = 30e-6  # for a job that was loaded, at most
-READING_SECONDS: Final = 1e-6  # for a character of what was sent, at most
+CLOCK_READINGS: Final = 3
+THINKING_SECONDS: Final = 30e-6  # at most, to decide a loaded job
+READING_SECONDS: Final = 1e-6  # at most, to decode a character of the inbox
 
 
 class PostgresStore:
-    """A pool for everybody, on the loop that opened the store, and connections with one purpose.
+    """A store with a pool of connections and several dedicated ones.
 
-    Those belong to the loop that uses them: the leader's and that of its hints to the leader's
-    loop, a lease's to the loop that renews it, a listener's to the loop that listens.
+    The pool belongs to the loop that opened the store. A dedicated connection belongs to the loop
+    that uses it: the leader's session and the connection for its notifications to the leader's
+    loop, that of a lease to the loop that renews it, that of a listener to the loop that listens.
     """
 
     single_process = False
@@ -117,13 +118,13 @@ class PostgresStore:
 
     async def close(self) -> None:
         await self._notifier.close()
-        # Together: a server that does not answer is waited for once.
+        # Together, so that there is one wait for a server that does not answer.
         listeners, self._listeners = self._listeners, []
         partings = [self.resign(), self._pool.close(), *(one.close() for one in listeners)]
         await asyncio.gather(*partings)
 
     def abandon(self) -> None:
-        """Forget every connection without a word: they belong to the parent of this fork."""
+        """Drop every connection without sending: they belong to the parent of this fork."""
         self._pool.disown()
         self._leadership.disown()
         self._leader_link.disown()
@@ -134,16 +135,16 @@ class PostgresStore:
             lease.disown()
         self._begin()
 
-    # anybody
+    # every process
 
     async def append(self, key: str, body: str, at: float) -> None:
-        await self._pool.here(self._command_writer.put((key, body, at)))
+        await self._pool.on_loop(self._command_writer.put((key, body, at)))
 
     async def send_report(self, key: str, body: str, at: float) -> None:
-        await self._pool.here(self._report_writer.put((key, body, at)))
+        await self._pool.on_loop(self._report_writer.put((key, body, at)))
 
     def insertion(self, key: str, body: str, at: float) -> tuple[str, tuple[Any, ...]]:
-        """Return the statement that appends to the inbox, for a transaction of the caller's own."""
+        """Return the statement that appends to the inbox, for a transaction of the caller."""
         if self._address.notifies:
             values = (key, body, at, self._address.channel)
             return self._address.sql(statements.APPEND_INSIDE), values
@@ -163,7 +164,7 @@ class PostgresStore:
         )
 
     async def answers(self, keys: Sequence[str]) -> dict[str, str]:
-        return await self._ask(lambda: self._reads.answers(keys))
+        return await self._read(lambda: self._reads.answers(keys))
 
     async def messages(self, worker: WorkerId, after: int) -> list[Message]:
         sql = self._address.sql(statements.MESSAGES)
@@ -171,10 +172,10 @@ class PostgresStore:
         return [Message(number, body) for number, body in rows]
 
     async def assigned_payloads(self, starts: Sequence[Start]) -> Mapping[JobId, Payload]:
-        return await self._ask(lambda: self._reads.payloads(starts))
+        return await self._read(lambda: self._reads.payloads(starts))
 
     async def delete_messages(self, worker: WorkerId, up_to: int) -> None:
-        # From where the last ones ended: those are perhaps not cleaned away yet.
+        # From the end of the last deletion: its dead rows may not be vacuumed yet.
         after = self._deleted_up_to.get(worker, -1)
         sql = self._address.sql(statements.DELETE_MESSAGES)
         await self._pool.run(lambda connection: connection.execute(sql, worker, after, up_to))
@@ -192,56 +193,58 @@ class PostgresStore:
             self._listeners.append(listener)
 
     async def version(self) -> int:
-        return await self._ask(self._reads.version)
+        return await self._read(self._reads.version)
 
     async def jobs(self, ids: Sequence[JobId]) -> dict[JobId, JobView]:
-        return await self._view(lambda: self._reads.jobs(ids))
+        return await self._read_consistently(lambda: self._reads.jobs(ids))
 
     async def submission(self, job: JobId) -> Submission | None:
-        return await self._ask(lambda: self._reads.submission(job))
+        return await self._read(lambda: self._reads.submission(job))
 
     async def history(self, query: Query) -> Page:
-        return await self._view(lambda: self._reads.history(query))
+        return await self._read_consistently(lambda: self._reads.history(query))
 
     async def live_jobs(self, query: Query) -> Page:
-        return await self._view(lambda: self._reads.live_jobs(query))
+        return await self._read_consistently(lambda: self._reads.live_jobs(query))
 
     async def last_seq(self) -> int:
-        return await self._ask(self._reads.last_seq)
+        return await self._read(self._reads.last_seq)
 
     async def counts(self) -> dict[str, dict[str, int]]:
-        return await self._ask(self._reads.counts)
+        return await self._read(self._reads.counts)
 
     async def read_snapshot(
         self, *, waiting: int = 200, ended: int = 50, lanes: int = 200
     ) -> Picture:
-        return await self._view(
+        return await self._read_consistently(
             lambda: self._reads.snapshot(waiting=waiting, ended=ended, lanes=lanes)
         )
 
     async def jobs_behind(self, queue: str, *, after: Place, limit: int) -> list[JobView]:
-        return await self._view(lambda: self._reads.jobs_behind(queue, after=after, limit=limit))
+        return await self._read_consistently(
+            lambda: self._reads.jobs_behind(queue, after=after, limit=limit)
+        )
 
     async def lanes(self, queue: str | None = None) -> list[LaneView]:
-        return await self._view(lambda: self._reads.lanes(queue))
+        return await self._read_consistently(lambda: self._reads.lanes(queue))
 
     async def events(self, after: int, limit: int) -> list[EventView] | None:
-        return await self._ask(lambda: self._reads.events(after, limit))
+        return await self._read(lambda: self._reads.events(after, limit))
 
     async def log(self, job: JobId, *, limit: int = 1000) -> list[LogLine]:
-        return await self._ask(lambda: self._reads.log(job, limit))
+        return await self._read(lambda: self._reads.log(job, limit))
 
     async def records(self, kind: str) -> dict[str, str]:
-        return await self._ask(lambda: self._reads.records(kind))
+        return await self._read(lambda: self._reads.records(kind))
 
     async def firings(self, schedule: str, *, limit: int = 50) -> list[FiringView]:
-        return await self._ask(lambda: self._reads.firings(schedule, limit))
+        return await self._read(lambda: self._reads.firings(schedule, limit))
 
     async def durations(self) -> dict[str, float]:
-        return await self._ask(self._reads.durations)
+        return await self._read(self._reads.durations)
 
     async def read_image(self, *, queue: str | None = None, limit: int | None = None) -> Image:
-        return await self._view(lambda: self._reads.image(queue=queue, limit=limit))
+        return await self._read_consistently(lambda: self._reads.image(queue=queue, limit=limit))
 
     async def prune(self, pruning: Pruning, since: Pruned) -> Pruned:
         address = self._address
@@ -250,16 +253,16 @@ class PostgresStore:
     async def leader(self) -> str | None:
         sql = self._address.sql(statements.LEADER)
         key = self._address.lock_key("leader")
-        said: str | None = await self._pool.run(lambda connection: connection.fetchval(sql, key))
-        return said
+        leader: str | None = await self._pool.run(lambda connection: connection.fetchval(sql, key))
+        return leader
 
-    async def _ask(self, question: Callable[[], Steps[T]]) -> T:
-        """Ask one question, which is one statement."""
-        return await self._pool.run(lambda connection: self._run(connection, question()))
+    async def _read(self, read: Callable[[], Steps[T]]) -> T:
+        """Run a read of one statement."""
+        return await self._pool.run(lambda connection: self._run(connection, read()))
 
-    async def _view(self, questions: Callable[[], Steps[T]]) -> T:
-        """Ask several questions of one state of the database."""
-        return await self._pool.view(lambda connection: self._run(connection, questions()))
+    async def _read_consistently(self, read: Callable[[], Steps[T]]) -> T:
+        """Run a read of several statements in one snapshot of the database."""
+        return await self._pool.view(lambda connection: self._run(connection, read()))
 
     async def _run(self, connection: Connection, steps: Steps[T]) -> T:
         return await run_read(connection, self._address, steps)
@@ -287,18 +290,18 @@ class PostgresStore:
                 return await self._run(connection, self._reads.image(queue=None, limit=None))
 
         image = await self._leadership.run(snapshot)
-        await self._think(len(image.jobs) * THINKING_SECONDS)
+        await self._allow_time(len(image.jobs) * THINKING_SECONDS)
         return image
 
     async def read_inbox(self, limit: int) -> list[InboxRow]:
         rows = await self._leadership.run(
             lambda connection: read_inbox(connection, self._address, self._inbox_cursor, limit)
         )
-        await self._think(sum(len(row.body) for row in rows) * READING_SECONDS)
+        await self._allow_time(sum(len(row.body) for row in rows) * READING_SECONDS)
         return rows
 
-    async def _think(self, seconds: float) -> None:
-        """What was read takes the leader a while, in which nothing is said to the server."""
+    async def _allow_time(self, seconds: float) -> None:
+        """Allow the silence in which the leader decides the rows that it has just read."""
         if seconds > SESSION_SECONDS / 4:
             await self._leadership.allow_silence(SESSION_SECONDS + seconds)
 
@@ -333,7 +336,7 @@ class PostgresStore:
         )
 
     async def ping(self) -> None:
-        """Show the server that this leader is there; without a sign it ends the session."""
+        """Send a statement, so that the server does not end the silent session of this leader."""
         await self._leadership.run(lambda connection: connection.execute("SELECT 1"))
 
     async def lease_counts(self) -> dict[WorkerId, int]:
@@ -342,13 +345,13 @@ class PostgresStore:
         return {WorkerId(worker): beats for worker, beats in rows}
 
     async def clock_skew(self) -> float:
-        """Believe the look that took least: the clock was read somewhere within it."""
+        """Return the result of the quickest reading: the server read its clock during it."""
 
-        async def look(connection: Connection) -> tuple[float, float]:
+        async def read_clock(connection: Connection) -> tuple[float, float]:
             began = time.time()
             theirs: float = await connection.fetchval(statements.CLOCK)
             ended = time.time()
             return ended - began, theirs - (began + ended) / 2
 
-        looks = [await self._leadership.run(look) for _ in range(CLOCK_LOOKS)]
-        return min(looks)[1]
+        readings = [await self._leadership.run(read_clock) for _ in range(CLOCK_READINGS)]
+        return min(readings)[1]

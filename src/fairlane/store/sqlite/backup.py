@@ -1,9 +1,9 @@
-"""A copy of the database while programs work on it.
+"""A copy of the database while programs use it.
 
-The copy is made in steps of a few pages, so that nobody waits for it, but of one state: a read
-transaction is kept open meanwhile, and what is committed after its beginning is not in the copy.
-Without it SQLite would begin again with every commit of another process, and beside a busy leader
-never come to an end. The copy has another name until it is whole and on disk.
+The copy is made in steps of a few pages, so that no process waits for it. It is a copy of one
+state: a read transaction stays open meanwhile, and later commits are not in the copy. Without the
+transaction SQLite would restart the copy with every commit of another process, and would never
+finish next to a busy leader. The copy has a temporary name until it is complete and on disk.
 """
 
 import os
@@ -20,8 +20,8 @@ from fairlane.store.sqlite.migrate import version_of
 STEP_PAGES: Final = 256
 
 
-def back_up(path: Path, target: Path, tell: Callable[[int, int], None]) -> int:
-    """Copy the database and return the bytes of the copy; `tell` hears pages done and in all."""
+def back_up(path: Path, target: Path, report: Callable[[int, int], None]) -> int:
+    """Copy the database and return the bytes of the copy; `report` gets the pages done and all."""
     if not path.exists():
         raise StoreUnavailable(f"there is no database {path} to back up", path=str(path))
     if target.exists():
@@ -30,7 +30,7 @@ def back_up(path: Path, target: Path, tell: Callable[[int, int], None]) -> int:
     unfinished.unlink(missing_ok=True)
     try:
         with translated(path):
-            _copy(path, unfinished, tell)
+            _copy(path, unfinished, report)
             _check(unfinished)
         _sync(unfinished)
         unfinished.rename(target)
@@ -46,10 +46,10 @@ def back_up(path: Path, target: Path, tell: Callable[[int, int], None]) -> int:
     return target.stat().st_size
 
 
-def _copy(path: Path, target: Path, tell: Callable[[int, int], None]) -> None:
+def _copy(path: Path, target: Path, report: Callable[[int, int], None]) -> None:
     source = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
     try:
-        version_of(source, path)  # or it is not ours
+        version_of(source, path)  # raises for a file of another program
         copy = apsw.Connection(str(target))
         try:
             source.execute("BEGIN")
@@ -57,7 +57,7 @@ def _copy(path: Path, target: Path, tell: Callable[[int, int], None]) -> None:
             with copy.backup("main", source, "main") as backup:
                 while not backup.done:
                     backup.step(STEP_PAGES)
-                    tell(backup.page_count - backup.remaining, backup.page_count)
+                    report(backup.page_count - backup.remaining, backup.page_count)
             source.execute("COMMIT")
             copy.pragma("journal_mode", "delete")  # so that the copy is one file
         finally:
@@ -72,7 +72,7 @@ def _check(copy: Path) -> None:
         found: str = connection.execute("PRAGMA quick_check(1)").get
         if found != "ok":
             raise DatabaseCorrupt(
-                f"the copy is damaged, and so is what it was made of: {found}", path=str(copy)
+                f"the copy is damaged, and so is the database: {found}", path=str(copy)
             )
     finally:
         connection.close(True)

@@ -1,19 +1,20 @@
 """A whole transaction as one statement.
 
-The driver lets go of Python's lock for each step of a statement and must win it back after each.
-Beside a thread that computes, winning it back takes up to 5 ms, and a commit of 256 jobs with a
-statement per row took 3.6 ms for *each* job. So a commit is one INSERT into a temporary view, with
-one column per kind of change, each a JSON array; an INSTEAD OF trigger on the view does the rest
-inside SQLite. Outside of BEGIN and COMMIT such a statement is its own transaction: one step, with
-Python free to run until the disk has it. The same commit then took 0.06 ms a job.
+A commit is one INSERT into a temporary view, with one column for each kind of change, each a JSON
+array; an INSTEAD OF trigger on the view writes the rows inside SQLite. Outside of BEGIN and COMMIT
+such a statement is a transaction by itself.
 
-The trigger's statements run in the order they are written in. Unique indexes are checked row by
-row, so what leaves an indexed state comes before what enters one. What a column holds does not
-depend on a later column having been written, which is why a commit too large for one statement may
-be cut between any two rows and sent as several inside one ordinary transaction.
+The statements of the trigger run in the order of `STATEMENTS`. Unique indexes are checked row by
+row, so rows that leave an indexed state are written before rows that enter one. No column depends
+on a later one, so a commit that is too large for one statement is cut between rows and sent as
+several statements inside one ordinary transaction.
+
+Why not a statement for each row: the driver releases Python's lock for each step of a statement and
+acquires it again afterwards. Next to a thread that computes, that takes up to 5 ms, and a commit of
+256 jobs with a statement per row took 3.6 ms for each job. As one statement it takes 0.06 ms a job.
 """
 
-# ruff: noqa: S608  every name that is put into SQL here is one of our own; values are bound.
+# ruff: noqa: S608  the names that are put into SQL here are constants; values are bound.
 
 from typing import Any, Final
 
@@ -37,13 +38,15 @@ from fairlane.store.columns import (
 from fairlane.store.commit_rows import changed_rows, event_groups, live_jobs, rows_of
 from fairlane.store.expiry import Expiry
 
-PIECE_BYTES: Final = 64 * 1024 * 1024  # SQLite takes 1e9; a commit needs a few times this in memory
+PIECE_BYTES: Final = (
+    64 * 1024 * 1024
+)  # SQLite accepts 1e9; a commit needs a few times this in memory
 
 
 def _groups(column: str, shared: tuple[str, ...]) -> str:
-    """Return the SQL that unfolds groups: what they share as `g.…`, each row as `e.value`.
+    """Return the SQL that reads groups: the shared values as `g.…`, each row as `e.value`.
 
-    The LIMIT keeps SQLite from taking the shared values out of the JSON again for each row.
+    The LIMIT prevents SQLite from decoding the shared values again for each row.
     """
     values = ", ".join(f"value ->> '$[0][{index}]' AS {name}" for index, name in enumerate(shared))
     return (
@@ -69,12 +72,12 @@ def _delete(table: str, key: str, column: str) -> str:
 
 
 def _delete_if_any(table: str, key: str, column: str) -> str:
-    """Most jobs have no such rows, and often nobody has: that is known at a glance."""
+    """Return a deletion that first checks, in one step, whether the table has any row."""
     return f"{_delete(table, key, column)} AND EXISTS (SELECT 1 FROM {table})"
 
 
 def _ended_values(fields: Names) -> str:
-    """Return the SQL of the values of rows that begin with the id; a report may be stored alone."""
+    """Return the SQL of the values of rows that start with the id; an old report is copied."""
     report = "coalesce({}, (SELECT body FROM report WHERE job = e.value ->> 0))"
     values = ((name, f"e.value ->> {index}") for index, name in enumerate(fields))
     return ", ".join(report.format(value) if name == "report" else value for name, value in values)
@@ -136,7 +139,7 @@ STATEMENTS: Final[tuple[tuple[str, str], ...]] = (
         "WHERE id IN (SELECT value FROM json_each(NEW.revived)) AND report IS NOT NULL",
     ),
     ("revived", _delete("ended", "id", "revived")),
-    (  # one that was pruned meanwhile breaks the commit: NULL is no body
+    (  # a job that was pruned meanwhile makes the commit fail: a body cannot be NULL
         "revived",
         "INSERT INTO report (job, body) SELECT value, NULL FROM json_each(NEW.revived) "
         "WHERE (SELECT id FROM detail WHERE detail.id = value) IS NULL",
@@ -180,7 +183,7 @@ STATEMENTS: Final[tuple[tuple[str, str], ...]] = (
     ),
     ("stopped", _delete_if_any("stage_grant", "job", "stopped")),
     (
-        # The checkpoint of a lane is taken from the report of the job that has just ended in it.
+        # The checkpoint of a lane is copied from the report of the job that has just ended in it.
         "lanes",
         "INSERT OR REPLACE INTO lane (queue, lane, status, last_job, checkpoint, params) "
         "SELECT e.value ->> 0, e.value ->> 1, "
@@ -223,15 +226,15 @@ def sqlite_rows(changes: Changes, at: float) -> dict[str, list[Any]]:
     return {column: rows[column] for column in COLUMNS if column in rows}
 
 
-MOST_SHAPES: Final = 64
+MAX_SHAPES: Final = 64
 
 
 class Commits:
     """The commits of one connection.
 
-    Every statement in a trigger costs a few microseconds even when its column is empty, which a
-    commit of one job would feel. So there is a view for each set of columns that occurs together,
-    made when it is first needed; beyond a bound, one with all of them.
+    Every statement in a trigger costs a few microseconds even when its column is empty, which
+    matters for a commit of one job. So there is a view for each set of columns that occurs
+    together, created at its first use; beyond `MAX_SHAPES`, one view with all columns.
     """
 
     def __init__(self, connection: apsw.Connection) -> None:
@@ -239,7 +242,7 @@ class Commits:
         self._inserts: dict[tuple[str, ...], str] = {}
 
     def commit(self, parts: list[tuple[str, str]], *, epoch: int, expiry: Expiry) -> None:
-        """Write it in one transaction, which is one statement unless it is very large."""
+        """Write a commit in one transaction: one statement, unless the commit is very large."""
         fixed: dict[str, Any] = {"epoch": epoch}
         fixed |= {
             name: value
@@ -267,7 +270,7 @@ class Commits:
 
     def _insert(self, columns: dict[str, Any]) -> None:
         shape = tuple(name for name in COLUMNS if name in columns)
-        if shape not in self._inserts and len(self._inserts) >= MOST_SHAPES:
+        if shape not in self._inserts and len(self._inserts) >= MAX_SHAPES:
             shape = COLUMNS
         insert = self._inserts.get(shape)
         if insert is None:

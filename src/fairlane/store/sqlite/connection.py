@@ -1,4 +1,4 @@
-"""One connection for one purpose: opened when first needed, closed before a fork."""
+"""Connections, each for one purpose: opened at the first use, closed before a fork."""
 
 import time
 from collections.abc import Callable
@@ -16,7 +16,7 @@ BUSY_SECONDS: Final = 5.0
 RETRY_SECONDS: Final = 0.0005
 
 # A checkpoint of 16 MB now and then is cheaper than many small ones, and the log stays small
-# enough for readers, who search it. FULL makes every commit durable.
+# enough for readers, which search it. FULL makes every commit durable.
 _SETTINGS: Final = """
 PRAGMA journal_mode = WAL;
 PRAGMA synchronous = FULL;
@@ -29,11 +29,11 @@ PRAGMA temp_store = MEMORY;
 
 
 def connect(path: Path, *, cache_kib: int, busy_seconds: float = BUSY_SECONDS) -> apsw.Connection:
-    """Open the file. Several processes may do so at once, and take turns at the first steps."""
+    """Open the file. Several processes that do so at once wait for each other."""
     with translated(path):
         connection = apsw.Connection(str(path))
         connection.set_busy_timeout(int(busy_seconds * 1000))
-        # Read to the end: a statement that gives a row stops there until it is asked for more.
+        # All rows are fetched: a statement does not continue after a row until the next is fetched.
         patiently(lambda: connection.execute(_SETTINGS).fetchall())
         connection.pragma("cache_size", -cache_kib)
         return connection

@@ -1,4 +1,4 @@
-"""What is wrong with a SQLite database, if anything: each check stands alone."""
+"""The diagnosis of a SQLite database; the checks are independent of each other."""
 
 import os
 import shutil
@@ -40,7 +40,7 @@ SELECT count(*), (SELECT error FROM dead_letter ORDER BY at DESC LIMIT 1) FROM d
 
 
 class FileExamination:
-    """Looks at one file, from its folder down to its rows, and says what it finds on the way."""
+    """Checks one file, from its folder down to its rows."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -136,7 +136,7 @@ class FileExamination:
         if size > LARGE_LOG:
             return Finding(
                 "write-ahead log", "warning", said,
-                "somebody keeps an old transaction open on the file; close that program",
+                "a program keeps an old transaction open on the file; close that program",
             )  # fmt: skip
         return Finding("write-ahead log", "ok", said)
 
@@ -165,7 +165,7 @@ class FileExamination:
         return Finding("integrity", "ok", "every page can be read")
 
     def _lock(self) -> Finding:
-        """See whether the file can be written now, by asking for the lock and giving it back."""
+        """Check that the file can be written now: acquire the write lock and release it."""
         try:
             with translated(self._path):
                 connection = apsw.Connection(str(self._path), flags=apsw.SQLITE_OPEN_READWRITE)

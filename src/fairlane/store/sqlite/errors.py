@@ -1,4 +1,4 @@
-"""What the driver says, as one of our own errors with what to do about it."""
+"""Errors of the driver as errors of Fairlane, with advice."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +11,7 @@ from fairlane.errors import DatabaseCorrupt, NotLeading, StoreUnavailable
 
 @contextmanager
 def translated(path: Path) -> Iterator[None]:
-    """Turn trouble of the database into a StoreError; what the caller did wrong stays as it is."""
+    """Turn an error of the database into a StoreError; other errors are raised unchanged."""
     try:
         yield
     except apsw.NotADBError as error:

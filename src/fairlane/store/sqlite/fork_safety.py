@@ -1,11 +1,11 @@
 """No connection crosses a fork.
 
-SQLite keeps its locks in tables of its process. A forked child inherits those tables but not the
-locks, so a connection that it opens to the same file believes itself protected and is not: when
-the parent closes, the log is deleted under the child, and what the child had committed is lost
-(seen, not guessed). Therefore every connection is closed just before a fork; each side opens its
-own when it next needs one. The child also gives up the leader's lock, which would otherwise stay
-taken for as long as the child lives.
+SQLite records its locks in the memory of the process. A forked child inherits this memory but not
+the locks, so a connection that it opens to the same file is not protected: when the parent closes,
+SQLite deletes the write-ahead log, and the commits of the child are lost (this was observed).
+Therefore every connection is closed just before a fork, and each process opens a new one at its
+next use. The child also closes its copy of the leader's lock, which would otherwise stay locked for
+as long as the child lives.
 """
 
 import os

@@ -1,7 +1,7 @@
-"""Who leads: the process that holds a lock on `<database>.lock`.
+"""The leader's lock: the process that locks the file `<database>.lock` leads.
 
-The lock is on a file of its own. Closing any descriptor of the database file would drop SQLite's
-locks on it, so that file is left to SQLite alone.
+The lock is on a separate file, because closing any descriptor of the database file would release
+SQLite's locks on it.
 """
 
 import fcntl
@@ -36,8 +36,8 @@ class LeaderLock:
     def held(self) -> bool:
         return self._descriptor is not None
 
-    def take(self) -> bool:
-        """Try once to take the lock; say whether this process has it now."""
+    def acquire(self) -> bool:
+        """Try once to acquire the lock; return whether this process holds it now."""
         if self._descriptor is not None:
             return True
         descriptor = open_lock_file(self._path)
@@ -53,8 +53,8 @@ class LeaderLock:
         os.pwrite(descriptor, msgspec.json.encode(me), 0)
         return True
 
-    def give_back(self) -> None:
-        # Taken first: a leader that resigns and a program that closes may both be here.
+    def release(self) -> None:
+        # Cleared first: a leader that resigns and a program that closes may both call this.
         descriptor, self._descriptor = self._descriptor, None
         if descriptor is not None:
             os.ftruncate(descriptor, 0)
@@ -62,13 +62,13 @@ class LeaderLock:
             os.close(descriptor)
 
     def drop(self) -> None:
-        """Close this process's descriptor. In a forked child that leaves the parent its lock."""
+        """Close the descriptor; in a forked child, the parent still holds the lock."""
         descriptor, self._descriptor = self._descriptor, None
         if descriptor is not None:
             os.close(descriptor)
 
     def holder(self) -> LockHolder | None:
-        """Read who holds the lock, in this process or another."""
+        """Return the process that holds the lock, this one or another."""
         descriptor = open_lock_file(self._path)
         try:
             if self._descriptor is None:
@@ -77,14 +77,14 @@ class LeaderLock:
                 except BlockingIOError:
                     pass
                 else:
-                    return None  # nobody: what is written there is from one that died
+                    return None  # not locked: the text is of a process that died
             text = os.pread(descriptor, 4096, 0)
         finally:
             os.close(descriptor)
         try:
             return msgspec.json.decode(text, type=LockHolder)
         except msgspec.DecodeError:
-            return None  # it has the lock and is about to write its name
+            return None  # the holder has not yet written its name
 
 
 def open_lock_file(path: Path) -> int:

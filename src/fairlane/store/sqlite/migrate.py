@@ -1,4 +1,4 @@
-"""Bring a database to the present schema, in numbered steps that are never edited afterwards."""
+"""Migrations to the current schema, in numbered scripts that are never edited afterwards."""
 
 from functools import cache
 from importlib.resources import files
@@ -10,17 +10,17 @@ import apsw
 from fairlane.errors import SchemaTooNew, StoreUnavailable
 from fairlane.store.sqlite.errors import translated
 
-APPLICATION_ID: Final = 0x46616972  # "Fair", so that a file can be told from any other database
+APPLICATION_ID: Final = 0x46616972  # "Fair": marks a file as a database of Fairlane
 
 
 @cache
 def migrations() -> tuple[str, ...]:
-    """Return the scripts in order; the first makes an empty file version 1."""
+    """Return the scripts in order; the first one makes version 1 of an empty file."""
     return tuple(script for _, script in _named())
 
 
 def migration_names() -> tuple[str, ...]:
-    """Return what the steps are called, in the same order."""
+    """Return the names of the scripts, in the same order."""
     return tuple(name.removesuffix(".sql") for name, _ in _named())
 
 
@@ -31,13 +31,13 @@ def _named() -> list[tuple[str, str]]:
 
 
 def migrate(connection: apsw.Connection, path: Path) -> None:
-    """Apply what is missing, all of it or nothing."""
+    """Apply the missing scripts in one transaction."""
     known = len(migrations())
     if version_of(connection, path) == known:
         return
     connection.execute("BEGIN IMMEDIATE")
     try:
-        # Another process may have done it while this one waited for the lock.
+        # Another process may have migrated while this one waited for the lock.
         version = version_of(connection, path)
         for script in migrations()[version:]:
             connection.execute(script)
@@ -50,8 +50,8 @@ def migrate(connection: apsw.Connection, path: Path) -> None:
         raise
 
 
-def refuse_others(path: Path) -> None:
-    """Raise if the file is not ours to use, before anything is set that would change it."""
+def refuse_foreign_file(path: Path) -> None:
+    """Raise if the file belongs to another program, before a setting changes it."""
     if path.exists():
         connection = apsw.Connection(str(path))
         try:
@@ -61,7 +61,7 @@ def refuse_others(path: Path) -> None:
 
 
 def stored_version(path: Path) -> int:
-    """Return the version of a file's schema, 0 where there is none; nothing is changed."""
+    """Return the version of the schema of a file, 0 without a schema; the file is not changed."""
     if not path.exists():
         return 0
     with translated(path):
@@ -73,9 +73,9 @@ def stored_version(path: Path) -> int:
 
 
 def version_of(connection: apsw.Connection, path: Path) -> int:
-    """Return the version of the schema, or raise if it is another program's or a later one."""
+    """Return the version of the schema; raise if it is later, or of another program."""
     version = int(connection.pragma("user_version"))
-    # Tables first: another process may be making them now, and it signs in the same transaction.
+    # Tables first: another process may create them now, with the id in the same transaction.
     tables = connection.execute("SELECT count(*) FROM sqlite_schema").get
     owner = int(connection.pragma("application_id"))
     if owner != APPLICATION_ID and (owner or tables):

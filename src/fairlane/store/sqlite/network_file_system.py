@@ -1,4 +1,4 @@
-"""Whether a path lies on a file system that SQLite's locks and shared memory can be trusted on."""
+"""Check that a path is on a local file system, where SQLite's locks and shared memory work."""
 
 import re
 from pathlib import Path
@@ -20,7 +20,7 @@ MOUNTS: Final = Path("/proc/self/mountinfo")
 def refuse_network_file_system(path: Path, *, mounts: str | None = None) -> None:
     """Raise if the file is, or would be, on a network file system.
 
-    Where the system does not list its mounts there is nothing to go by, and the path passes.
+    On a system that does not list its mounts the path is accepted.
     """
     if mounts is None:
         try:
@@ -48,7 +48,7 @@ def kind_of_mount(path: Path, mounts: str) -> str | None:
             continue
         point = Path(_unescaped(fields[4]))
         depth = len(point.parts)
-        # Of two mounts on one point the later covers the earlier.
+        # Of two mounts on one point, the later one hides the earlier one.
         if place.is_relative_to(point) and (found is None or depth >= found[0]):
             found = depth, right.split()[0]
     return found[1] if found else None

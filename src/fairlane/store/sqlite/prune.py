@@ -1,6 +1,6 @@
-"""One piece of pruning on SQLite."""
+"""Delete one piece of the history on SQLite."""
 
-# ruff: noqa: S608  every name that is put into SQL here is one of our own; values are bound.
+# ruff: noqa: S608  the names that are put into SQL here are constants; values are bound.
 
 from typing import Any, Final
 
@@ -23,7 +23,7 @@ SELECT json_group_array(json_array(
 )
 """
 _IDS: Final = "(SELECT value FROM json_each(:ids))"
-_FORGET: Final = (
+_DELETIONS: Final = (
     f"""
 DELETE FROM firing
 WHERE schedule IN (SELECT schedule FROM detail WHERE id IN {_IDS})
@@ -39,7 +39,7 @@ WHERE schedule IN (SELECT schedule FROM detail WHERE id IN {_IDS})
 
 
 def prune(connection: apsw.Connection, pruning: Pruning, since: Pruned) -> Pruned:
-    """Forget one piece, in a transaction of its own."""
+    """Delete one piece, in a separate transaction."""
     connection.execute("BEGIN" if pruning.dry_run else "BEGIN IMMEDIATE")
     try:
         piece = _piece(connection, pruning, since)
@@ -68,12 +68,12 @@ def _piece(connection: apsw.Connection, pruning: Pruning, since: Pruned) -> Prun
     rows = msgspec.json.decode(connection.execute(_PIECE, values).get)
     ids = [id for _, id, is_old, fits in rows if is_old and fits]
     if ids and not pruning.dry_run:
-        for statement in _FORGET:
+        for statement in _DELETIONS:
             connection.execute(statement, {"ids": msgspec.json.encode(ids).decode()})
     return Pruned(
         jobs=len(ids),
         after=rows[-1][0] if rows else since.after,
         up_to=up_to,
-        # They stand in the order of their ends: what follows is younger still.
+        # The rows are in the order of ending: the next ones ended later.
         is_done=len(rows) < PIECE or not any(is_old for _, _, is_old, _ in rows),
     )

@@ -1,11 +1,11 @@
-"""Every question to the database, named by what it finds.
+"""The statements that read, named by their rows.
 
-Each gathers its rows into one JSON text inside SQLite, for the reason that a commit is one
-statement: every row that comes out of the driver by itself costs a wait for Python's lock, and
-100,000 rows beside a computing thread would take minutes.
+Each gathers its rows into one JSON text inside SQLite, for the same reason as a commit is one
+statement: every row that the driver returns costs a wait for Python's lock, and 100,000 rows next
+to a computing thread would take minutes.
 """
 
-# ruff: noqa: S608  every name that is put into SQL here is one of our own; values are bound.
+# ruff: noqa: S608  the names that are put into SQL here are constants; values are bound.
 
 from typing import Final
 
@@ -17,7 +17,9 @@ CHUNK: Final = 10_000  # jobs in one JSON text
 PLACEHOLDER: Final = "?"
 LIVE_TABLE: Final = "job"
 ENDED_TABLE: Final = "ended"
-ORDER_OF_RUNNING: Final = "+id"  # to sort the few running jobs is less than to pass all that wait
+ORDER_OF_RUNNING: Final = (
+    "+id"  # sorts the few running jobs and does not step over all waiting ones
+)
 
 _IN_LIVE: Final = {"job": JOB, "detail": DETAIL}
 _IN_ENDED: Final = {"ended": ENDED, "detail": DETAIL}
@@ -43,7 +45,7 @@ RUNNING_JOBS: Final = f"""
 SELECT json_group_array(json_array({_LIVE}) ORDER BY job.started_at, job.id)
 FROM job {_WITH_DETAIL} WHERE job.state = 'running'
 """
-# A job that waits for others stands in no order yet and is shown after those that do.
+# A job that waits for dependencies has no position and comes after those that have one.
 WAITING_JOBS: Final = f"""
 SELECT json_group_array(
     json_array({_LIVE}) ORDER BY job.position = '', job.priority, job.position, job.id
@@ -69,7 +71,7 @@ SELECT json_group_array(json_array({_LIVE}) ORDER BY job.priority, job.position)
     ORDER BY priority, position LIMIT ?4
 ) line CROSS JOIN job ON job.id = line.id {_WITH_DETAIL}
 """
-# Most jobs are queued, and to count them apart takes no sorting: the index has them by queue.
+# Most jobs are queued; to count them separately needs no sort: the index has them by queue.
 COUNTS: Final = """
 SELECT json_group_array(json_array(queue, state, amount)) FROM (
     SELECT queue, 'queued' AS state, sum(state = 'queued') AS amount
@@ -92,8 +94,8 @@ SELECT json_group_array(json_array(queue, lane)) FROM (
     SELECT queue, lane FROM lane ORDER BY queue, lane LIMIT ?1
 )
 """
-# With min(), SQLite gives the other columns of the row that has it. A space sorts before every
-# character of a position, so that a shorter one comes first; one that waits for others has none.
+# With min(), SQLite returns the other columns of the same row. A space sorts before every character
+# of a position, so a shorter position comes first; a job that waits for dependencies has none.
 _ACTIVE: Final = """
 SELECT json_group_array(json_array(queue, lane, id, state)) FROM (
     SELECT queue, lane, id, 'running' AS state FROM job
@@ -117,7 +119,7 @@ HOLDERS_NAMED: Final = f"""
 SELECT json_group_array(json_array(queue, lane, id, state)) FROM job
 WHERE state <> 'running' AND lane IS NOT NULL AND holds_lane = 1 AND (+queue, +lane) {_NAMED}
 """
-# The plus signs have the index of what waits gone through once, not once for each lane.
+# The plus signs make SQLite read the index of waiting jobs once, not once for each lane.
 ACTIVE_NAMED: Final = _ACTIVE.format(narrowed=f"AND (+queue, +lane) {_NAMED}")
 HISTORY: Final = f"""
 SELECT json_group_array(json_array({_ENDED}, ended.number) ORDER BY ended.number DESC)
@@ -128,7 +130,7 @@ LISTED: Final = f"""
 SELECT json_group_array(json_array({_LIVE}) ORDER BY job.id DESC)
 FROM ({{ids}}) found CROSS JOIN job ON job.id = found.id {_WITH_DETAIL}
 """
-# Nobody finds out a secret by looking for it: beside one, each parameter is looked through alone.
+# A search must not reveal a secret: if there is one, each other parameter is searched separately.
 _HAS_TEXT: Final = """(
     instr(lower({table}.id || ' ' || {table}.task || ' ' || coalesce({table}.lane, '')), lower(?1))
     OR EXISTS (

@@ -24,7 +24,7 @@ from fairlane.store.sqlite.commit import PIECE_BYTES, Commits, sqlite_rows
 from fairlane.store.sqlite.connection import Handle, connect, patiently
 from fairlane.store.sqlite.errors import translated
 from fairlane.store.sqlite.leader_lock import LeaderLock
-from fairlane.store.sqlite.migrate import migrate, refuse_others
+from fairlane.store.sqlite.migrate import migrate, refuse_foreign_file
 from fairlane.store.sqlite.network_file_system import refuse_network_file_system
 from fairlane.store.sqlite.prune import prune
 from fairlane.store.sqlite.rows import SQLiteReads, json_list, read_rows, run_read
@@ -49,10 +49,10 @@ KEEP_SECONDS: Final = 24 * 3600.0
 
 
 class SQLiteStore:
-    """Three connections: the leader's, one for all readers, one that appends to the inbox.
+    """A store with three connections: the leader's, one for all readers, one for the inbox.
 
-    The leader's runs where it is called; the other two have a thread each, so that neither a long
-    read nor a wait for the write lock stops an event loop.
+    The leader's connection is used in the calling thread; the other two have a thread each, so that
+    neither a long read nor a wait for the write lock blocks an event loop.
     """
 
     single_process = True
@@ -109,7 +109,7 @@ class SQLiteStore:
 
     def _prepare(self) -> None:
         with translated(self.path):
-            patiently(lambda: refuse_others(self.path))
+            patiently(lambda: refuse_foreign_file(self.path))
 
         def prepared(connection: apsw.Connection) -> None:
             if connection.readonly("main"):
@@ -141,7 +141,7 @@ class SQLiteStore:
             handle.after_fork()
 
     def abandon(self) -> None:
-        """Forget threads and locks of the parent; its connections were closed before the fork."""
+        """Drop threads and locks of the parent; its connections were closed before the fork."""
         fork_safety.unwatch(self)
         self._reading = self._appending = None
         self._epoch = None
@@ -149,7 +149,7 @@ class SQLiteStore:
         self._inbox_turn.close()
         self._leader_turn.close()
 
-    # anybody
+    # every process
 
     async def append(self, key: str, body: str, at: float) -> None:
         await _in(self._appending, partial(self._append, key, body, at))
@@ -236,12 +236,12 @@ class SQLiteStore:
     async def lead(self) -> int | None:
         if self._reading is None:
             raise _not_open()
-        if not self._lock.take():
+        if not self._lock.acquire():
             return None
         try:
             self._epoch, oldest = self._leader.run(_raise_epoch)
         except BaseException:
-            self._lock.give_back()
+            self._lock.release()
             raise
         self._expiry.restart(oldest)
         return self._epoch
@@ -249,7 +249,7 @@ class SQLiteStore:
     async def resign(self) -> None:
         self._epoch = None
         self._leader.close()
-        self._lock.give_back()
+        self._lock.release()
 
     async def leader(self) -> str | None:
         holder = self._lock.holder()
@@ -278,16 +278,16 @@ class SQLiteStore:
         newest = changes.events[-1].seq if changes.events else None
         expiry = self._expiry.due(newest_event=newest, at=at)
         parts = list(pieces(sqlite_rows(changes, at), PIECE_BYTES))
-        # Asked here and not below, because it lets go of Python's lock: what others were given to
-        # do while the disk is busy would begin before the disk does.
-        asked = self._leader_turn.is_requested()
-        return Writing(partial(self._write, parts, epoch, expiry, asked=asked))
+        # Checked here and not in `_write`, because the check releases Python's lock: other threads
+        # would start their work for the time of the write before the write starts.
+        yields = self._leader_turn.is_requested()
+        return Writing(partial(self._write, parts, epoch, expiry, yields=yields))
 
     async def _write(
-        self, parts: list[tuple[str, str]], epoch: int, expiry: Expiry, *, asked: bool
+        self, parts: list[tuple[str, str]], epoch: int, expiry: Expiry, *, yields: bool
     ) -> None:
         self._leading()
-        if asked:
+        if yields:
             await self._leader_turn.let_writers_pass()
         self._leader.run(lambda _: self._commits.commit(parts, epoch=epoch, expiry=expiry))
 

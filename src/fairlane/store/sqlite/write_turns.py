@@ -1,9 +1,11 @@
-"""How a writer from outside gets in beside a leader that commits without a pause.
+"""Turns for writers next to a leader that commits without a pause.
 
-SQLite has no queue for its write lock: whoever asks at the right moment gets it, and a leader that
-commits in a loop is always the one. So a writer holds a shared lock on `<database>.inbox` for as
-long as it tries. The leader tries the exclusive lock on that file before each commit; when it
-cannot have it, somebody waits, and it stands back for a moment.
+A writer holds a shared lock on the file `<database>.inbox` while it tries to write. The leader
+tries the exclusive lock on that file before each commit; if another process holds the shared lock,
+the leader waits for a moment.
+
+SQLite has no queue for its write lock: the process that tries at the right moment gets it, and next
+to a leader that commits in a loop, the other writers would never get it.
 """
 
 import asyncio
@@ -22,7 +24,7 @@ STEP_SECONDS: Final = 0.0003
 
 
 class WriteTurns:
-    """Each end has a descriptor of its own: locks of one descriptor never conflict."""
+    """One side of the lock, writer or leader; locks of one descriptor never conflict."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -35,7 +37,7 @@ class WriteTurns:
 
     @contextmanager
     def requested(self) -> Iterator[None]:
-        """Show for the length of the block that a writer wants its turn."""
+        """Request a turn for the duration of the block."""
         fcntl.flock(self._open(), fcntl.LOCK_SH)
         try:
             yield
@@ -43,7 +45,7 @@ class WriteTurns:
             fcntl.flock(self._open(), fcntl.LOCK_UN)
 
     async def let_writers_pass(self) -> None:
-        """Let waiting writers go first, but not for long."""
+        """Let waiting writers write first, but not for long."""
         deadline = monotonic() + PATIENCE_SECONDS
         while self.is_requested() and monotonic() < deadline:  # noqa: ASYNC110 - it is a lock
             await asyncio.sleep(STEP_SECONDS)

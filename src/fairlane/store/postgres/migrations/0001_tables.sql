@@ -1,9 +1,9 @@
 -- Text that is compared or sorted is compared by its bytes, as the core does it: COLLATE "C".
 
--- Live jobs only: small, hot, and in the field order of core.job.Job. To start one does not touch
--- its row, which would be written anew with an entry in every index: what a start changes is a short
--- row of its own in `running`. Every end leaves a dead row behind, so the table is cleaned long
--- before the usual fifth of it is dead.
+-- Live jobs only: small, hot, and in the field order of LiveJob. The start of a job does not change
+-- its row, because an update writes a new row with an entry in every index: a start inserts a short
+-- row into `running`. Every end leaves a dead row, so the table is vacuumed long before the default
+-- of a fifth of it is dead.
 CREATE TABLE fairlane.job (
     id text COLLATE "C" PRIMARY KEY,
     task text NOT NULL,
@@ -47,7 +47,7 @@ CREATE UNIQUE INDEX job_dedupe ON fairlane.job (dedupe) WHERE dedupe IS NOT NULL
 
 CREATE INDEX job_waiting ON fairlane.job (queue, priority, position);
 
--- What is different about a job while it runs.
+-- The columns of a job that change while it runs.
 CREATE TABLE fairlane.running (
     job text COLLATE "C" PRIMARY KEY,
     queue text COLLATE "C" NOT NULL,
@@ -72,7 +72,7 @@ CREATE TABLE fairlane.running (
 
 CREATE UNIQUE INDEX running_lane ON fairlane.running (queue, lane) WHERE lane IS NOT NULL;
 
--- Live jobs as they are.
+-- Live jobs with the values of `running`.
 CREATE VIEW fairlane.live AS
 SELECT job.id, job.task, job.queue, job.lane, job.kind,
     CASE WHEN running.job IS NULL THEN job.priority ELSE running.priority END AS priority,
@@ -92,7 +92,7 @@ SELECT job.id, job.task, job.queue, job.lane, job.kind,
     CASE WHEN running.job IS NULL THEN job.started_at ELSE running.started_at END AS started_at
 FROM fairlane.job LEFT JOIN fairlane.running ON running.job = job.id;
 
--- What was submitted and is in neither `job` nor `ended`, written once and never changed.
+-- The parts of a submission that are in neither `job` nor `ended`, written once, never changed.
 CREATE TABLE fairlane.detail (
     id text COLLATE "C" PRIMARY KEY,
     terms text NOT NULL,
@@ -159,8 +159,8 @@ CREATE TABLE fairlane.log (
 
 CREATE INDEX log_job ON fairlane.log (job, number);
 
--- A page of events that were committed together. A row for each would cost more than all the rest
--- of a commit that ends jobs, and they are only ever read in their order.
+-- A page of events that were committed together. A row for each event would cost more than the rest
+-- of a commit that ends jobs, and events are only read in order.
 CREATE TABLE fairlane.event (
     last bigint PRIMARY KEY,
     first bigint NOT NULL,
@@ -177,7 +177,7 @@ CREATE TABLE fairlane.dependency (
     PRIMARY KEY (job, on_job)
 );
 
--- When which job took a start from which rate limit.
+-- The starts that count for a rate limit.
 CREATE TABLE fairlane.take (
     number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     key text NOT NULL,
@@ -208,7 +208,7 @@ CREATE TABLE fairlane.lane (
     autovacuum_vacuum_threshold = 1000
 );
 
--- Settings, workers, schedules: documents that the leader keeps by name.
+-- Settings, workers, schedules: documents of the leader, by name.
 CREATE TABLE fairlane.record (
     kind text COLLATE "C" NOT NULL,
     name text COLLATE "C" NOT NULL,
@@ -225,7 +225,7 @@ CREATE TABLE fairlane.firing (
     PRIMARY KEY (schedule, fire_at)
 );
 
--- A number is never used again: a commit that consumes it cannot take away a later row.
+-- A number is never used again: a commit that consumes it cannot delete a later row.
 CREATE TABLE fairlane.inbox (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     key text COLLATE "C" NOT NULL UNIQUE,
@@ -251,7 +251,7 @@ CREATE TABLE fairlane.dead_letter (
     at double precision NOT NULL
 );
 
--- What the leader tells a worker; it gives the numbers, which only grow.
+-- Messages of the leader to a worker; the leader assigns the numbers, which only grow.
 CREATE TABLE fairlane.message (
     worker text COLLATE "C" NOT NULL,
     number bigint NOT NULL,
@@ -263,8 +263,8 @@ CREATE TABLE fairlane.message (
     autovacuum_vacuum_cost_delay = 0
 );
 
--- A worker counts this up for as long as it lives. Room is left on each page for the next version
--- of a row, so that a beat touches no index.
+-- A worker increments its count while it is alive. Each page has room for the next version of a row,
+-- so that a renewal changes no index.
 CREATE TABLE fairlane.lease (
     worker text COLLATE "C" PRIMARY KEY,
     beats bigint NOT NULL
@@ -274,8 +274,8 @@ CREATE TABLE fairlane.lease (
     autovacuum_vacuum_threshold = 50
 );
 
--- One row. `swept` is the number below which events were deleted: to look for the oldest event
--- means to step over those that were deleted and are not cleaned away yet.
+-- One row. `swept` is the number below which events were deleted: without it, a search for the
+-- oldest event would step over deleted rows that are not yet vacuumed.
 CREATE TABLE fairlane.leadership (
     epoch bigint NOT NULL,
     swept bigint NOT NULL,
@@ -284,14 +284,14 @@ CREATE TABLE fairlane.leadership (
 
 INSERT INTO fairlane.leadership (epoch, swept) VALUES (0, 0);
 
--- One row for each of the newest commits. A counter in one row would do as well, but while somebody
--- keeps a transaction open no old version of it goes away, and every commit would wade through all.
+-- One row for each of the newest commits. Not a counter in one row: while a session keeps a
+-- transaction open, its old versions stay, and every commit would step over all of them.
 CREATE TABLE fairlane.committed (
     number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000);
 
--- The checkpoint in a report; NULL if there is no report, or one that is no JSON. PostgreSQL takes no
--- NUL inside a text, though JSON can write one: such a report is read with a mark in its place.
+-- The checkpoint in a report; NULL without a report, or if it is not JSON. PostgreSQL accepts no NUL
+-- in a text, but JSON can contain one: such a report is read with a replacement character.
 CREATE FUNCTION fairlane.checkpoint_in(report text) RETURNS text
 LANGUAGE plpgsql IMMUTABLE STRICT AS $body$
 BEGIN

@@ -1,4 +1,4 @@
--- Live jobs only: small, hot, and in the field order of core.job.Job.
+-- Live jobs only: small, hot, and in the field order of LiveJob.
 CREATE TABLE job (
     id TEXT PRIMARY KEY,
     task TEXT NOT NULL,
@@ -30,19 +30,19 @@ CREATE TABLE job (
     started_at REAL
 ) WITHOUT ROWID;
 
--- A unique index takes NULLs as different, so jobs without a lane never clash here, and the
--- index also finds everything that runs.
+-- A unique index treats NULLs as different, so jobs without a lane never conflict here, and the
+-- index also finds all running jobs.
 CREATE UNIQUE INDEX job_running ON job (queue, lane) WHERE state = 'running';
 
 CREATE UNIQUE INDEX job_exclusive ON job (queue, lane) WHERE exclusive = 1 AND lane IS NOT NULL;
 
 CREATE UNIQUE INDEX job_dedupe ON job (dedupe) WHERE dedupe IS NOT NULL;
 
--- Holds all that counts and lanes need, so that a picture never reads the wide rows it omits.
+-- Has all columns that counts and lanes need, so that a snapshot never reads the wide rows.
 CREATE INDEX job_waiting ON job (queue, priority, position, state, lane, holds_lane)
 WHERE state <> 'running';
 
--- What was submitted and is in neither `job` nor `ended`, written once and never changed.
+-- The parts of a submission that are in neither `job` nor `ended`, written once, never changed.
 CREATE TABLE detail (
     id TEXT PRIMARY KEY,
     terms TEXT NOT NULL,
@@ -118,7 +118,7 @@ CREATE TABLE dependency (
     PRIMARY KEY (job, on_job)
 ) WITHOUT ROWID;
 
--- When which job took a start from which rate limit.
+-- The starts that count for a rate limit.
 CREATE TABLE take (
     number INTEGER PRIMARY KEY,
     key TEXT NOT NULL,
@@ -145,7 +145,7 @@ CREATE TABLE lane (
     PRIMARY KEY (queue, lane)
 ) WITHOUT ROWID;
 
--- Settings, workers, schedules: documents that the leader keeps by name.
+-- Settings, workers, schedules: documents of the leader, by name.
 CREATE TABLE record (
     kind TEXT NOT NULL,
     name TEXT NOT NULL,
@@ -162,7 +162,7 @@ CREATE TABLE firing (
     PRIMARY KEY (schedule, fire_at)
 ) WITHOUT ROWID;
 
--- A number is never used again: a commit that consumes it cannot take away a later row.
+-- A number is never used again: a commit that consumes it cannot delete a later row.
 CREATE TABLE inbox (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     key TEXT NOT NULL UNIQUE,
