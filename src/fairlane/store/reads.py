@@ -185,8 +185,9 @@ class Reads:
         jobs: list[JobView],  # noqa: ARG002
     ) -> Steps[Sequence[ActiveJob]]:
         """Return the active jobs of lanes; `jobs` are those that were read before."""
+        active: list[ActiveJob]
         active = yield Statement(self._sql.ACTIVE_NAMED, ActiveJob, (Table(names, 2),))
-        return active  # type: ignore[no-any-return]
+        return active
 
     def lanes(self, queue: str | None) -> Steps[list[LaneView]]:
         if queue is None:

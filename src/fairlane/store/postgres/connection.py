@@ -95,7 +95,7 @@ def probe_while_idle(connection: Connection) -> None:
             peer.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
 
 
-def _socket_of(connection: Connection) -> Any:
+def _socket_of(connection: Any) -> Any:
     transport: Any = getattr(
         connection, "_transport", None
     )  # the driver has no public attribute for it
@@ -145,7 +145,7 @@ def disown(*things: Any) -> None:
     for thing in things:
         _inherited.append(thing)
         if isinstance(thing, asyncpg.Connection) and not thing.is_closed():
-            peer = _socket_of(thing)  # type: ignore[arg-type]
+            peer = _socket_of(thing)
             if peer is not None and peer.fileno() >= 0:
                 nowhere = os.open(os.devnull, os.O_RDWR)
                 os.dup2(nowhere, peer.fileno())
