@@ -11,7 +11,7 @@ from fairlane.cli.exit_codes import UsageProblem
 from fairlane.cli.forecast import compare_forecasts
 from fairlane.cli.parameters import ParameterTypes, parse_parameters, read_job_lines
 from fairlane.cli.times import (
-    clock,
+    format_clock,
     format_duration,
     format_relative,
     format_span,
@@ -62,7 +62,7 @@ def far_east(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.usefixtures("far_east")
 def test_the_last_of_all_days_is_shown_in_any_zone() -> None:
-    assert clock("9999-12-31T23:59:59Z") == "9999-12-31 23:59:59"
+    assert format_clock("9999-12-31T23:59:59Z") == "9999-12-31 23:59:59"
     with pytest.raises(ValueError, match="not a time"):
         parse_time("0001-01-01")
 

@@ -62,8 +62,8 @@ async def upload_file(
     uploads = app._uploads
     if uploads is None:
         return problem_response(409, "uploads_off", "this server accepts no uploads")
-    told = request.headers.get("content-length", "")
-    length = int(told) if told.isdecimal() and len(told) < 30 else None
+    header = request.headers.get("content-length", "")
+    length = int(header) if header.isdecimal() and len(header) < 30 else None
     try:
         return await _receive_file(request, uploads, name, length)
     except ClientDisconnect:

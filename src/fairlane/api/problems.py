@@ -160,8 +160,8 @@ def _framework_error_response(
     if error.status_code == 405:
         path = request.scope["path"].removeprefix(request.scope.get("root_path", ""))
         meant = next((pattern for pattern, _ in patterns if pattern.match(path)), None)
-        taken = [methods for pattern, methods in patterns if pattern == meant]
-        headers["Allow"] = ", ".join(sorted(set().union(*taken)))
+        allowed = [methods for pattern, methods in patterns if pattern == meant]
+        headers["Allow"] = ", ".join(sorted(set().union(*allowed)))
     return problem_response(error.status_code, code, str(error.detail), headers=headers)
 
 
@@ -185,8 +185,9 @@ _OF_BODIES: Final = (400, 413, 415)
 
 def problem_docs(*statuses: int, body: bool = False) -> dict[int | str, dict[str, Any]]:
     """Return the problem responses of a route, for the OpenAPI document."""
-    wanted = {*statuses, *_ALWAYS, *(_OF_BODIES if body else ())}
+    documented = {*statuses, *_ALWAYS, *(_OF_BODIES if body else ())}
     content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
     return {
-        status: {"description": _MEANINGS[status], "content": content} for status in sorted(wanted)
+        status: {"description": _MEANINGS[status], "content": content}
+        for status in sorted(documented)
     }

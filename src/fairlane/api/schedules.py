@@ -90,10 +90,12 @@ async def _changed_call(app: Fairlane, name: str, given: dict[str, Any]) -> Call
     task, params = await app.schedules.scheduled_call(name)
     chosen = {option: given[option] for option in _OPTIONS & given.keys()}
     known = await app._submissions.find_task(given.get("task") or task)
-    wanted = given.get("params")
-    if wanted is None:  # parameters of another task may hold secrets that this task does not mask
-        wanted = params if known.name == task else {}
-    return known.options(**chosen).call(**wanted)
+    new_params = given.get("params")
+    if (
+        new_params is None
+    ):  # parameters of another task may hold secrets that this task does not mask
+        new_params = params if known.name == task else {}
+    return known.options(**chosen).call(**new_params)
 
 
 @router.delete("/schedules/{id}", operation_id="delete_schedule", status_code=204,

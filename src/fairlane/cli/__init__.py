@@ -30,7 +30,7 @@ from fairlane.cli.workers import workers
 
 
 class CommandLine(typer.Typer):
-    """A command line whose output can contain any name and whose arguments must be UTF-8."""
+    """A command line that accepts only UTF-8 arguments and escapes unprintable output."""
 
     verbs: frozenset[Any] = frozenset()  # the built-in ones, which every program has
 
@@ -43,9 +43,10 @@ class CommandLine(typer.Typer):
                 )  # the terminal's encoding may lack a character
         for word in sys.argv[1:]:
             if any("\ud800" <= character <= "\udfff" for character in word):
-                shown = word.encode(errors="backslashreplace").decode()
+                escaped = word.encode(errors="backslashreplace").decode()
                 typer.echo(
-                    f'{program_name()}: "{shown}" is not valid UTF-8; expected UTF-8 text', err=True
+                    f'{program_name()}: "{escaped}" is not valid UTF-8; expected UTF-8 text',
+                    err=True,
                 )
                 sys.exit(USAGE)
         # The commands that a program adds itself come first in its help.

@@ -79,8 +79,8 @@ def _parse_settings(given: list[str]) -> dict[str, Any]:
 
 
 def _state(view: dict[str, Any]) -> Text:
-    shown = f"{view['state']}, paused" if view["paused"] else str(view["state"])
-    return Text(shown, style="yellow" if view["paused"] else _STYLES[view["state"]])
+    text = f"{view['state']}, paused" if view["paused"] else str(view["state"])
+    return Text(text, style="yellow" if view["paused"] else _STYLES[view["state"]])
 
 
 def _print_devices(terminal: Terminal, views: list[dict[str, Any]]) -> None:

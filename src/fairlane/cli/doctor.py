@@ -10,7 +10,7 @@ from rich.text import Text
 
 from fairlane.cli.command import run_command
 from fairlane.cli.exit_codes import JOB_FAILED, ApiProblem, Unreachable
-from fairlane.cli.program_name import command
+from fairlane.cli.program_name import command_text
 from fairlane.cli.target import Target, open_target, target_from
 from fairlane.cli.terminal import STYLES, Terminal
 from fairlane.doctor import diagnose
@@ -31,7 +31,7 @@ def doctor(
 ) -> None:
     """Check a queue: versions, schema, leader, workers, stuck jobs, clock, disk.
 
-    It changes nothing, and works also on a database that no program can open. The exit code is 1 if
+    It is read-only, and works also on a database that no program can open. The exit code is 1 if
     it finds a problem.
     """
     terminal = Terminal(as_json=as_json)
@@ -91,7 +91,7 @@ async def _examine_server(target: Target) -> AsyncIterator[Finding]:
     """Check a queue through its server; other checks need the database itself."""
     async with open_target(target) as client:
         health = await client.get("/healthz")
-        yield Finding("server", "ok", f"{target.shown} answers")
+        yield Finding("server", "ok", f"{target.display_url} answers")
         led = health.get("led", True)
         yield Finding(
             "leader", "ok" if led else "warning", "a process leads" if led else "no process leads",
@@ -107,7 +107,7 @@ async def _examine_server(target: Target) -> AsyncIterator[Finding]:
             if queue["paused"] and waiting:
                 yield Finding(
                     "queues", "warning", f"{queue['name']} is paused with {waiting} jobs waiting",
-                    f"{command('resume ' + queue['name'])} starts them",
+                    f"{command_text('resume ' + queue['name'])} starts them",
                 )  # fmt: skip
         yield Finding(
             "database", "ok", "checked through its server only",

@@ -20,7 +20,7 @@ from fairlane.app import Fairlane
 from fairlane.cli.api_client import ApiClient
 from fairlane.cli.exit_codes import UsageProblem
 from fairlane.cli.http_client import send_request
-from fairlane.cli.program_name import command
+from fairlane.cli.program_name import command_text
 from fairlane.engine.engine import Engine
 from fairlane.errors import StoreUnavailable
 from fairlane.maintenance import read_schema
@@ -103,8 +103,8 @@ async def check_database(database: str) -> None:
     missing = (await read_schema(database)).missing
     if missing:
         raise StoreUnavailable(
-            f"the schema of {store.address} lacks {', '.join(missing)}; run {command('migrate')}, "
-            "or start the program it belongs to"
+            f"the schema of {store.address} lacks {', '.join(missing)}; run "
+            f"{command_text('migrate')}, or start the program it belongs to"
         )
 
 

@@ -6,7 +6,7 @@
 
 from typing import Any, Final
 
-from fairlane.cli.program_name import command
+from fairlane.cli.program_name import command_text
 
 DONE, JOB_FAILED, USAGE, NOT_FOUND, CONFLICT, UNAVAILABLE = range(6)
 
@@ -33,13 +33,15 @@ class ApiProblem(Exception):
         """The remedy, in terms of the command line where the response has HTTP terms."""
         code = self.problem.get("code")
         if code == "bad_parameters":
-            return f"{command('submit')} without arguments lists the tasks and their parameters"
+            return (
+                f"{command_text('submit')} without arguments lists the tasks and their parameters"
+            )
         if code in _HINTS:
             return _HINTS[code]
         if code == "undecided" and self.problem.get("id"):
             return (
                 "do not submit it again: "
-                f"{command('show ' + str(self.problem['id']))} shows its state"
+                f"{command_text('show ' + str(self.problem['id']))} shows its state"
             )
         legal = self.problem.get("legal")
         if code == "illegal_transition":

@@ -3,8 +3,8 @@
 from fairlane.cli.api_client import ApiClient
 from fairlane.cli.jobs import Job
 from fairlane.cli.paths import job_path
-from fairlane.cli.terminal import Terminal, state
-from fairlane.cli.times import clock, format_relative
+from fairlane.cli.terminal import Terminal, styled_state
+from fairlane.cli.times import format_clock, format_relative
 
 
 async def explain(client: ApiClient, terminal: Terminal, job: Job) -> None:
@@ -14,7 +14,7 @@ async def explain(client: ApiClient, terminal: Terminal, job: Job) -> None:
         terminal.print_json(why)
         return
     place = f", {_ordinal(why['place'])} in line" if why["place"] else ""
-    terminal.print_line(f"{why['job']} is ", state(why["state"]), place)
+    terminal.print_line(f"{why['job']} is ", styled_state(why["state"]), place)
     for reason in why["reasons"]:
         terminal.print_line(f"  · {reason['message']}")
     if why["place"]:
@@ -22,7 +22,9 @@ async def explain(client: ApiClient, terminal: Terminal, job: Job) -> None:
         foreseen = (await client.get("/api/forecast", queue=queue, limit=1000))["items"]
         starts = next((item["starts_at"] for item in foreseen if item["job"] == job), None)
         if starts is not None:
-            terminal.print_line(f"it should start {format_relative(starts)}, at {clock(starts)}")
+            terminal.print_line(
+                f"it should start {format_relative(starts)}, at {format_clock(starts)}"
+            )
 
 
 def _ordinal(number: int) -> str:

@@ -23,44 +23,44 @@ GIVE_UP_SECONDS: Final = 30.0  # the longest wait for a server that does not ans
 
 
 async def poll_on_events(
-    client: ApiClient, look: Callable[[], Awaitable[Any]], **filters: str
+    client: ApiClient, poll: Callable[[], Awaitable[Any]], **filters: str
 ) -> AsyncGenerator[Any, None]:
     """Poll at once and after each event, and yield each result that differs from the last."""
-    loop, happened = asyncio.get_running_loop(), asyncio.Event()
-    listening = asyncio.create_task(_set_on_events(client, happened, filters))
-    seen: Any = None
+    loop, event_arrived = asyncio.get_running_loop(), asyncio.Event()
+    listening = asyncio.create_task(_set_on_events(client, event_arrived, filters))
+    last: Any = None
     lost_at: float | None = None
     try:
         while True:
-            happened.clear()
+            event_arrived.clear()
             try:
-                now = await look()
+                current = await poll()
             except (Unreachable, StoreError):
                 lost_at = loop.time() if lost_at is None else lost_at
-                if seen is None or loop.time() - lost_at > GIVE_UP_SECONDS:
+                if last is None or loop.time() - lost_at > GIVE_UP_SECONDS:
                     raise
-                now = seen
+                current = last
             else:
                 lost_at = None
-            if now != seen:
-                seen = now
-                yield now
+            if current != last:
+                last = current
+                yield current
             await asyncio.sleep(PAUSE_SECONDS)
             with suppress(TimeoutError):
                 async with asyncio.timeout(POLL_SECONDS):
-                    await happened.wait()
+                    await event_arrived.wait()
     finally:
         listening.cancel()
         await asyncio.gather(listening, return_exceptions=True)
 
 
 async def _set_on_events(
-    client: ApiClient, happened: asyncio.Event, filters: dict[str, str]
+    client: ApiClient, event_arrived: asyncio.Event, filters: dict[str, str]
 ) -> None:
     while True:
         with suppress(Unreachable, StoreError, ApiProblem):
             async for _ in client.events(**filters):
-                happened.set()
+                event_arrived.set()
         await asyncio.sleep(RECONNECT_SECONDS)
 
 

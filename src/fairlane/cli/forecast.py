@@ -7,7 +7,7 @@ import typer
 from fairlane.cli.api_client import ApiClient
 from fairlane.cli.exit_codes import UsageProblem
 from fairlane.cli.terminal import Terminal
-from fairlane.cli.times import clock, format_relative, format_span, parse_timestamp
+from fairlane.cli.times import format_clock, format_relative, format_span, parse_timestamp
 
 
 async def forecast(
@@ -49,7 +49,11 @@ def _show(terminal: Terminal, now: dict[str, Any]) -> None:
     terminal.print_table(
         ("JOB", "STARTS", ""),
         [
-            (item["job"], format_relative(item["starts_at"]) or "unknown", clock(item["starts_at"]))
+            (
+                item["job"],
+                format_relative(item["starts_at"]) or "unknown",
+                format_clock(item["starts_at"]),
+            )
             for item in now["items"]
         ],
     )
@@ -61,7 +65,9 @@ def _show(terminal: Terminal, now: dict[str, Any]) -> None:
 def _empty_at_line(now: dict[str, Any]) -> str:
     if now["empty_at"] is None:
         return "the end of the last job is unknown: no job of its task has completed yet"
-    return f"the last job ends {format_relative(now['empty_at'])}, at {clock(now['empty_at'])}"
+    return (
+        f"the last job ends {format_relative(now['empty_at'])}, at {format_clock(now['empty_at'])}"
+    )
 
 
 def compare_forecasts(now: dict[str, Any], then: dict[str, Any], max_concurrent: int) -> str:
@@ -74,15 +80,17 @@ def compare_forecasts(now: dict[str, Any], then: dict[str, Any], max_concurrent:
         return _empty_at_line(now)
     if at is None or instead is None:
         if at is not None:
-            end = clock(then["empty_at"])
+            end = format_clock(then["empty_at"])
             return f"{many} the queue is empty at {end}; without the change, that is unknown"
-        end = clock(now["empty_at"])
+        end = format_clock(now["empty_at"])
         return f"without the change the queue is empty at {end}; {many}, that is unknown"
     saved = (instead - at).total_seconds()
     if abs(saved) < 1:
-        return f"{many} the queue is empty at {clock(then['empty_at'])}, as without the change"
+        return (
+            f"{many} the queue is empty at {format_clock(then['empty_at'])}, as without the change"
+        )
     sooner = f"{format_span(abs(saved))} {'sooner' if saved > 0 else 'later'}"
     return (
-        f"{many} the queue is empty at {clock(then['empty_at'])} instead of "
-        f"{clock(now['empty_at'])}, {sooner}"
+        f"{many} the queue is empty at {format_clock(then['empty_at'])} instead of "
+        f"{format_clock(now['empty_at'])}, {sooner}"
     )

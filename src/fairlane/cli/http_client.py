@@ -8,7 +8,7 @@ import httpx
 
 from fairlane.cli.api_client import ApiClient
 from fairlane.cli.exit_codes import ApiProblem, NoResponse, Unreachable, UsageProblem
-from fairlane.cli.program_name import command
+from fairlane.cli.program_name import command_text
 
 RESPONSE_SECONDS: Final = 60.0
 SILENCE_SECONDS: Final = 45.0  # three heartbeats of a stream
@@ -68,8 +68,8 @@ class HttpApiClient(ApiClient):
         if not isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
             return NoResponse(f"the server at {self._url} did not answer the request ({reason})")
         return Unreachable(
-            f"no server answers at {self._url} ({reason}); start one with {command('serve')}, or "
-            "name another with --url"
+            f"no server answers at {self._url} ({reason}); start one with {command_text('serve')}, "
+            "or name another with --url"
         )
 
 

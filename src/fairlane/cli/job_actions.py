@@ -10,7 +10,7 @@ from fairlane.cli.exit_codes import DONE, UNAVAILABLE, ApiProblem, Unreachable, 
 from fairlane.cli.jobs import Job
 from fairlane.cli.paths import job_path
 from fairlane.cli.submit import PriorityName
-from fairlane.cli.terminal import Terminal, state
+from fairlane.cli.terminal import Terminal, styled_state
 
 Jobs = Annotated[list[str], typer.Argument(help="The ids of jobs", metavar="JOB…")]
 
@@ -30,25 +30,25 @@ async def _act_on_jobs(
 ) -> None:
     """Apply one action to each job; go on after a refusal, and exit with the first one's code."""
     code = DONE
-    answers: list[dict[str, Any]] = []
+    results: list[dict[str, Any]] = []
     for number, job in enumerate(jobs):
         try:
             view = await client.post(job_path(job, step), body)
         except ApiProblem as error:
             code = code or error.exit_code
-            answers.append({"id": job, "problem": error.problem})
+            results.append({"id": job, "problem": error.problem})
             terminal.print_error(str(error), error.hint)
         except Unreachable as error:
             code = code or UNAVAILABLE
             problem = {"detail": str(error)}
-            answers += [{"id": left, "problem": problem} for left in jobs[number:]]
+            results += [{"id": left, "problem": problem} for left in jobs[number:]]
             terminal.print_error(str(error))
             break
         else:
-            answers.append(view)
-            terminal.print_line(f"{view['id']} ", state(_state_name(view)))
+            results.append(view)
+            terminal.print_line(f"{view['id']} ", styled_state(_state_name(view)))
     if terminal.as_json:
-        terminal.print_json(answers if len(jobs) > 1 else answers[0])
+        terminal.print_json(results if len(jobs) > 1 else results[0])
     if code != DONE:
         raise typer.Exit(code)
 
@@ -106,8 +106,8 @@ async def move(
     after: Annotated[str | None, typer.Option(help="After this job")] = None,
 ) -> None:
     """Move a waiting job in the order; the job at the head starts next."""
-    wanted = {"to": None if to is None else to.value, "before": before, "after": after}
-    body = {name: value for name, value in wanted.items() if value is not None}
+    places = {"to": None if to is None else to.value, "before": before, "after": after}
+    body = {name: value for name, value in places.items() if value is not None}
     if len(body) != 1:
         raise UsageProblem("give exactly one place: head, tail, --before JOB or --after JOB")
     await _act_on_jobs(client, terminal, [job], "move", body)

@@ -8,8 +8,8 @@ from rich.text import Text
 from fairlane.cli.api_client import ApiClient
 from fairlane.cli.exit_codes import UsageProblem
 from fairlane.cli.paths import job_path
-from fairlane.cli.terminal import Terminal, format_value, format_values, state
-from fairlane.cli.times import clock, format_duration, format_relative, time_ago
+from fairlane.cli.terminal import Terminal, format_value, format_values, styled_state
+from fairlane.cli.times import format_clock, format_duration, format_relative, time_ago
 from fairlane.core.lifecycle import FINAL
 
 Job = Annotated[str, typer.Argument(help="The id of a job")]
@@ -50,14 +50,14 @@ async def jobs(
 
 def _row(job: dict[str, Any]) -> tuple[str | Text, ...]:
     percent = job["progress"]["percent"]
-    shown = "" if percent is None or job["state"] in FINAL else f"{percent:.0f} %"
+    progress_text = "" if percent is None or job["state"] in FINAL else f"{percent:.0f} %"
     when = job["ended_at"] or job["started_at"] or job["due_at"] or job["created_at"]
     return (
         job["id"],
-        state(job["state"]),
+        styled_state(job["state"]),
         job["task"],
         job["lane"] or "",
-        shown,
+        progress_text,
         format_relative(when),
     )
 
@@ -84,7 +84,7 @@ async def show(client: ApiClient, terminal: Terminal, job: Job) -> None:
             ("STAGE", "STATUS", "", "TOOK", ""),
             [
                 (
-                    stage["name"], state(stage["status"]), f"{stage['percent']:.0f} %",
+                    stage["name"], styled_state(stage["status"]), f"{stage['percent']:.0f} %",
                     format_duration(stage["started_at"], stage["finished_at"]), stage["message"],
                 )
                 for stage in view["stages"]
@@ -92,11 +92,15 @@ async def show(client: ApiClient, terminal: Terminal, job: Job) -> None:
         )  # fmt: skip
 
 
+def _format_when(text: str | None) -> str:
+    return f"{format_clock(text)}, {format_relative(text)}" if text else ""
+
+
 def _job_fields(view: dict[str, Any]) -> list[tuple[str, str | Text]]:
     progress, error = view["progress"], view["error"] or {}
     percent = "" if progress["percent"] is None else f"{progress['percent']:.0f} % "
     times = [
-        (name, f"{clock(view[field])}, {format_relative(view[field])}" if view[field] else "")
+        (name, _format_when(view[field]))
         for name, field in (
             ("submitted", "created_at"), ("due", "due_at"), ("started", "started_at"),
             ("ended", "ended_at"),
@@ -105,7 +109,10 @@ def _job_fields(view: dict[str, Any]) -> list[tuple[str, str | Text]]:
     return [
         ("job", view["id"]),
         ("task", view["task"]),
-        ("state", Text.assemble(state(view["state"]), " (stopping)" if view["stopping"] else "")),
+        (
+            "state",
+            Text.assemble(styled_state(view["state"]), " (stopping)" if view["stopping"] else ""),
+        ),
         ("queue", view["queue"]),
         ("lane", view["lane"] or ""),
         ("priority", "" if view["priority"] == "normal" else view["priority"]),

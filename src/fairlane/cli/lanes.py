@@ -8,9 +8,9 @@ from fairlane.cli.api_client import ApiClient
 from fairlane.cli.exit_codes import UsageProblem
 from fairlane.cli.parameters import parse_parameters
 from fairlane.cli.paths import lanes_path
-from fairlane.cli.program_name import command
+from fairlane.cli.program_name import command_text
 from fairlane.cli.submit import fetch_parameter_types
-from fairlane.cli.terminal import Terminal, format_values, state
+from fairlane.cli.terminal import Terminal, format_values, styled_state
 
 
 async def lanes(
@@ -34,22 +34,22 @@ async def lanes(
     limit: Annotated[int, typer.Option(help="The maximum number of lanes", min=1, max=1000)] = 50,
 ) -> None:
     """List lanes, show one, or save, start and cancel its call."""
-    steps = {"start": start, "continue": go_on, "cancel": cancel}
-    wanted = [name for name, is_wanted in steps.items() if is_wanted]
-    if len(wanted) + bool(save) + forget > 1:
+    choices = {"start": start, "continue": go_on, "cancel": cancel}
+    actions = [name for name, is_given in choices.items() if is_given]
+    if len(actions) + bool(save) + forget > 1:
         raise UsageProblem("use only one of --save, --start, --continue, --cancel, --forget")
-    if (wanted or save or forget) and (queue is None or lane is None):
-        raise UsageProblem(f"name the lane: {command('lanes QUEUE LANE')}")
+    if (actions or save or forget) and (queue is None or lane is None):
+        raise UsageProblem(f"name the lane: {command_text('lanes QUEUE LANE')}")
     if queue is None or lane is None:
         page = await client.get("/api/lanes", queue=queue, limit=limit)
         _print_lanes(terminal, page)
         return
-    if wanted:
-        job = await client.post(lanes_path(queue, wanted[0]), lane=lane)
+    if actions:
+        job = await client.post(lanes_path(queue, actions[0]), lane=lane)
         if terminal.as_json:
             terminal.print_json(job)
         else:
-            terminal.print_line(f"{job['id']} ", state(job["state"]))
+            terminal.print_line(f"{job['id']} ", styled_state(job["state"]))
         return
     if save:
         given = parse_parameters(await fetch_parameter_types(client, save), params or [], None)
@@ -72,7 +72,7 @@ def _print_lanes(terminal: Terminal, page: dict[str, Any]) -> None:
         ("LANE", "QUEUE", "STATE", "JOB", "SAVED"),
         [
             (
-                view["lane"], view["queue"], state(view["state"]),
+                view["lane"], view["queue"], styled_state(view["state"]),
                 view["active_job"] or view["last_job"] or "", _saved_call(view),
             )
             for view in page["items"]
@@ -88,7 +88,8 @@ def _print_lane(terminal: Terminal, view: dict[str, Any]) -> None:
         return
     terminal.print_fields(
         [
-            ("lane", view["lane"]), ("queue", view["queue"]), ("state", state(view["state"])),
+            ("lane", view["lane"]), ("queue", view["queue"]),
+            ("state", styled_state(view["state"])),
             ("active job", view["active_job"] or ""), ("last job", view["last_job"] or ""),
             ("saved", _saved_call(view)), ("checkpoint", format_values(view["checkpoint"] or {})),
         ]

@@ -8,7 +8,7 @@ import typer
 from fairlane.cli.api_client import ApiClient
 from fairlane.cli.exit_codes import ApiProblem, UsageProblem
 from fairlane.cli.paths import queue_path
-from fairlane.cli.program_name import command
+from fairlane.cli.program_name import command_text
 from fairlane.cli.terminal import Terminal
 from fairlane.cli.times import format_span, parse_span
 
@@ -82,8 +82,8 @@ def _parse_number(value: str) -> int:
 
 def _unknown_limit(name: str) -> ApiProblem:
     problem = {"status": 404, "code": "unknown_name"}
-    said = f'there is no queue, rate or resource "{name}"; {command("limit")} lists them'
-    return ApiProblem({**problem, "detail": said})
+    detail = f'there is no queue, rate or resource "{name}"; {command_text("limit")} lists them'
+    return ApiProblem({**problem, "detail": detail})
 
 
 def _print_limits(

@@ -11,7 +11,7 @@ from fairlane.cli.follow import events_after, fetch_newest_seq
 from fairlane.cli.jobs import Job
 from fairlane.cli.paths import job_path
 from fairlane.cli.terminal import Terminal
-from fairlane.cli.times import clock, parse_timestamp
+from fairlane.cli.times import format_clock, parse_timestamp
 from fairlane.core.lifecycle import FINAL
 
 MOST_LINES: Final = 1000
@@ -108,5 +108,5 @@ def _print_log_line(terminal: Terminal, line: Line) -> None:
         return
     style = {"warning": "yellow", "error": "red"}.get(line["level"], "")
     terminal.print_line(
-        Text(clock(line["at"]), style="dim"), " ", Text(line["message"], style=style)
+        Text(format_clock(line["at"]), style="dim"), " ", Text(line["message"], style=style)
     )

@@ -9,7 +9,7 @@ from rich.progress import Progress
 
 from fairlane import maintenance
 from fairlane.cli.exit_codes import UsageProblem
-from fairlane.cli.program_name import command
+from fairlane.cli.program_name import command_text
 from fairlane.cli.terminal import Terminal
 from fairlane.cli.times import SPAN_EXAMPLES, time_ago
 from fairlane.core.lifecycle import FINAL
@@ -37,8 +37,8 @@ async def migrate(
         return
     for number, step in enumerate(before.steps, 1):
         is_new = number > before.version
-        said = ("missing" if dry_run else "applied now") if is_new else "applied"
-        terminal.print_line(f"{step}  {said}")
+        status = ("missing" if dry_run else "applied now") if is_new else "applied"
+        terminal.print_line(f"{step}  {status}")
 
 
 async def prune(
@@ -72,7 +72,7 @@ async def prune(
     )
     if (await maintenance.read_schema(database)).missing:
         raise UsageProblem(
-            f"the schema of this database is not up to date; run {command('migrate')}"
+            f"the schema of this database is not up to date; run {command_text('migrate')}"
         )
     store = store_at(database)
     await store.open()

@@ -5,7 +5,7 @@ from typing import Final
 from urllib.parse import quote
 
 from fairlane.cli.exit_codes import ApiProblem
-from fairlane.cli.program_name import command
+from fairlane.cli.program_name import command_text
 
 _ID: Final = re.compile(r"[A-Za-z0-9_.:-]{1,100}")
 _STEPS: Final = ("", ".", "..")  # URL normalization resolves them, also percent-encoded
@@ -13,7 +13,7 @@ _STEPS: Final = ("", ".", "..")  # URL normalization resolves them, also percent
 
 def job_path(id: str, *more: str) -> str:
     if _ID.fullmatch(id) is None or id in _STEPS:
-        raise _invalid_name("job", id, f"{command('jobs')} lists the ids")
+        raise _invalid_name("job", id, f"{command_text('jobs')} lists the ids")
     return "/".join(("/api/jobs", id, *more))
 
 
@@ -35,7 +35,7 @@ def device_path(name: str) -> str:
 
 def _path_segment(noun: str, name: str) -> str:
     if name in _STEPS or "/" in name or "\0" in name:
-        raise _invalid_name(noun, name, f"{command(noun + 's')} lists the {noun}s")
+        raise _invalid_name(noun, name, f"{command_text(noun + 's')} lists the {noun}s")
     return quote(name, safe="")
 
 

@@ -16,6 +16,6 @@ def program_name() -> str:
     return _name
 
 
-def command(words: str) -> str:
+def command_text(words: str) -> str:
     """Return a command in backquotes, with the name of this program, to show in a message."""
     return f"`{_name} {words}`"

@@ -7,18 +7,18 @@ from rich.text import Text
 
 from fairlane.cli.api_client import ApiClient
 from fairlane.cli.paths import queue_path
-from fairlane.cli.terminal import Terminal, state
+from fairlane.cli.terminal import Terminal, styled_state
 
 Queue = Annotated[str, typer.Argument(help="The name of a queue")]
 
 
 async def queues(client: ApiClient, terminal: Terminal) -> None:
     """List the queues: running and waiting jobs, limit and order."""
-    answer = await client.get("/api/queues")
+    view = await client.get("/api/queues")
     if terminal.as_json:
-        terminal.print_json(answer)
+        terminal.print_json(view)
         return
-    rows = [_row(queue) for queue in answer["items"]]
+    rows = [_row(queue) for queue in view["items"]]
     terminal.print_table(("QUEUE", "RUNNING", "WAITING", "AT A TIME", "ORDER", ""), rows)
 
 
@@ -26,12 +26,12 @@ def _row(queue: dict[str, Any]) -> tuple[str | Text, ...]:
     counts, settings = queue["counts"], queue["settings"]
     running = counts.get("running", 0)
     most = settings["max_concurrent"]
-    shown = "no limit" if most is None else str(most)
+    limit_text = "no limit" if most is None else str(most)
     if "max_concurrent" in queue["changed_by_operator"]:
-        shown += " (set by hand)"
+        limit_text += " (set by hand)"
     paused = {"paused": "paused", "after_current": "stops after current"}.get(queue["paused"], "")
     return (
-        queue["name"], str(running), str(sum(counts.values()) - running), shown,
+        queue["name"], str(running), str(sum(counts.values()) - running), limit_text,
         settings["order"], Text(paused, style="yellow"),
     )  # fmt: skip
 
@@ -54,15 +54,15 @@ async def stop_after_current(client: ApiClient, terminal: Terminal, queue: Queue
 
 
 async def _set_pause(
-    client: ApiClient, terminal: Terminal, queue: str, step: str, said: str
+    client: ApiClient, terminal: Terminal, queue: str, step: str, effect: str
 ) -> None:
-    answer = await client.post(queue_path(queue, step))
+    view = await client.post(queue_path(queue, step))
     if terminal.as_json:
-        terminal.print_json(answer)
+        terminal.print_json(view)
         return
-    running = answer["counts"].get("running", 0)
-    waiting = sum(answer["counts"].values()) - running
-    mark = state("paused") if answer["paused"] else Text("open", style="green")
+    running = view["counts"].get("running", 0)
+    waiting = sum(view["counts"].values()) - running
+    mark = styled_state("paused") if view["paused"] else Text("open", style="green")
     terminal.print_line(
-        f"{answer['name']} is ", mark, f": {said}; {running} running, {waiting} waiting"
+        f"{view['name']} is ", mark, f": {effect}; {running} running, {waiting} waiting"
     )

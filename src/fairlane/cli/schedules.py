@@ -12,7 +12,7 @@ from fairlane.cli.parameters import parse_parameters
 from fairlane.cli.paths import schedule_path
 from fairlane.cli.submit import fetch_parameter_types
 from fairlane.cli.terminal import Terminal, format_values
-from fairlane.cli.times import clock, format_relative, format_span, parse_span, parse_time
+from fairlane.cli.times import format_clock, format_relative, format_span, parse_span, parse_time
 
 
 class Overlap(StrEnum):
@@ -126,7 +126,7 @@ def _when(view: dict[str, Any]) -> str:
         return f"{view['cron']}{zone}"
     if view["every_seconds"] is not None:
         return f"every {format_span(view['every_seconds'])}"
-    return f"once, {clock(view['at'])}"
+    return f"once, {format_clock(view['at'])}"
 
 
 def _next(view: dict[str, Any]) -> str | Text:
@@ -158,5 +158,5 @@ def _print_schedule(
     )  # fmt: skip
     if firings:
         terminal.print_line()
-        rows = [(clock(f["fire_at"]), f["job"] or "", f["reason"] or "") for f in firings]
+        rows = [(format_clock(f["fire_at"]), f["job"] or "", f["reason"] or "") for f in firings]
         terminal.print_table(("FIRED", "JOB", ""), rows)

@@ -123,15 +123,15 @@ async def _serve(
     async with signals.run_engine(app) as engine:
         if engine is not None:
             serving = asyncio.create_task(server.serve(sockets=[listener]))
-            asked = asyncio.create_task(signals.stop_requested.wait())
+            stop_waiter = asyncio.create_task(signals.stop_requested.wait())
             typer.echo(f"serving {engine.store.address} on {_url(listener)}")
-            await asyncio.wait([serving, asked], return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait([serving, stop_waiter], return_when=asyncio.FIRST_COMPLETED)
             echo(stopping_message(app))
             server.should_exit = True
             if hasattr(application.state, "stream"):
                 application.state.stream.close()  # an open stream would delay the shutdown
             await serving
-            asked.cancel()
+            stop_waiter.cancel()
     echo("stopped")
 
 

@@ -9,7 +9,7 @@ import typer
 from fairlane.cli.api_client import ApiClient
 from fairlane.cli.exit_codes import JOB_FAILED, ApiProblem, NoResponse, Unreachable, UsageProblem
 from fairlane.cli.parameters import ParameterTypes, parse_parameters, read_job_lines
-from fairlane.cli.program_name import command
+from fairlane.cli.program_name import command_text
 from fairlane.cli.terminal import Terminal
 from fairlane.cli.times import parse_time, time_ahead
 from fairlane.cli.watch import watch_job
@@ -80,7 +80,9 @@ async def submit(
     chosen = {name: value for name, value in options.items() if value is not None}
     if file is not None:
         if wait:
-            raise UsageProblem(f"--wait follows one job; to follow all, use {command('watch')}")
+            raise UsageProblem(
+                f"--wait follows one job; to follow all, use {command_text('watch')}"
+            )
         jobs = [
             {"task": task, "params": each, **chosen} for each in read_job_lines(shape, file, given)
         ]
@@ -117,10 +119,10 @@ def _parameter_names(task: dict[str, Any]) -> str:
     return " ".join(name if name in required else f"[{name}]" for name in names)
 
 
-async def _submit_one(client: ApiClient, terminal: Terminal, wanted: dict[str, Any]) -> Any:
+async def _submit_one(client: ApiClient, terminal: Terminal, submission: dict[str, Any]) -> Any:
     """Submit a job, and print its id also if no leader has decided it yet."""
     try:
-        return await _post_with_key(client, "/api/jobs", wanted, new_id())
+        return await _post_with_key(client, "/api/jobs", submission, new_id())
     except ApiProblem as error:
         if error.problem.get("code") == "undecided" and error.problem.get("id"):
             terminal.print_line(error.problem["id"])
@@ -134,14 +136,14 @@ async def _submit_many(client: ApiClient, terminal: Terminal, jobs: list[dict[st
     for start in range(0, len(jobs), BATCH_JOBS):
         part = jobs[start : start + BATCH_JOBS]
         try:
-            answer = await _post_with_key(
+            response = await _post_with_key(
                 client, "/api/jobs/batch", {"jobs": part}, f"{key}-{start}"
             )
         except BaseException:
             if ids:
                 terminal.print_hint(f"the first {len(ids)} jobs were submitted before this error:")
             raise
-        ids += [job["id"] for job in answer["jobs"]]
+        ids += [job["id"] for job in response["jobs"]]
     if terminal.as_json:
         terminal.print_json({"ids": ids})
     else:
@@ -155,7 +157,7 @@ async def _post_with_key(client: ApiClient, path: str, body: Any, key: str) -> A
     except NoResponse as error:
         raise Unreachable(
             f"{error}; before you submit again, check whether the job exists: "
-            f"{command(f'show {keyed_id(key, 0)}')}"
+            f"{command_text(f'show {keyed_id(key, 0)}')}"
         ) from error
 
 

@@ -26,7 +26,7 @@ class Target(Struct, frozen=True):
     token: str | None = None
 
     @property
-    def shown(self) -> str:
+    def display_url(self) -> str:
         """The URL without a password."""
         return without_password(self.url or "")
 
@@ -65,9 +65,9 @@ def target_from(
             )
         database = DEFAULT_DATABASE
     if url and not _is_url(url):
-        shown = without_password(url)
+        display_url = without_password(url)
         raise UsageProblem(
-            f'"{shown}" is not the URL of a server; expected one such as {DEFAULT_URL}'
+            f'"{display_url}" is not the URL of a server; expected one such as {DEFAULT_URL}'
         )
     token = (token or os.environ.get("FAIRLANE_TOKEN")) if url else None
     if token and not all("!" <= character <= "~" for character in token):
@@ -102,7 +102,7 @@ async def open_target(target: Target) -> AsyncIterator[ApiClient]:
         if target.url is not None:
             connection = http_client.open_connection(target.url, target.token)
             await stack.enter_async_context(connection)
-            yield http_client.HttpApiClient(connection, target.shown)
+            yield http_client.HttpApiClient(connection, target.display_url)
         else:
             assert target.database is not None
             await embedded.check_database(target.database)

@@ -16,7 +16,7 @@ from fairlane.cli.exit_codes import OutputUnwritable
 from fairlane.cli.program_name import program_name
 from fairlane.logs import VISIBLE
 
-_VISIBLE_LINES: Final = {code: shown for code, shown in VISIBLE.items() if chr(code) != "\n"}
+_VISIBLE_LINES: Final = {code: escaped for code, escaped in VISIBLE.items() if chr(code) != "\n"}
 
 SCRIPT_COLUMNS: Final = 200  # the width without a terminal: a script needs whole lines
 
@@ -78,7 +78,7 @@ class Terminal:
             sys.stdout.flush()
 
     def print_line(self, *parts: str | Text) -> None:
-        """Print a line of text; with `as_json`, print nothing."""
+        """Print a line of text, unless `as_json` is set."""
         if not self.as_json:
             with _report_unwritable():
                 self.console.print(Text.assemble(*parts), soft_wrap=True)
@@ -103,9 +103,9 @@ class Terminal:
             self.console.print(self.build_table(columns, rows))
 
     def build_table(self, columns: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> Table:
-        """Build a table whose first column is never truncated, because users copy ids from it.
+        """Build a table; its first column is never truncated, because users copy ids from it.
 
-        Rich narrows only columns that may wrap, so the others may, but their cells do not.
+        Rich narrows only columns that may wrap, so the other columns may, but their cells do not.
         """
         table = Table(box=None, pad_edge=False, header_style="bold", show_edge=False)
         for number, column in enumerate(columns):
@@ -164,7 +164,7 @@ def escape_control(text: str) -> str:
     return text.translate(VISIBLE)
 
 
-def state(name: str) -> Text:
+def styled_state(name: str) -> Text:
     return Text(name, style=STYLES.get(name, ""))
 
 

@@ -41,10 +41,10 @@ def _from_now(text: str, distance: timedelta) -> datetime:
 def parse_time(text: str, *, now: datetime | None = None) -> datetime:
     """Parse a time: 14:05 (the next one), 2026-11-20, 2026-11-20T14:05, with or without a zone."""
     here = (now or datetime.now(UTC)).astimezone()
-    clock = re.fullmatch(r"(\d{1,2}):(\d{2})", text)
+    format_clock = re.fullmatch(r"(\d{1,2}):(\d{2})", text)
     try:
-        if clock is not None:
-            hour, minute = map(int, clock.groups())
+        if format_clock is not None:
+            hour, minute = map(int, format_clock.groups())
             at = here.replace(hour=hour, minute=minute, second=0, microsecond=0)
             return at if at > here else at + timedelta(days=1)
         at = datetime.fromisoformat(text)
@@ -79,7 +79,7 @@ def format_relative(text: str | None, *, now: datetime | None = None) -> str:
     return f"in {format_span(seconds)}" if seconds > 0 else f"{format_span(-seconds)} ago"
 
 
-def clock(text: str | None, *, now: datetime | None = None) -> str:
+def format_clock(text: str | None, *, now: datetime | None = None) -> str:
     """Return a time in the local zone, with its date unless that is today."""
     at = parse_timestamp(text)
     if at is None:

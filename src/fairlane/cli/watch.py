@@ -20,7 +20,7 @@ from fairlane.cli.terminal import (
     escape_control,
     format_value,
     format_values,
-    state,
+    styled_state,
 )
 from fairlane.cli.times import format_duration, format_relative
 from fairlane.core.lifecycle import FINAL
@@ -89,11 +89,11 @@ async def _print_json_lines(views: Any, terminal: Terminal) -> dict[str, Any]:
 async def _print_lines(views: Any, terminal: Terminal) -> dict[str, Any]:
     """Print each change once, for a log or a pipe."""
     view: dict[str, Any] = {}
-    said = ""
+    printed = ""
     async for view in views:
         line = _progress_line(view)
-        if line != said and view["state"] not in FINAL:
-            said = line
+        if line != printed and view["state"] not in FINAL:
+            printed = line
             terminal.print_line(line)
     return view
 
@@ -153,26 +153,26 @@ async def _draw_bars(views: Any, terminal: Terminal) -> dict[str, Any]:
             for stage in view["stages"]:
                 if stage["status"] != "pending":
                     done = stage["status"] in ("done", "skipped", "error")
-                    said = stage["message"] or (
+                    message = stage["message"] or (
                         "" if stage["status"] == "running" else stage["status"]
                     )
-                    draw(f"  {stage['name']}", stage["percent"], said, done=done)
+                    draw(f"  {stage['name']}", stage["percent"], message, done=done)
     return view
 
 
 def _final_line(view: dict[str, Any]) -> Text:
     """Return one sentence with the final state, duration and error of a job."""
     took = format_duration(view["started_at"], view["ended_at"])
-    said = Text.assemble(view["task"], " ", state(view["state"]))
+    line = Text.assemble(view["task"], " ", styled_state(view["state"]))
     if took:
-        said.append(f" after {took}")
+        line.append(f" after {took}")
     if view["statistics"]:
-        said.append(f" ({format_values(view['statistics'])})")
+        line.append(f" ({format_values(view['statistics'])})")
     if view["error"]:
-        said.append(f": {view['error']['message']}")
+        line.append(f": {view['error']['message']}")
     elif view["waiting_for"]:
-        said.append(f": {_waiting_reasons(view)}")
-    return said
+        line.append(f": {_waiting_reasons(view)}")
+    return line
 
 
 # the whole queue
@@ -182,36 +182,36 @@ async def _watch_queues(client: ApiClient, terminal: Terminal, queue: str | None
     filters = {} if queue is None else {"queue": queue}
     async with aclosing(
         poll_on_events(client, lambda: client.get("/api/state"), **filters)
-    ) as seen:
+    ) as snapshots:
         if not terminal.is_live:
-            said: Text | None = None
-            async for present in seen:
-                if (told := _counts_line(present, queue)) != said:
-                    terminal.print_line(told)
-                said = told
+            printed: Text | None = None
+            async for snapshot in snapshots:
+                if (line := _counts_line(snapshot, queue)) != printed:
+                    terminal.print_line(line)
+                printed = line
             return
         with Live(console=terminal.console, auto_refresh=False, vertical_overflow="crop") as live:
-            async for present in seen:
-                live.update(_render_state(present, queue), refresh=True)
+            async for snapshot in snapshots:
+                live.update(_render_state(snapshot, queue), refresh=True)
 
 
-def _counts_line(present: dict[str, Any], queue: str | None) -> Text:
+def _counts_line(snapshot: dict[str, Any], queue: str | None) -> Text:
     parts: list[Text] = []
-    for name, counts in sorted(present["counts"].items()):
+    for name, counts in sorted(snapshot["counts"].items()):
         if queue in (None, name):
-            told = ", ".join(f"{amount} {what}" for what, amount in sorted(counts.items()))
-            paused = present["queues"].get(name, {}).get("paused")
-            parts.append(Text.assemble((name, "bold"), f": {told}{' · paused' if paused else ''}"))
+            text = ", ".join(f"{number} {state}" for state, number in sorted(counts.items()))
+            paused = snapshot["queues"].get(name, {}).get("paused")
+            parts.append(Text.assemble((name, "bold"), f": {text}{' · paused' if paused else ''}"))
     return Text("\n").join(parts) if parts else Text("no jobs wait or run")
 
 
-def _render_state(present: dict[str, Any], queue: str | None) -> RenderableType:
-    running = [job for job in present["running"] if queue in (None, job["queue"])]
+def _render_state(snapshot: dict[str, Any], queue: str | None) -> RenderableType:
+    running = [job for job in snapshot["running"] if queue in (None, job["queue"])]
     waiting = [
-        job for name, line in sorted(present["waiting"].items())
+        job for name, line in sorted(snapshot["waiting"].items())
         if queue in (None, name) for job in line
     ]  # fmt: skip
-    ended = [job for job in present["ended"] if queue in (None, job["queue"])]
+    ended = [job for job in snapshot["ended"] if queue in (None, job["queue"])]
     grid = Table.grid(padding=(0, 1), expand=True)
     grid.add_column(no_wrap=True, overflow="ellipsis", ratio=2)
     grid.add_column(no_wrap=True, width=11)
@@ -222,23 +222,25 @@ def _render_state(present: dict[str, Any], queue: str | None) -> RenderableType:
         percent = job["progress"]["percent"]
         bar: RenderableType = ProgressBar(100, percent or 0, width=16)
         stage = _running_stage(job)
-        said = (stage or {}).get("message") or job["progress"]["message"]
+        message = (stage or {}).get("message") or job["progress"]["message"]
         at = f"{stage['name']}: " if stage else ""
         grid.add_row(
-            Text(_job_title(job)), state(job["state"]), Text("") if percent is None else bar,
-            "" if percent is None else f"{percent:.0f} %", Text(f"{at}{said}"),
+            Text(_job_title(job)), styled_state(job["state"]), Text("") if percent is None else bar,
+            "" if percent is None else f"{percent:.0f} %", Text(f"{at}{message}"),
         )  # fmt: skip
     for job in waiting[:MOST_WAITING]:
-        said = _waiting_reasons(job) or f"since {format_relative(job['created_at'])}"
-        grid.add_row(Text(_job_title(job), style="dim"), state(job["state"]), "", "", Text(said))
+        message = _waiting_reasons(job) or f"since {format_relative(job['created_at'])}"
+        grid.add_row(
+            Text(_job_title(job), style="dim"), styled_state(job["state"]), "", "", Text(message)
+        )
     for job in ended[:MOST_ENDED]:
-        said = (job["error"] or {}).get("message") or format_relative(job["ended_at"])
+        message = (job["error"] or {}).get("message") or format_relative(job["ended_at"])
         style = STYLES.get(job["state"], "")
         grid.add_row(
             Text(_job_title(job), style="dim"), Text(job["state"], style=style), "", "",
-            Text(said, style="dim"),
+            Text(message, style="dim"),
         )  # fmt: skip
-    return Group(_counts_line(present, queue), grid)
+    return Group(_counts_line(snapshot, queue), grid)
 
 
 def _job_title(job: dict[str, Any]) -> str:

@@ -6,10 +6,10 @@ from fairlane.cli.terminal import Terminal
 
 async def workers(client: ApiClient, terminal: Terminal) -> None:
     """List the processes that run jobs now."""
-    answer = await client.get("/api/workers")
+    page = await client.get("/api/workers")
     if terminal.as_json:
-        terminal.print_json(answer)
-    elif not answer["items"]:
+        terminal.print_json(page)
+    elif not page["items"]:
         terminal.print_line("no workers")
     else:
         rows = [
@@ -18,6 +18,6 @@ async def workers(client: ApiClient, terminal: Terminal) -> None:
                 ", ".join(worker["labels"]),
                 "" if worker["accepting"] else worker["note"] or "stopping",
             )
-            for worker in answer["items"]
+            for worker in page["items"]
         ]  # fmt: skip
         terminal.print_table(("WORKER", "SLOTS", "QUEUES", "LABELS", ""), rows)

@@ -83,12 +83,16 @@ class Follower:
         messages: list[StreamMessage] = []
         size, prev = 0, self._prev
         for batch in self._stream.window.batches_after(cursor):
-            wanted = self._matching(batch, cursor)
-            if wanted is batch.messages and batch.last == self._stream.window.last and not messages:
+            matching = self._matching(batch, cursor)
+            if (
+                matching is batch.messages
+                and batch.last == self._stream.window.last
+                and not messages
+            ):
                 self.cursor = self._prev = batch.last
-                return Delivery(wanted, prev, whole=batch)
-            messages += wanted
-            size += batch.bytes if wanted else 0
+                return Delivery(matching, prev, whole=batch)
+            messages += matching
+            size += batch.bytes if matching else 0
             self.cursor = batch.last
             if size > MOST_BYTES:
                 break
