@@ -4,7 +4,7 @@ A process that was stopped for longer than its lease may run, until it notices, 
 processes run too: this is the one exception to the guarantees. Such attempts are classified as
 stale.
 
-A body in a child process ends at its last heartbeat, because its launcher may have ended it long
+A body in a child process ends at its last heartbeat, because its supervisor may have ended it long
 before its worker ended.
 """
 

@@ -34,7 +34,7 @@ _END_WITH_PARENT: Final = 1  # PR_SET_PDEATHSIG
 Made = tuple[int, int]  # the process and the attempt that made a result
 
 if os.getppid() == int(os.environ["CHAOS_DRIVER"]):
-    # A worker must end with its driver. Child processes of tasks end with their launcher.
+    # A worker must end with its driver. Child processes of tasks end with their supervisor.
     ctypes.CDLL(None).prctl(_END_WITH_PARENT, signal.SIGKILL)
 
 journal = Journal(Path(os.environ["CHAOS_FOLDER"]) / "journal")

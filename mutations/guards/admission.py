@@ -5,7 +5,7 @@ from typing import Final
 from mutations.mutation import Mutation, suite, worlds
 
 _ADMISSION: Final = "src/fairlane/core/admission.py"
-_TRANSITIONS: Final = "src/fairlane/core/transitions.py"
+_TRANSITIONS: Final = "src/fairlane/core/state_changes.py"
 
 ADMISSION: Final = (
     Mutation(

@@ -6,7 +6,7 @@ from mutations.mutation import Mutation, suite, worlds
 
 _LEADER: Final = "src/fairlane/leader/leader.py"
 _PIPELINE: Final = "src/fairlane/leader/commit_pipeline.py"
-_RECOVERY: Final = "src/fairlane/leader/recovery.py"
+_RECOVERY: Final = "src/fairlane/leader/batch_recovery.py"
 
 LEADING: Final = (
     Mutation(

@@ -28,7 +28,7 @@ from fairlane.core.retry import Retry
 from fairlane.core.validation import check_text, is_count, settings_as
 from fairlane.errors import BadSetting, TooLarge, UsageError
 from fairlane.ids import new_id
-from fairlane.leader.schedule_trigger import LAST_INSTANT
+from fairlane.leader.fire_times import LAST_INSTANT
 from fairlane.task.definition import Definition, Template, fill
 from fairlane.task.option_checks import OptionChecks
 from fairlane.task.output_files import OutputPolicy, resolve

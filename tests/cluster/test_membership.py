@@ -17,7 +17,7 @@ from fairlane.core.live_job import JobId, WorkerId
 from fairlane.errors import JobCancelled
 from fairlane.leader.schedule import decode_schedule
 from fairlane.store.memory.shared import SharedDatabase, SharedMemoryStore
-from fairlane.task.output_publisher import remove_published_outputs
+from fairlane.task.attempt_outputs import remove_published_outputs
 from fairlane.testing import FakeClock
 from tests.support.apps import reaches
 from tests.support.eventually import eventually

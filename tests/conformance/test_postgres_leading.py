@@ -12,7 +12,7 @@ from fairlane.core.decisions import Changes
 from fairlane.core.live_job import WorkerId
 from fairlane.errors import NotLeading, StoreUnavailable
 from fairlane.store.postgres import PostgresStore
-from fairlane.store.postgres.leader_session import SESSION_SECONDS
+from fairlane.store.postgres.leader_lock import SESSION_SECONDS
 from tests.support.eventually import eventually
 from tests.support.postgres import Server, running_postgres
 from tests.support.stores import NOW, PostgresPlace, a_job, admitted

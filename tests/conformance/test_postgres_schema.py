@@ -29,7 +29,7 @@ from fairlane.store.postgres.commit import (
     commit,
     postgres_rows,
 )
-from fairlane.store.postgres.leader_session import SETTINGS
+from fairlane.store.postgres.leader_lock import SETTINGS
 from fairlane.store.postgres.migrate import migrations
 from fairlane.store.reads import history_numbers
 from fairlane.store.views import Query

@@ -4,17 +4,13 @@ A sentence about "what was told" or "whoever leads next" leaves out the noun tha
 for. The test counts such pronouns in docstrings, comments and documents. Code in backticks and in
 fences does not count.
 
-A file may hold 5 pronouns per 1,000 words, and a short file one. `ABOVE` lists the files that are
-still above their bound with their present number. A file in the table may not get worse, and it
-leaves the table as soon as it is within its bound. `python -m tests.examples.test_prose` prints the
-table for the present tree.
+A package may hold 5 pronouns per 1,000 words, and so may each file; a short file may hold one.
 """
 
 import ast
 import io
 import math
 import re
-import sys
 import tokenize
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -32,44 +28,6 @@ PRONOUNS: Final = frozenset({
 })  # fmt: skip
 PER_THOUSAND: Final = 5
 WIDTH: Final = 100
-
-ABOVE: Final[dict[str, int]] = {
-    "src/fairlane/cli/__init__.py": 2,
-    "src/fairlane/cli/terminal.py": 3,
-    "src/fairlane/store/commit_rows.py": 11,
-    "src/fairlane/store/diagnosis.py": 7,
-    "src/fairlane/store/expiry.py": 6,
-    "src/fairlane/store/memory/shared.py": 2,
-    "src/fairlane/store/memory/store.py": 8,
-    "src/fairlane/store/memory/tables.py": 7,
-    "src/fairlane/store/postgres/address.py": 4,
-    "src/fairlane/store/postgres/commit.py": 8,
-    "src/fairlane/store/postgres/connection.py": 13,
-    "src/fairlane/store/postgres/diagnosis.py": 3,
-    "src/fairlane/store/postgres/errors.py": 5,
-    "src/fairlane/store/postgres/event_pages.py": 2,
-    "src/fairlane/store/postgres/leader_session.py": 9,
-    "src/fairlane/store/postgres/migrate.py": 6,
-    "src/fairlane/store/postgres/pg_dump.py": 2,
-    "src/fairlane/store/postgres/pool.py": 3,
-    "src/fairlane/store/postgres/prune.py": 4,
-    "src/fairlane/store/postgres/statements.py": 8,
-    "src/fairlane/store/postgres/store.py": 5,
-    "src/fairlane/store/protocol.py": 10,
-    "src/fairlane/store/prune.py": 5,
-    "src/fairlane/store/shared_protocol.py": 17,
-    "src/fairlane/store/sqlite/backup.py": 2,
-    "src/fairlane/store/sqlite/commit.py": 5,
-    "src/fairlane/store/sqlite/diagnosis.py": 3,
-    "src/fairlane/store/sqlite/errors.py": 3,
-    "src/fairlane/store/sqlite/leader_lock.py": 4,
-    "src/fairlane/store/sqlite/migrate.py": 5,
-    "src/fairlane/store/sqlite/statements.py": 5,
-    "src/fairlane/store/sqlite/store.py": 3,
-    "src/fairlane/store/sqlite/write_turns.py": 2,
-    "src/fairlane/store/view_building.py": 5,
-    "src/fairlane/store/views.py": 9,
-}
 
 
 def documents() -> list[Path]:
@@ -148,35 +106,25 @@ def package_of(path: Path) -> str:
 def test_no_file_holds_more_indefinite_pronouns_than_its_bound() -> None:
     problems = []
     for path in [*modules(), *documents()]:
-        words, name = words_of(path), name_of(path)
+        words = words_of(path)
         count, bound = pronouns_in(words), bound_of(words)
-        allowed = ABOVE.get(name, bound)
-        if count > allowed:
-            problems.append(f"{name}: {count} pronouns in {len(words)} words, at most {allowed}")
-        elif name in ABOVE and count <= bound:
-            problems.append(f"{name}: {count} pronouns are within the bound; remove it from ABOVE")
+        if count > bound:
+            problems.append(
+                f"{name_of(path)}: {count} pronouns in {len(words)} words, at most {bound}"
+            )
     assert problems == []
 
 
-def test_the_table_names_files_that_exist() -> None:
-    names = {name_of(path) for path in [*modules(), *documents()]}
-    assert [name for name in ABOVE if name not in names] == []
-
-
-def test_a_package_without_listed_files_stays_within_the_bound() -> None:
-    """The allowance of short files must not add up; a package is checked once it left the table."""
-    files = [*modules(), *documents()]
-    listed = {package_of(path) for path in files if name_of(path) in ABOVE}
+def test_no_package_holds_more_indefinite_pronouns_than_its_bound() -> None:
+    """The allowance of short files must not add up."""
     counts: dict[str, list[int]] = {}
-    for path in files:
+    for path in [*modules(), *documents()]:
         words = words_of(path)
         total = counts.setdefault(package_of(path), [0, 0])
         total[0] += pronouns_in(words)
         total[1] += len(words)
     rates = {name: 1000 * found / max(1, size) for name, (found, size) in counts.items()}
-    assert {
-        name: rate for name, rate in rates.items() if rate > PER_THOUSAND and name not in listed
-    } == {}
+    assert {name: rate for name, rate in rates.items() if rate > PER_THOUSAND} == {}
 
 
 def test_prose_in_documents_is_wrapped() -> None:
@@ -230,10 +178,3 @@ def test_code_in_documents_does_not_count() -> None:
 
 def test_a_short_file_may_hold_one() -> None:
     assert [bound_of(["word"] * number) for number in (0, 10, 200, 201, 1001)] == [1, 1, 1, 2, 6]
-
-
-if __name__ == "__main__":
-    for path in [*modules(), *documents()]:
-        words = words_of(path)
-        if pronouns_in(words) > bound_of(words):
-            sys.stdout.write(f'    "{name_of(path)}": {pronouns_in(words)},\n')

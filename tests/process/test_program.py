@@ -107,7 +107,7 @@ async def test_a_death_by_signal_differs_from_an_exit_code() -> None:
     assert exited.returncode == 137
 
 
-async def test_a_program_that_kills_its_whole_group_does_not_take_the_launcher_along() -> None:
+async def test_a_program_that_kills_its_whole_group_does_not_take_the_supervisor_along() -> None:
     finished = await run_program(["sh", "-c", "kill -9 0"], check=False)
 
     assert finished.returncode == -signal.SIGKILL
@@ -273,7 +273,7 @@ async def test_cancelling_while_a_program_starts_leaves_no_process(tmp_path: Pat
     mark = tmp_path / "pid"
     argv = ["sh", "-c", f"echo $$ > '{mark}.new'; mv '{mark}.new' '{mark}'; exec sleep 1000"]
     starting = asyncio.create_task(Program.start(argv))
-    await asyncio.sleep(0)  # the launcher has started, the program has not
+    await asyncio.sleep(0)  # the supervisor has started, the program has not
 
     starting.cancel()
 
@@ -325,7 +325,7 @@ async def test_a_renewed_lease_lets_a_program_live_on_and_a_missed_one_does_not(
     assert (await program.wait()).returncode == -signal.SIGKILL
 
 
-async def test_a_killed_launcher_is_noticed_and_its_group_ended(tmp_path: Path) -> None:
+async def test_a_killed_supervisor_is_noticed_and_its_group_ended(tmp_path: Path) -> None:
     program = await Program.start(script("programs_family.py", tmp_path))
     pids = await family(tmp_path)
     parent = Path(f"/proc/{program.pid}/stat").read_text().rpartition(")")[2].split()[1]
@@ -335,18 +335,18 @@ async def test_a_killed_launcher_is_noticed_and_its_group_ended(tmp_path: Path) 
     assert (await program.wait()).returncode == -signal.SIGKILL
     group = {name: pids[name] for name in ("program", "child", "grandchild")}
     await all_gone(group)
-    for left in ("other_session", "daemon"):  # out of reach without a launcher
+    for left in ("other_session", "daemon"):  # out of reach without a supervisor
         os.kill(pids[left], signal.SIGKILL)
 
 
-async def test_signals_that_a_terminal_sends_do_not_end_a_launcher() -> None:
+async def test_signals_that_a_terminal_sends_do_not_end_a_supervisor() -> None:
     program = await Program.start(["sleep", "1000"])
-    launcher = int(Path(f"/proc/{program.pid}/stat").read_text().rpartition(")")[2].split()[1])
+    supervisor = int(Path(f"/proc/{program.pid}/stat").read_text().rpartition(")")[2].split()[1])
 
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
-        os.kill(launcher, number)
+        os.kill(supervisor, number)
 
-    assert os.getsid(launcher) == launcher != os.getsid(0)
+    assert os.getsid(supervisor) == supervisor != os.getsid(0)
     await program.stop(grace_seconds=3600)
     assert (await program.wait()).returncode == -signal.SIGTERM
 

@@ -79,5 +79,5 @@ def report(results: dict[str, Any]) -> None:
 
 
 if __name__ == "__main__":
-    process_group.LAUNCHER = str(SUPPORT / "without_linux" / "launcher.py")  # type: ignore[misc]
+    process_group.SUPERVISOR = str(SUPPORT / "without_linux" / "supervisor.py")  # type: ignore[misc]
     asyncio.run({"first": first, "second": second}[sys.argv[2]]())

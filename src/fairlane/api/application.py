@@ -27,13 +27,12 @@ from fairlane.api import (
     schedules,
     sessions,
     snapshot,
-    sse,
     tasks,
-    websocket,
     workers,
 )
 from fairlane.api.auth import AccessTokens
 from fairlane.api.dependencies import app_of
+from fairlane.api.event_stream import sse, websocket
 from fairlane.api.guard import LARGEST_BODY, Guard
 from fairlane.api.responses import json_response, mount_prefix
 from fairlane.app import Fairlane

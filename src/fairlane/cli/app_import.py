@@ -8,9 +8,8 @@ from typing import NoReturn
 import typer
 
 from fairlane.app import Fairlane
+from fairlane.cli.exit_codes import USAGE
 from fairlane.cli.program_name import program_name
-
-USAGE, UNAVAILABLE = 2, 5
 
 
 def exit_with(message: str, *, code: int = USAGE) -> NoReturn:

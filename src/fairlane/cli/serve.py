@@ -11,7 +11,8 @@ import typer
 
 from fairlane import logs
 from fairlane.app import Fairlane
-from fairlane.cli.app_import import UNAVAILABLE, exit_with, import_app
+from fairlane.cli.app_import import exit_with, import_app
+from fairlane.cli.exit_codes import UNAVAILABLE
 from fairlane.cli.signals import ShutdownSignals, echo, stopping_message
 from fairlane.errors import FairlaneError, StoreError
 

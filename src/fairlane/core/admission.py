@@ -20,7 +20,7 @@ from fairlane.core.lanes import Lane
 from fairlane.core.lifecycle import State
 from fairlane.core.live_job import JobId, LiveJob, Reason, Terms
 from fairlane.core.queues import Queue
-from fairlane.core.transitions import CHANGE_DATA, add_job, end_job, transition
+from fairlane.core.state_changes import CHANGE_DATA, add_job, end_job, transition
 from fairlane.errors import Duplicate, FairlaneError, LaneBusy, Merged, NotFound, UsageError
 
 TICK_SECONDS: Final = 1e-5  # between two firings by hand

@@ -15,7 +15,7 @@ Rules:
 
 `Board` is plain data with lookups. The modules that work on it, in the order of their imports:
 `waiting` (the lines and demands of waiting jobs), `capacity` (rates, resources and worker slots,
-and the jobs that wait for them), `transitions` (changes of state), then `picking`, `admission`,
+and the jobs that wait for them), `state_changes`, then `picking`, `admission`,
 `commands` and `worker_reports`. Each is a set of functions whose first argument is the board, so
 the imports of a module show which parts of scheduling it uses.
 """

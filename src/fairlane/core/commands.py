@@ -40,7 +40,7 @@ from fairlane.core.limits import Rate, Resource
 from fairlane.core.live_job import JobId, LiveJob, Reason
 from fairlane.core.position import between
 from fairlane.core.queues import Queue, settings_from
-from fairlane.core.transitions import add_job, change_priority, end_job, transition
+from fairlane.core.state_changes import add_job, change_priority, end_job, transition
 from fairlane.core.validation import check_amounts
 from fairlane.core.waiting import join_line, leave_line, rebuild_order, update_lane_heads
 from fairlane.errors import BadSetting, Conflict, IllegalTransition, LaneBusy, LaneLocked, NotFound

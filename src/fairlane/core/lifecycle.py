@@ -13,7 +13,7 @@ Rules:
 
 Theory of operation. This table is the only definition of the lifecycle. `TRANSITIONS` is derived
 from it, the database repeats the names of the states in a CHECK, and a test compares the list in
-ARCHITECTURE.md with it. `core/transitions.py` applies a change to the board.
+ARCHITECTURE.md with it. `core/state_changes.py` applies a change to the board.
 
 A job is `running` from the moment of its assignment, before its worker has confirmed it: the leader
 decides, stores the start and then sends it. That is why `running` can go back. A worker may refuse

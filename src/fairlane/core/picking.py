@@ -29,7 +29,7 @@ from fairlane.core.decisions import Start
 from fairlane.core.lifecycle import Priority, State
 from fairlane.core.live_job import LiveJob, WorkerId
 from fairlane.core.queues import Demand, Queue
-from fairlane.core.transitions import transition
+from fairlane.core.state_changes import transition
 from fairlane.core.waiting import best_head, end_turn_of_bucket, update_lane_heads
 from fairlane.core.workers import KnownWorker
 

@@ -60,7 +60,7 @@ from fairlane.core.lifecycle import State
 from fairlane.core.live_job import JobId, LiveJob, WorkerId
 from fairlane.core.picking import start_ready
 from fairlane.core.queues import Queue
-from fairlane.core.transitions import add_job, transition
+from fairlane.core.state_changes import add_job, transition
 from fairlane.errors import FairlaneError
 
 EndedJobs = dict[JobId, LiveJob]

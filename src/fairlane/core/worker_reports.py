@@ -27,7 +27,7 @@ from fairlane.core.inputs import (
 )
 from fairlane.core.lifecycle import State
 from fairlane.core.live_job import JobId, LiveJob, Reason, WorkerId, carrier_of
-from fairlane.core.transitions import end_job, transition
+from fairlane.core.state_changes import end_job, transition
 from fairlane.errors import Conflict
 
 

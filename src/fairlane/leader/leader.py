@@ -7,7 +7,7 @@ Rules:
 - No decision is acted on before the commit that holds it is durable. The next batch may be decided
   meanwhile (see `commit_pipeline`); queries about jobs go to the database between two commits.
 - After any error in a commit it is unknown whether it was stored: the leader discards its memory
-  and loads again. `recovery` handles the inputs.
+  and loads again. `batch_recovery` handles the inputs.
 - A leader in trouble keeps its claim. On a database of one process, leading proves every other
   worker dead; releasing the claim would let another process run the jobs that this one still runs.
 """
@@ -29,6 +29,7 @@ from fairlane.core.lifecycle import State
 from fairlane.core.live_job import JobId, LiveJob, WorkerId, carrier_of
 from fairlane.core.scheduler import Scheduler, unknown_job_ids
 from fairlane.errors import NotLeading, StoreError, StoreUnavailable
+from fairlane.leader.batch_recovery import Recovery
 from fairlane.leader.commit_pipeline import Batch, CommitPipeline
 from fairlane.leader.database_clock import DatabaseClock
 from fairlane.leader.host import LeaderHost
@@ -40,7 +41,6 @@ from fairlane.leader.local_assignments import LocalAssignments
 from fairlane.leader.notifications import Notifications
 from fairlane.leader.output_cleanup import OutputCleanup
 from fairlane.leader.payload_cache import PayloadCache
-from fairlane.leader.recovery import Recovery
 from fairlane.leader.schedule import DueSchedules, stamp_since
 from fairlane.runtime.clock import Clock
 from fairlane.runtime.counters import Counters

@@ -8,7 +8,7 @@ from fairlane.core.decisions import Decisions
 from fairlane.core.live_job import JobId
 from fairlane.core.workers import KnownWorker
 from fairlane.store.views import Payload
-from fairlane.task.output_publisher import (
+from fairlane.task.attempt_outputs import (
     outputs_on_other_hosts,
     remove_half_written,
     remove_published_outputs,

@@ -17,7 +17,7 @@ from fairlane.core.inputs import Cancel, Input, SaveRecord, SkipFiring, Submissi
 from fairlane.core.validation import check_option_names, is_number
 from fairlane.errors import BadSetting, FairlaneError
 from fairlane.ids import firing_id, new_id
-from fairlane.leader.schedule_trigger import Trigger
+from fairlane.leader.fire_times import Trigger
 
 log = logging.getLogger("fairlane.schedules")
 

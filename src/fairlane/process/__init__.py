@@ -1,1 +1,1 @@
-"""Operating-system processes: groups that can be killed, a launcher, reusable children."""
+"""Operating-system processes: groups that can be killed, a supervisor, reusable children."""

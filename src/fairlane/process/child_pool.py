@@ -1,6 +1,6 @@
 """Child processes that run the attempts of `isolation="process"`, one at a time in each.
 
-A child is started through the launcher like any program, with one additional socket. Each message
+A child is started through the supervisor like any program, with one additional socket. Each message
 on it is JSON with its length in four bytes before it. The child inherits stdout and stderr of the
 worker, so the prints of a task stay visible. The types of the messages are up to the caller.
 """

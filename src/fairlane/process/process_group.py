@@ -1,11 +1,11 @@
 """A program with all its descendants, started and ended together.
 
-Every program is started through `launcher.py`, which kills it with all descendants when this
+Every program is started through `supervisor.py`, which kills it with all descendants when this
 process dies, freezes past its lease, or sends `kill`. This module is the worker's end of the
-launcher's control socket.
+supervisor's control socket.
 
 Why not asyncio's subprocesses: their child watchers depend on the loop, the thread and the Python
-version, and another caller of `waitpid` can take their exit codes. The launcher sends the status
+version, and another caller of `waitpid` can take their exit codes. The supervisor sends the status
 through its socket, and a pidfd shows its end.
 """
 
@@ -28,7 +28,7 @@ from fairlane.errors import Permanent, Retryable, TaskError
 from fairlane.runtime.clock import BOOT_CLOCK
 from fairlane.runtime.threads import await_uncancelled
 
-LAUNCHER: Final = str(Path(__file__).resolve().with_name("launcher.py"))
+SUPERVISOR: Final = str(Path(__file__).resolve().with_name("supervisor.py"))
 POLL_SECONDS: Final = 0.05  # where there is no pidfd
 
 Argument = str | os.PathLike[str]
@@ -37,7 +37,7 @@ Argument = str | os.PathLike[str]
 class ProcessDeadline:
     """The deadline of all programs of a worker, which is the end of its lease; thread-safe.
 
-    `renew(deadline)` takes an instant of `boot_seconds()`. The launchers kill their programs when
+    `renew(deadline)` takes an instant of `boot_seconds()`. The supervisors kill their programs when
     the newest deadline passes, even if this process is frozen by then.
     """
 
@@ -103,9 +103,9 @@ class ProcessGroup:
         ours.setblocking(False)
         facts = (theirs.fileno(), os.getpid(), BOOT_CLOCK, ",".join(map(str, inherited)))
         try:
-            # Popen returns after the exec of the launcher, in about a millisecond.
+            # Popen returns after the exec of the supervisor, in about a millisecond.
             process = subprocess.Popen(  # noqa: ASYNC220, S603
-                [sys.executable, "-I", "-S", LAUNCHER, *map(str, facts), executable, *arguments],
+                [sys.executable, "-I", "-S", SUPERVISOR, *map(str, facts), executable, *arguments],
                 cwd=folder,
                 env=env,
                 stdin=stdin,
@@ -167,7 +167,7 @@ class ProcessGroup:
         return await self.ended()
 
     def _send(self, line: str) -> None:
-        # A full or broken socket belongs to a launcher that is about to end.
+        # A full or broken socket belongs to a supervisor that is about to end.
         with self._control_lock, contextlib.suppress(OSError):
             self._control.send(line.encode() + b"\n")
 
@@ -176,18 +176,18 @@ class ProcessGroup:
         try:
             self._pidfd = os.pidfd_open(self._process.pid)
         except (AttributeError, OSError):  # not Linux, or an old one
-            self._poll_launcher()
+            self._poll_supervisor()
         else:
-            self._loop.add_reader(self._pidfd, self._launcher_gone)
+            self._loop.add_reader(self._pidfd, self._supervisor_gone)
 
-    def _poll_launcher(self) -> None:
+    def _poll_supervisor(self) -> None:
         if self._process.poll() is None:
-            self._loop.call_later(POLL_SECONDS, self._poll_launcher)
+            self._loop.call_later(POLL_SECONDS, self._poll_supervisor)
         else:
-            self._launcher_gone()
+            self._supervisor_gone()
 
     def _read_status(self) -> bool:
-        """Read lines from the launcher; return whether more may follow."""
+        """Read lines from the supervisor; return whether more may follow."""
         try:
             received = self._control.recv(4096)
         except BlockingIOError:
@@ -214,7 +214,7 @@ class ProcessGroup:
         if not self._started.done():
             self._started.set_result(None)
 
-    def _launcher_gone(self) -> None:
+    def _supervisor_gone(self) -> None:
         while self._read_status():
             pass
         self._loop.remove_reader(self._control.fileno())
@@ -225,10 +225,10 @@ class ProcessGroup:
             self._process_deadline.remove(self)
         with self._control_lock:
             self._control.close()
-        launcher_code = self._process.wait()
+        supervisor_code = self._process.wait()
         if self._status is None:
-            # The launcher was killed, and the kernel killed the program; kill its group as well.
-            self._status = launcher_code if launcher_code < 0 else -signal.SIGKILL
+            # The supervisor was killed, and the kernel killed the program; kill its group as well.
+            self._status = supervisor_code if supervisor_code < 0 else -signal.SIGKILL
             if self.pid:
                 with contextlib.suppress(OSError):
                     os.killpg(self.pid, signal.SIGKILL)
@@ -319,7 +319,7 @@ def _start_error(name: str, number: int) -> TaskError:
             code="program_bad_arguments",
             program=name,
         )
-    reason = os.strerror(number) if number else "its launcher was killed"
+    reason = os.strerror(number) if number else "its supervisor was killed"
     return Retryable(
         f'the program "{name}" could not be started: {reason}', code="program_not_started"
     )

@@ -22,8 +22,8 @@ from fairlane.process.process_group import ProcessDeadline
 from fairlane.process.program import ProgramResult, run_program
 from fairlane.runtime.storable_text import storable
 from fairlane.store.views import Artifact
+from fairlane.task.attempt_outputs import OutputPublisher
 from fairlane.task.attempt_report import AttemptReport, Checkpoint
-from fairlane.task.output_publisher import OutputPublisher
 from fairlane.task.stage_operations import AsyncOperations, BlockingOperations, StageOperations
 from fairlane.task.stages import Stage, StageRunner, SyncStage
 from fairlane.task.worker_link import WorkerLink

@@ -28,7 +28,7 @@ from fairlane.logs import LogSubject, set_subject
 from fairlane.redaction import redactor_for
 from fairlane.runtime.threads import await_thread, await_uncancelled, in_thread
 from fairlane.store.views import Payload
-from fairlane.task import output_publisher
+from fairlane.task import attempt_outputs
 from fairlane.task.context import Context, JobFacts, SyncContext, context_for_driver
 from fairlane.task.definition import Definition
 from fairlane.task.failure_kinds import classify
@@ -113,10 +113,10 @@ class Attempt:
         """Remove half-written outputs, and published ones if the cancellation demands it."""
         values = self.stored_values
         if self.delete_outputs and outcome.result == "cancelled":
-            await in_thread(output_publisher.remove_published_outputs, values)
-            outcome.deleted = not output_publisher.outputs_on_other_hosts(values, finished=True)
-        if output_publisher.has_half_written(values):
-            await in_thread(output_publisher.remove_half_written, values)
+            await in_thread(attempt_outputs.remove_published_outputs, values)
+            outcome.deleted = not attempt_outputs.outputs_on_other_hosts(values, finished=True)
+        if attempt_outputs.has_half_written(values):
+            await in_thread(attempt_outputs.remove_half_written, values)
 
     def _set_log_subject(self) -> None:
         """Make this attempt the subject of all log lines and spans of its task from now on."""

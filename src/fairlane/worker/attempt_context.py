@@ -10,11 +10,11 @@ import msgspec
 
 from fairlane.process.process_group import ProcessDeadline
 from fairlane.store.views import Payload, Progress, ReportBody
+from fairlane.task.attempt_outputs import OutputPublisher
 from fairlane.task.attempt_report import AttemptReport
 from fairlane.task.context import Context, JobFacts, SyncContext
 from fairlane.task.definition import Definition
 from fairlane.task.output_files import OutputRegistry
-from fairlane.task.output_publisher import OutputPublisher
 from fairlane.task.worker_link import WorkerLink
 
 _decode_report = msgspec.json.Decoder(ReportBody)

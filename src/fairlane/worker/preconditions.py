@@ -11,9 +11,9 @@ from msgspec import Struct
 from fairlane.errors import OutputBusy
 from fairlane.runtime.threads import in_thread
 from fairlane.store.views import Payload
+from fairlane.task.attempt_outputs import published_paths
 from fairlane.task.definition import Definition
 from fairlane.task.output_files import OutputPolicy, OutputRegistry, is_locked_by_others, resolve
-from fairlane.task.output_publisher import published_paths
 
 
 class Obstacle(Struct, frozen=True):

@@ -26,9 +26,9 @@ from fairlane.runtime.counters import Counters
 from fairlane.runtime.storable_text import storable, storable_name
 from fairlane.runtime.threads import start_in_thread
 from fairlane.store.views import Payload, ReportBody
+from fairlane.task.attempt_outputs import remove_all_outputs
 from fairlane.task.definition import Definition
 from fairlane.task.output_files import OutputRegistry
-from fairlane.task.output_publisher import remove_all_outputs
 from fairlane.worker.attempt import Attempt, EarlyCheck, token_of
 from fairlane.worker.child_attempt import ChildExecutor
 from fairlane.worker.device_actor import DeviceActor

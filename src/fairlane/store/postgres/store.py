@@ -31,13 +31,13 @@ from fairlane.store.postgres.connection import (
 )
 from fairlane.store.postgres.errors import translated
 from fairlane.store.postgres.inbox import InboxCursor, InboxWriter, Row, read_inbox
-from fairlane.store.postgres.leader_session import SESSION_SECONDS, Leadership
-from fairlane.store.postgres.lease import PostgresLease
+from fairlane.store.postgres.leader_lock import SESSION_SECONDS, Leadership
 from fairlane.store.postgres.migrate import migrate
 from fairlane.store.postgres.notify import Listener, Notifier
 from fairlane.store.postgres.pool import Pool
 from fairlane.store.postgres.prune import prune
 from fairlane.store.postgres.rows import PostgresReads, run_read
+from fairlane.store.postgres.worker_lease import PostgresLease
 from fairlane.store.protocol import Image, InboxRow, Writing
 from fairlane.store.prune import Pruned, Pruning
 from fairlane.store.reads import Steps

@@ -1,4 +1,4 @@
-"""The launcher on a system without /proc, pidfd and prctl."""
+"""The supervisor on a system without /proc, pidfd and prctl."""
 
 import runpy
 import sys
@@ -8,4 +8,4 @@ FOLDER = Path(__file__).resolve().parent
 
 runpy.run_path(str(FOLDER / "sitecustomize.py"))
 sys.modules["_ctypes"] = None  # type: ignore[assignment]  # without it prctl cannot be called
-runpy.run_path(str(FOLDER.parents[2] / "src/fairlane/process/launcher.py"), run_name="__main__")
+runpy.run_path(str(FOLDER.parents[2] / "src/fairlane/process/supervisor.py"), run_name="__main__")

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlane.errors import BadSetting
-from fairlane.leader.schedule_trigger import ALIASES, LAST_INSTANT, LONGEST_CRON, Due, Trigger
+from fairlane.leader.fire_times import ALIASES, LAST_INSTANT, LONGEST_CRON, Due, Trigger
 
 BERLIN = "Europe/Berlin"
 HOUR = 3600.0

@@ -1,11 +1,12 @@
 """A small program between a worker and every program it starts.
 
-    python -I -S launcher.py CONTROL_FD WORKER_PID CLOCK FDS EXECUTABLE ARGV…
+    python -I -S supervisor.py CONTROL_FD WORKER_PID CLOCK FDS EXECUTABLE ARGV…
 
-A worker that is killed or frozen cannot stop its programs; without the launcher its ffmpeg would
-live on and overlap the next attempt. The launcher runs in a separate session, starts the program in
-a separate process group, and adopts every descendant that loses its parent (it is their subreaper),
-so that it also finds a daemon that left the group with `setsid`. It ends when all are gone.
+A worker that is killed or frozen cannot stop its programs; without the supervisor its ffmpeg
+would live on and overlap the next attempt. The supervisor runs in a separate session, starts the
+program in a separate process group, and adopts every descendant that loses its parent (it is their
+subreaper), so that it also finds a daemon that left the group with `setsid`. It ends when all are
+gone.
 
 The control socket carries lines. From the worker:
 
@@ -42,7 +43,7 @@ CHECK_SECONDS = 0.5  # poll() does not count the time that the machine slept; th
 HAS_PROC = os.access("/proc/self/stat", os.R_OK)
 
 
-class Launcher:
+class Supervisor:
     def __init__(self, *, control: int, worker: int, clock: int) -> None:
         self.control = control
         self.worker = worker
@@ -99,15 +100,15 @@ class Launcher:
 
     def start(self, executable: str, argv: list[str]) -> int:
         """Start the program; return 0, or the errno of the failure."""
-        launcher = os.getpid()
+        supervisor = os.getpid()
         failures, report = os.pipe()  # exec closes it, so an empty pipe means success
         self.program = os.fork()
         if self.program == 0:
             try:
                 os.setpgid(0, 0)
-                # When the launcher itself is killed, the kernel kills at least the program.
+                # When the supervisor itself is killed, the kernel kills at least the program.
                 _prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL))
-                if os.getppid() != launcher:
+                if os.getppid() != supervisor:
                     os._exit(127)
                 for name in (
                     "SIGPIPE",
@@ -146,7 +147,7 @@ class Launcher:
         """Signal every descendant; return whether one of them may be signalled.
 
         Groups are signalled as a whole where possible: a fork cannot outrun that. A group other
-        than the launcher's with a descendant in it holds descendants only, since a process cannot
+        than the supervisor's with a descendant in it holds descendants only, since a process cannot
         join a group of another session.
         """
         family = _descendants(os.getpid())
@@ -290,8 +291,8 @@ def main() -> int:
         os.setsid()
     os.set_inheritable(control, False)
     _prctl(PR_SET_CHILD_SUBREAPER, 1)
-    launcher = Launcher(control=control, worker=worker, clock=clock)
-    return launcher.run(sys.argv[5], sys.argv[6:], inherited)
+    supervisor = Supervisor(control=control, worker=worker, clock=clock)
+    return supervisor.run(sys.argv[5], sys.argv[6:], inherited)
 
 
 if __name__ == "__main__":
