@@ -87,7 +87,7 @@ async def test_it_runs_jobs_and_ends_when_it_is_asked(app: Fairlane, start: Star
     job = await app.submit(app.tasks["where"].call())
     assert await job.wait() == worker.pid
     worker.send_signal(signal.SIGTERM)
-    assert "nothing new begins" in await said(worker)
+    assert "no new jobs start" in await said(worker)
     async with asyncio.timeout(30):
         assert await worker.wait() == 0
 
@@ -142,7 +142,7 @@ async def test_a_thread_that_does_not_stop_is_waited_for_until_the_third_signal(
     job = await app.submit(app.tasks["stubborn"].call())
     assert await said(worker) == "begun\n"
     worker.send_signal(signal.SIGTERM)
-    assert "nothing new begins" in await said(worker)
+    assert "no new jobs start" in await said(worker)
     worker.send_signal(signal.SIGTERM)
     assert "one more signal" in await said(worker)
     assert worker.stderr is not None
@@ -172,9 +172,9 @@ async def test_it_serves_the_queues_and_has_the_labels_it_is_given(
     ("program", "problem"),
     [
         ("tasks", "write module:app"),
-        ("nowhere:app", 'no module "nowhere"'),
+        ("nowhere:app", 'module "nowhere" was not found'),
         ("tasks:apq", "it has app"),
-        ("tasks:os", "not a Fairlane app"),
+        ("tasks:os", "expected a Fairlane app"),
     ],
 )
 async def test_it_says_what_is_wrong_with_the_name_of_a_program(
