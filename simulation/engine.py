@@ -1,4 +1,4 @@
-"""The engine of a simulated process: the real one, with its leader on the simulated loop."""
+"""The engine of a simulated process: the real engine, with its leader on the simulated loop."""
 
 import asyncio
 from collections.abc import Callable
@@ -32,7 +32,7 @@ class SimulatedEngine(Engine):
 
 
 class ForgetfulInbox(Inbox):
-    """An inbox that loses some wake-ups and repeats others; polls must make up for it."""
+    """An inbox that loses some wake-ups and repeats some; polls must make up for lost ones."""
 
     def __init__(self, random: Random, *, lost: float, twice: float) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Whom a leader among many believes, and what it writes for them."""
+"""The workers that a leader counts as dead, and its messages to live workers."""
 
 import msgspec
 import pytest
@@ -33,11 +33,13 @@ def told(*workers: WorkerId) -> Decisions:
     return decisions
 
 
-def test_alone_every_other_worker_is_dead() -> None:
+def test_a_solo_fleet_reports_every_other_worker_as_dead() -> None:
     assert SoloFleet().find_dead({B, A}, {("worker", A): "{}"}) == [A, B]
 
 
-def test_among_many_only_those_are_dead_of_whom_nothing_is_known(many: SharedFleet) -> None:
+def test_a_shared_fleet_reports_workers_without_a_readable_record_as_dead(
+    many: SharedFleet,
+) -> None:
     records: dict[tuple[str, str], str] = {
         ("worker", A): msgspec.json.encode(joined(A)).decode(),
         ("worker", B): "nonsense",
@@ -45,13 +47,15 @@ def test_among_many_only_those_are_dead_of_whom_nothing_is_known(many: SharedFle
     assert many.find_dead({A, B, WorkerId("c")}, records) == [B, WorkerId("c")]
 
 
-def test_who_is_gone_does_not_come_back_by_what_it_said_before(many: SharedFleet) -> None:
+def test_an_introduction_is_dropped_when_its_worker_is_gone_in_the_same_batch(
+    many: SharedFleet,
+) -> None:
     outcome = Outcome(JobId("j"), A, 1, "completed")
     gone = WorkerGone(A)
     assert many.filter_inputs([joined(A), joined(B), outcome, gone]) == [joined(B), outcome, gone]
 
 
-def test_messages_are_numbered_above_those_of_every_former_leader(many: SharedFleet) -> None:
+def test_messages_are_numbered_above_those_of_every_earlier_leader(many: SharedFleet) -> None:
     decisions = told(A)
     many.add_messages(decisions, [A])
     [(worker, number, _)] = decisions.changes.messages
@@ -66,14 +70,14 @@ def test_messages_are_numbered_above_those_of_every_former_leader(many: SharedFl
     assert number > last
 
 
-def test_what_our_worker_is_told_names_the_message_before_it(many: SharedFleet) -> None:
+def test_a_message_to_the_leaders_own_worker_names_the_previous_message(many: SharedFleet) -> None:
     first = many.add_messages(told(OWN), [OWN, A])
     many.add_messages(told(A), [OWN, A])
     third = many.add_messages(told(OWN, A), [OWN, A])
     assert third == MessageRef(first.number + 2, first.number)
 
 
-def test_nothing_is_written_to_whom_nobody_knows(many: SharedFleet) -> None:
+def test_no_message_is_written_to_an_unknown_worker(many: SharedFleet) -> None:
     decisions = told(A, B)
     many.add_messages(decisions, [B])
     assert [worker for worker, _, _ in decisions.changes.messages] == [B]

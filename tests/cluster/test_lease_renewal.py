@@ -1,4 +1,4 @@
-"""The lease of a worker: renewed, given up in time, and what happens when it was not."""
+"""A worker renews its lease, and stops its jobs before a lease that it cannot renew ends."""
 
 import asyncio
 
@@ -45,7 +45,7 @@ class Server:
 
 
 class Worker:
-    """Notes what the heartbeat has it do, and when."""
+    """A worker that records each callback of the lease renewal with its time."""
 
     def __init__(self, loop: SimulatedLoop) -> None:
         self._loop = loop
@@ -113,7 +113,7 @@ def bench() -> Bench:
     return Bench()
 
 
-def test_a_lease_is_renewed_again_and_again(bench: Bench) -> None:
+def test_a_lease_is_renewed_at_each_interval(bench: Bench) -> None:
     bench.live(20)
     begun, *renewals = bench.server.renewals
     assert begun == 0
@@ -123,7 +123,7 @@ def test_a_lease_is_renewed_again_and_again(bench: Bench) -> None:
     assert bench.server.closed
 
 
-def test_what_a_child_runs_has_the_same_lease(bench: Bench) -> None:
+def test_a_renewal_extends_the_deadline_of_child_processes(bench: Bench) -> None:
     bench.live(3)
     assert bench.process_deadline.deadline == pytest.approx(2.5 + DEFAULT_TIMES.end_seconds)
     bench.close()
@@ -142,7 +142,7 @@ def test_a_worker_introduces_itself_until_it_is_known(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("trouble", ["reachable", "hangs"])
-def test_without_a_renewal_everything_is_handed_back_before_the_lease_ends(
+def test_all_jobs_are_handed_back_before_a_lease_that_is_not_renewed_ends(
     bench: Bench, trouble: str
 ) -> None:
     bench.worker.running = 3
@@ -160,7 +160,7 @@ def test_without_a_renewal_everything_is_handed_back_before_the_lease_ends(
     bench.close()
 
 
-def test_a_process_in_which_something_does_not_stop_ends_before_its_lease(bench: Bench) -> None:
+def test_a_process_with_a_job_that_does_not_stop_ends_before_its_lease_does(bench: Bench) -> None:
     bench.worker.running, bench.worker.obedient = 1, False
     bench.live(1)
     bench.server.reachable = False
@@ -170,7 +170,7 @@ def test_a_process_in_which_something_does_not_stop_ends_before_its_lease(bench:
     bench.close()
 
 
-def test_who_counts_as_dead_stops_everything_at_once(bench: Bench) -> None:
+def test_a_worker_that_is_counted_dead_restarts_at_once(bench: Bench) -> None:
     bench.worker.running = 1
     bench.live(1)
     bench.server.standing = "dead"
@@ -181,7 +181,9 @@ def test_who_counts_as_dead_stops_everything_at_once(bench: Bench) -> None:
     bench.close()
 
 
-def test_who_counts_as_dead_and_cannot_stop_ends(bench: Bench) -> None:
+def test_a_process_ends_when_its_worker_is_counted_dead_and_a_job_does_not_stop(
+    bench: Bench,
+) -> None:
     bench.worker.running, bench.worker.obedient = 1, False
     bench.live(1)
     bench.server.standing = "dead"
@@ -190,7 +192,9 @@ def test_who_counts_as_dead_and_cannot_stop_ends(bench: Bench) -> None:
     bench.close()
 
 
-def test_who_slept_past_its_lease_goes_on_if_nobody_noticed(bench: Bench) -> None:
+def test_a_worker_that_slept_past_its_lease_continues_if_the_leader_did_not_notice(
+    bench: Bench,
+) -> None:
     bench.worker.running = 1
     bench.live(1)
     bench.loop._passed += 60.0
@@ -200,26 +204,28 @@ def test_who_slept_past_its_lease_goes_on_if_nobody_noticed(bench: Bench) -> Non
     bench.close()
 
 
-def test_who_slept_past_its_lease_begins_nothing_until_the_leader_must_have_seen_it(
+def test_a_worker_that_slept_past_its_lease_starts_no_job_for_a_full_return_interval(
     bench: Bench,
 ) -> None:
     bench.live(1)
     assert bench.lease_renewal.is_held()
     bench.loop._passed += DEFAULT_TIMES.lease_seconds + DEFAULT_TIMES.margin_seconds
-    assert not bench.lease_renewal.is_held()  # nothing has been renewed yet
+    assert not bench.lease_renewal.is_held()  # the lease is not renewed yet
     bench.live(1)
     renewed_at = bench.server.renewals[-1]
     assert bench.lease_renewal.renewed_at == renewed_at
-    assert not bench.lease_renewal.is_held()  # the leader may be counting it dead right now
+    assert not bench.lease_renewal.is_held()  # the leader may be counting the worker dead right now
     bench.live(DEFAULT_TIMES.return_seconds - 1.5)
     assert bench.told == ["introduce"]
     bench.live(DEFAULT_TIMES.renew_seconds + 1)
     assert bench.lease_renewal.is_held()
-    assert bench.told == ["introduce", "resume"]  # who refused work says that it takes some again
+    assert bench.told == ["introduce", "resume"]  # the worker reports that it accepts jobs again
     bench.close()
 
 
-def test_who_could_not_renew_for_a_moment_begins_again_at_once(bench: Bench) -> None:
+def test_a_worker_resumes_at_once_after_a_renewal_that_was_late_but_within_the_lease(
+    bench: Bench,
+) -> None:
     bench.live(1)
     bench.loop._passed += DEFAULT_TIMES.return_seconds
     assert not bench.lease_renewal.is_held()
@@ -229,7 +235,7 @@ def test_who_could_not_renew_for_a_moment_begins_again_at_once(bench: Bench) -> 
     bench.close()
 
 
-def test_an_error_that_nobody_foresaw_does_not_end_the_heartbeat(bench: Bench) -> None:
+def test_an_unexpected_error_does_not_end_the_lease_renewal(bench: Bench) -> None:
     bench.server.problem = ValueError("who would have thought")
     bench.live(1)
     bench.server.reachable = False

@@ -1,4 +1,4 @@
-"""Which workers of other processes a leader believes alive."""
+"""The lease watch of a leader: which workers of other processes are alive."""
 
 import pytest
 
@@ -30,18 +30,18 @@ def joined(**about: object) -> WorkerJoined:
     return WorkerJoined(id=A, name="a", slots=1, **about)  # type: ignore[arg-type]
 
 
-def test_a_count_that_stands_still_for_too_long_means_death(watch: Watch) -> None:
+def test_a_worker_whose_count_does_not_change_for_a_lease_is_reported_gone(watch: Watch) -> None:
     assert watch.look(0, a=1) == []
     assert watch.look(12, a=1) == []
     assert watch.look(0.1, a=1) == [WorkerGone(A)]
 
 
-def test_a_count_that_moves_means_life(watch: Watch) -> None:
+def test_a_worker_whose_count_changes_is_alive(watch: Watch) -> None:
     for count in range(20):
         assert watch.look(10, a=count) == []
 
 
-def test_a_new_leader_counts_anew(watch: Watch) -> None:
+def test_a_new_leader_gives_every_worker_a_full_lease(watch: Watch) -> None:
     watch.look(0, a=1)
     watch.now += 11
     watch.lease_watch.load([joined()])
@@ -50,7 +50,7 @@ def test_a_new_leader_counts_anew(watch: Watch) -> None:
     assert watch.look(2, a=1) == [WorkerGone(A)]
 
 
-def test_whom_a_former_leader_knew_gets_work_once_it_shows_that_it_lives(watch: Watch) -> None:
+def test_a_worker_of_an_earlier_leader_joins_when_its_count_changes(watch: Watch) -> None:
     known = joined(accepting=False)
     watch.lease_watch.load([known])
     assert watch.look(0, a=7) == []
@@ -59,26 +59,26 @@ def test_whom_a_former_leader_knew_gets_work_once_it_shows_that_it_lives(watch: 
     assert watch.look(1, a=9) == []
 
 
-def test_who_spoke_for_itself_is_not_spoken_for(watch: Watch) -> None:
+def test_a_worker_that_introduced_itself_is_not_reported_again(watch: Watch) -> None:
     watch.lease_watch.load([joined()])
     watch.look(0, a=7)
     watch.lease_watch.mark_introduced(A)
     assert watch.look(1, a=8) == []
 
 
-def test_who_left_is_forgotten(watch: Watch) -> None:
+def test_a_worker_that_left_is_forgotten(watch: Watch) -> None:
     watch.look(0, a=1)
     watch.look(1)
     assert watch.look(100, a=1) == []
 
 
-def test_who_is_known_and_has_no_lease_is_dead(watch: Watch) -> None:
+def test_a_known_worker_without_a_lease_is_reported_gone(watch: Watch) -> None:
     watch.known = [A]
     assert watch.look(0, a=1) == []
     assert watch.look(0) == [WorkerGone(A)]
 
 
-def test_devices_live_and_die_with_their_carrier(watch: Watch) -> None:
+def test_devices_join_and_leave_with_the_worker_that_carries_them(watch: Watch) -> None:
     phone = joined()
     phone.id, phone.device = device_id(A, "phone"), True
     watch.known = [A, phone.id]
@@ -89,7 +89,7 @@ def test_devices_live_and_die_with_their_carrier(watch: Watch) -> None:
     assert watch.look(0) == [WorkerGone(A), WorkerGone(phone.id)]
 
 
-def test_a_device_that_spoke_for_itself_is_not_told_of_again(watch: Watch) -> None:
+def test_a_device_that_was_introduced_is_not_reported_again(watch: Watch) -> None:
     phone = joined()
     phone.id, phone.device = device_id(A, "phone"), True
     watch.lease_watch.load([phone, joined()])

@@ -1,4 +1,4 @@
-"""What is carried between a worker and a leader: nothing is lost, and nothing obeyed twice."""
+"""Reports and orders between a worker and a leader: none is lost, no order is executed twice."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping
@@ -45,7 +45,7 @@ class Unreliable(SharedMemoryStore):
 
 
 class Bench:
-    """A courier whose services run on simulated time."""
+    """A mailbox with services that run on simulated time."""
 
     def __init__(self) -> None:
         self.worker = Worker()
@@ -101,7 +101,7 @@ def live() -> Callable[[Story], None]:
     return live
 
 
-def test_what_is_said_goes_into_the_inbox_together(live: Callable[[Story], None]) -> None:
+def test_reports_that_are_sent_at_once_are_one_inbox_row(live: Callable[[Story], None]) -> None:
     async def story(bench: Bench) -> None:
         bench.mailbox.send(outcome("a"), outcome("b"))
         bench.mailbox.send(outcome("c"))
@@ -112,7 +112,9 @@ def test_what_is_said_goes_into_the_inbox_together(live: Callable[[Story], None]
     live(story)
 
 
-def test_what_cannot_be_written_takes_nothing_else_with_it(live: Callable[[Story], None]) -> None:
+def test_a_report_that_cannot_be_encoded_does_not_stop_other_reports(
+    live: Callable[[Story], None],
+) -> None:
     async def story(bench: Bench) -> None:
         unwritable = LogLines(JobId("a"), WORKER, 1, [(0.0, "info", "\ud800")])
         broken = Outcome(JobId("b"), WORKER, 1, "completed", value="\ud800")
@@ -123,7 +125,9 @@ def test_what_cannot_be_written_takes_nothing_else_with_it(live: Callable[[Story
     live(story)
 
 
-def test_what_could_not_be_sent_is_sent_later_and_in_order(live: Callable[[Story], None]) -> None:
+def test_reports_that_could_not_be_sent_are_sent_later_in_order(
+    live: Callable[[Story], None],
+) -> None:
     async def story(bench: Bench) -> None:
         bench.store.failures = 2
         bench.mailbox.send(outcome("a"))
@@ -136,7 +140,7 @@ def test_what_could_not_be_sent_is_sent_later_and_in_order(live: Callable[[Story
     live(story)
 
 
-def test_what_nobody_acknowledged_is_said_again(live: Callable[[Story], None]) -> None:
+def test_a_report_is_sent_again_until_it_is_acknowledged(live: Callable[[Story], None]) -> None:
     async def story(bench: Bench) -> None:
         bench.worker.waiting = {"t": outcome("a")}
         bench.mailbox.send(outcome("a"))
@@ -152,7 +156,7 @@ def test_what_nobody_acknowledged_is_said_again(live: Callable[[Story], None]) -
     live(story)
 
 
-def test_messages_are_obeyed_in_order_and_once(live: Callable[[Story], None]) -> None:
+def test_orders_are_executed_once_and_in_order(live: Callable[[Story], None]) -> None:
     async def story(bench: Bench) -> None:
         bench.tell(1, "a")
         bench.tell(2, "b")
@@ -164,7 +168,7 @@ def test_messages_are_obeyed_in_order_and_once(live: Callable[[Story], None]) ->
     live(story)
 
 
-def test_what_the_leader_beside_it_hands_over_is_not_read_again(
+def test_orders_that_a_leader_in_this_process_delivered_are_not_executed_again(
     live: Callable[[Story], None],
 ) -> None:
     async def story(bench: Bench) -> None:
@@ -176,7 +180,7 @@ def test_what_the_leader_beside_it_hands_over_is_not_read_again(
     live(story)
 
 
-def test_what_was_read_is_not_obeyed_again_when_it_is_handed_over(
+def test_orders_that_were_read_from_the_store_are_not_executed_on_delivery(
     live: Callable[[Story], None],
 ) -> None:
     async def story(bench: Bench) -> None:
@@ -188,11 +192,11 @@ def test_what_was_read_is_not_obeyed_again_when_it_is_handed_over(
     live(story)
 
 
-def test_what_was_never_handed_over_is_read_before_what_follows(
+def test_orders_that_were_not_delivered_are_read_before_later_orders_are_executed(
     live: Callable[[Story], None],
 ) -> None:
     async def story(bench: Bench) -> None:
-        bench.tell(1, "a")  # its commit seemed to fail
+        bench.tell(1, "a")  # the commit of this message seemed to fail, so it was not delivered
         bench.tell(2, "b")
         bench.mailbox.deliver(MessageRef(2, 1), orders("b"), {})
         assert bench.worker.obeyed == []
@@ -202,7 +206,9 @@ def test_what_was_never_handed_over_is_read_before_what_follows(
     live(story)
 
 
-def test_who_ceases_to_lead_says_everything_again(live: Callable[[Story], None]) -> None:
+def test_unacknowledged_reports_are_sent_when_this_process_stops_leading(
+    live: Callable[[Story], None],
+) -> None:
     async def story(bench: Bench) -> None:
         bench.mailbox.elected(leading=True)
         bench.worker.waiting = {"t": outcome("a")}

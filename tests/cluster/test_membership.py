@@ -1,4 +1,4 @@
-"""Several processes on one database: one leads, all work, and each may vanish."""
+"""Several processes on one database: one leads, all run jobs, and each may stop or die."""
 
 import asyncio
 import socket
@@ -44,7 +44,7 @@ async def open_app() -> AsyncIterator[Open]:
         yield open_one
 
 
-async def test_one_leads_and_all_work(open_app: Open) -> None:
+async def test_one_process_leads_and_all_run_jobs(open_app: Open) -> None:
     first, second = await open_app("first"), await open_app("second")
     assert first.is_leading
     assert not second.is_leading
@@ -61,11 +61,13 @@ async def test_a_lane_is_serial_across_processes(open_app: Open) -> None:
     await second.run("hold", lane="x")
     await second.run("hold", lane="x")
     await eventually(lambda: len(first.held) + len(second.held) == 1)
-    await second.jobs.explain((await second.run("quick")).id)  # the leader has decided since
+    await second.jobs.explain(
+        (await second.run("quick")).id
+    )  # the leader has made another decision since
     assert len(first.held) + len(second.held) == 1
 
 
-async def test_a_stage_asks_the_leader_wherever_it_runs(open_app: Open) -> None:
+async def test_a_stage_of_a_job_in_another_process_is_stored_by_the_leader(open_app: Open) -> None:
     leader, other = await open_app("leader", work=False), await open_app("other")
     job = await leader.run("staged")
     assert await job.wait() == "other"
@@ -73,7 +75,7 @@ async def test_a_stage_asks_the_leader_wherever_it_runs(open_app: Open) -> None:
     assert (stage.name, stage.status) == ("first", "done")
 
 
-async def test_a_job_is_cancelled_wherever_it_runs(open_app: Open) -> None:
+async def test_a_job_is_cancelled_while_it_runs_in_another_process(open_app: Open) -> None:
     leader, other = await open_app("leader", work=False), await open_app("other")
     job = await leader.run("hold")
     await eventually(lambda: other.held)
@@ -82,7 +84,7 @@ async def test_a_job_is_cancelled_wherever_it_runs(open_app: Open) -> None:
         await job.wait()
 
 
-async def test_a_process_that_leaves_hands_back_what_it_runs(open_app: Open) -> None:
+async def test_a_process_that_stops_hands_back_its_running_jobs(open_app: Open) -> None:
     leader = await open_app("leader", slots=1)
     other = SharedApp(leader.shared_database, "other")
     async with other:
@@ -96,7 +98,7 @@ async def test_a_process_that_leaves_hands_back_what_it_runs(open_app: Open) -> 
     assert [view.crashes for view in views] == [0, 0]
 
 
-async def test_when_the_leader_leaves_others_go_on_with_what_they_run(open_app: Open) -> None:
+async def test_jobs_of_other_processes_continue_when_the_leader_stops(open_app: Open) -> None:
     database = SharedDatabase()
     leader, other = SharedApp(database, "leader", slots=1), SharedApp(database, "other")
     async with leader, AsyncExitStack() as stack:
@@ -113,7 +115,7 @@ async def test_when_the_leader_leaves_others_go_on_with_what_they_run(open_app: 
         assert sorted(view.attempt for view in views) == [1, 2]
 
 
-async def test_a_leader_that_lost_its_place_still_works(open_app: Open) -> None:
+async def test_a_process_that_lost_leadership_still_runs_jobs(open_app: Open) -> None:
     first, second = await open_app("first"), await open_app("second", work=False)
     job = await second.run("hold")
     await eventually(lambda: first.held)
@@ -126,7 +128,7 @@ async def test_a_leader_that_lost_its_place_still_works(open_app: Open) -> None:
     assert (await second.jobs.show(job.id)).attempt == 1
 
 
-async def test_what_a_silent_worker_ran_is_run_again_and_its_word_counts_no_more(
+async def test_a_job_of_a_silent_worker_runs_again_and_its_stale_outcome_is_ignored(
     open_app: Open,
 ) -> None:
     leader, other = await open_app("leader", slots=1), await open_app("other")
@@ -143,7 +145,7 @@ async def test_what_a_silent_worker_ran_is_run_again_and_its_word_counts_no_more
     assert (await leader.jobs.show(lost.id)).crashes == 1
 
 
-async def test_who_does_not_hold_its_lease_gives_back_what_it_is_told_to_begin(
+async def test_a_worker_without_a_valid_lease_hands_back_the_jobs_it_is_assigned(
     open_app: Open,
 ) -> None:
     leader, other = await open_app("leader", work=False), await open_app("other")
@@ -164,19 +166,19 @@ async def test_who_does_not_hold_its_lease_gives_back_what_it_is_told_to_begin(
     assert await job.wait() == "other"
 
 
-async def test_who_counts_as_dead_begins_as_another_worker(open_app: Open) -> None:
+async def test_a_worker_that_is_counted_dead_restarts_with_a_new_worker_id(open_app: Open) -> None:
     leader, other = await open_app("leader", work=False), await open_app("other")
     beats, dead = leader.shared_database.beats, other.worker_id
     job = await leader.run("hold")
     await eventually(lambda: other.held)
-    leader._engine.inbox.put(WorkerGone(WorkerId(dead)))  # as if its lease had been over
+    leader._engine.inbox.put(WorkerGone(WorkerId(dead)))  # as if its lease had ended
     await eventually(lambda: other.worker_id != dead and other.worker_id in beats)
     other.gate.set()
     assert await job.wait() == "other"
     assert (await leader.jobs.show(job.id)).crashes == 1
 
 
-async def test_orders_are_found_without_any_hint(open_app: Open) -> None:
+async def test_orders_are_polled_without_a_notification(open_app: Open) -> None:
     leader, other = await open_app("leader", work=False), await open_app("other")
     leader.shared_database.listeners.clear()
     job = await other.run("quick")
@@ -184,7 +186,7 @@ async def test_orders_are_found_without_any_hint(open_app: Open) -> None:
         assert await job.wait() == "other"
 
 
-async def test_a_worker_that_ends_takes_no_work_again_when_its_lease_is_renewed(
+async def test_a_worker_that_is_closing_accepts_no_jobs_when_its_lease_is_renewed(
     open_app: Open,
 ) -> None:
     await open_app("leader", work=False)
@@ -202,7 +204,9 @@ async def test_a_worker_that_ends_takes_no_work_again_when_its_lease_is_renewed(
     await ending
 
 
-async def test_a_leader_that_begins_as_another_worker_gets_work_again(open_app: Open) -> None:
+async def test_the_worker_of_a_leader_gets_jobs_after_a_restart_with_a_new_worker_id(
+    open_app: Open,
+) -> None:
     leader = await open_app("leader")
     dead = leader.worker_id
     leader._engine.inbox.put(WorkerGone(WorkerId(dead)))
@@ -212,7 +216,7 @@ async def test_a_leader_that_begins_as_another_worker_gets_work_again(open_app: 
         assert await job.wait() == "leader"
 
 
-async def test_what_only_a_follower_declares_is_known_all_the_same(open_app: Open) -> None:
+async def test_a_queue_that_only_a_follower_declares_is_known_to_the_leader(open_app: Open) -> None:
     leader = await open_app("leader")
     other = SharedApp(leader.shared_database, "other")
     other.queue("more", max_concurrent=1)
@@ -222,7 +226,7 @@ async def test_what_only_a_follower_declares_is_known_all_the_same(open_app: Ope
         assert await job.wait() in ("leader", "other")
 
 
-async def test_a_schedule_counts_by_the_time_of_whoever_leads(open_app: Open) -> None:
+async def test_a_schedule_uses_the_clock_of_the_leader(open_app: Open) -> None:
     began = time.time()
     leader, other = await open_app("leader"), await open_app("other", clock=FakeClock())
     await other.schedules.save("often", other.tasks["quick"].call(), every_seconds=3600)
@@ -250,7 +254,7 @@ async def _since(app: Fairlane, schedule: str) -> float | None:
     return stored.since
 
 
-async def test_firings_by_hand_at_once_are_firings_of_their_own(open_app: Open) -> None:
+async def test_concurrent_firings_by_hand_submit_one_job_each(open_app: Open) -> None:
     began = time.time()
     leader, other = await open_app("leader"), await open_app("other", clock=FakeClock())
     call = leader.tasks["quick"].call()
@@ -263,10 +267,10 @@ async def test_firings_by_hand_at_once_are_firings_of_their_own(open_app: Open) 
     assert min(firing.fire_at.timestamp() for firing in firings) >= began
 
 
-async def test_what_a_cancelled_job_made_is_removed_on_the_host_where_it_lies(
+async def test_the_outputs_of_a_cancelled_job_are_removed_on_the_host_that_wrote_them(
     open_app: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The leader seems to be on another host than the worker."""
+    """The host name differs in the thread of the leader, as if it were on another host."""
 
     def host() -> str:
         return "home" if threading.current_thread().name == "fairlane-leader" else "away"
@@ -301,7 +305,7 @@ async def _records(app: SharedApp, job: JobId) -> AsyncIterator[str]:
 
 
 class Forgetful(SharedMemoryStore):
-    """Loses the first word that a precondition holds, as a server does that crashes."""
+    """A store that loses the first `unblocked` report, as a server that crashes does."""
 
     lost = False
 
@@ -312,7 +316,9 @@ class Forgetful(SharedMemoryStore):
             await super().send_report(key, body, at)
 
 
-async def test_a_job_that_may_start_again_does_so_though_that_was_lost_once(open_app: Open) -> None:
+async def test_a_blocked_job_starts_although_its_first_unblocked_report_was_lost(
+    open_app: Open,
+) -> None:
     leader = await open_app("leader", work=False)
     other = SharedApp(leader.shared_database, "other", recheck_seconds=0.05)
     store = Forgetful(leader.shared_database)

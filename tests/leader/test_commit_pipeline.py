@@ -1,4 +1,4 @@
-"""While a commit is on its way the next one is decided; nobody is told of either before its own."""
+"""The next batch is decided while a commit is written; answers are sent after their own commit."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -38,7 +38,7 @@ WORKER = WorkerId("w")
 
 
 class SlowStore(MemoryStore):
-    """Commits wait at a gate; how the next ones end can be said beforehand."""
+    """A store with commits that wait at a gate; `failures` lists how the next commits end."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -134,7 +134,7 @@ def submission(job: str) -> Submit:
 
 async def until(condition: Callable[[], object]) -> None:
     async with asyncio.timeout(10):
-        while not condition():  # noqa: ASYNC110 - bounded, and nobody else would say it
+        while not condition():  # noqa: ASYNC110 - bounded, and no event is set for the condition
             await asyncio.sleep(0)
 
 
@@ -151,11 +151,11 @@ async def reigning() -> AsyncIterator[Leadership]:
     await leading
 
 
-async def test_the_next_batch_is_decided_while_a_commit_is_on_its_way() -> None:
+async def test_the_next_batch_is_decided_while_a_commit_is_being_written() -> None:
     async with reigning() as reign:
         await reign.submit("a")
         await reign.submit("b")
-        assert reign.store.waiting == 1  # the second waits for the first
+        assert reign.store.waiting == 1  # the second commit waits for the first
         assert reign.answers == {}
         assert await reign.store.jobs([JobId("a"), JobId("b")]) == {}
         reign.let_one()
@@ -167,7 +167,7 @@ async def test_the_next_batch_is_decided_while_a_commit_is_on_its_way() -> None:
         assert reign.started == ["a"]
 
 
-async def test_what_is_about_to_start_is_looked_at_while_that_is_being_written() -> None:
+async def test_the_start_of_a_job_is_checked_while_its_commit_is_being_written() -> None:
     async with reigning() as reign:
         for name in "ab":
             await reign.submit(name)
@@ -182,7 +182,7 @@ async def test_what_is_about_to_start_is_looked_at_while_that_is_being_written()
         await until(lambda: reign.started == ["a", "b"])
 
 
-async def test_what_was_decided_on_top_of_a_commit_that_failed_is_void() -> None:
+async def test_decisions_that_follow_a_failed_commit_are_discarded() -> None:
     async with reigning() as reign:
         await reign.submit("a")
         await reign.submit("b")
@@ -199,13 +199,13 @@ async def test_what_was_decided_on_top_of_a_commit_that_failed_is_void() -> None
         assert await reign.store.jobs([JobId("a"), JobId("b")]) == {}
 
 
-async def test_a_batch_at_fault_does_not_take_the_next_one_with_it() -> None:
+async def test_a_batch_that_cannot_be_stored_does_not_fail_the_next_batch() -> None:
     async with reigning() as reign:
         await reign.submit("a")
         await reign.submit("b")
         loads = reign.loads
         fault = RuntimeError("at fault")
-        reign.store.failures = [fault, None, fault]  # together, loading, alone
+        reign.store.failures = [fault, None, fault]  # batch, reload, "a" alone
         reign.let_all()
         await until(lambda: reign.loads > loads and len(reign.answers) == 2)
         assert isinstance(reign.answers["a"], FairlaneError)
@@ -213,40 +213,40 @@ async def test_a_batch_at_fault_does_not_take_the_next_one_with_it() -> None:
         assert set(await reign.store.jobs([JobId("a"), JobId("b")])) == {"b"}
 
 
-async def test_what_has_been_read_for_a_commit_does_not_change_any_more() -> None:
+async def test_later_decisions_do_not_change_a_commit_that_is_being_written() -> None:
     async with reigning() as reign:
         await reign.submit("a")
         reign.let_one()
         await until(lambda: reign.started == ["a"])
-        await reign.submit("b")  # on its way as it is now: queued
+        await reign.submit("b")  # its commit is being written: state queued
         done = Outcome(JobId("a"), WORKER, 1, "completed", value="1")
         reign.inbox.put(done)
-        await until(lambda: reign.known == {"b"})  # and started by what is decided meanwhile
+        await until(lambda: reign.known == {"b"})  # "b" is started by the next batch
         reign.let_one()
         await until(lambda: "b" in reign.answers)
         views = await reign.store.jobs([JobId("a"), JobId("b")])
         assert (views[JobId("a")].state, views[JobId("b")].state) == ("running", "queued")
 
 
-async def test_a_row_of_another_process_is_decided_once() -> None:
+async def test_an_inbox_row_of_another_process_is_decided_once() -> None:
     async with reigning() as reign:
         await reign.submit("a")
         await reign.submit("b")
         row = msgspec.json.encode(Prioritize("k", JobId("b"), Priority.HIGH)).decode()
         await reign.store.append("k", row, 0.0)
         reign.leader.poll_inbox_soon()
-        reign.let_one()  # "a" lands and sees the row, which is decided while "b" is on its way
+        reign.let_one()  # "a" is committed and the row is read, then decided while "b" waits
         jobs = reign.leader.board.jobs
         await until(lambda: jobs[JobId("b")].priority is Priority.HIGH)
         reign.leader.poll_inbox_soon()
-        reign.let_one()  # "b" lands and sees the row once more
+        reign.let_one()  # "b" is committed and the row is read again
         await until(lambda: "b" in reign.answers)
         reign.let_all()
         await until(lambda: reign.store.consumed and not reign.leader._pipeline)
         assert reign.store.consumed == [1]
 
 
-async def test_the_database_is_asked_about_a_job_after_the_commit_that_ends_it() -> None:
+async def test_the_store_is_queried_for_a_job_after_the_commit_that_ends_the_job() -> None:
     async with reigning() as reign:
         await reign.submit("a")
         reign.let_one()

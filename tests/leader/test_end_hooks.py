@@ -1,4 +1,4 @@
-"""Hooks: called when a job ends, at least once each, whatever happens in between."""
+"""Each hook is called at least once for each job that ends, also after a failure or a restart."""
 
 import json
 import logging
@@ -16,11 +16,11 @@ from tests.support.eventually import eventually
 
 
 async def heeded(app: Fairlane) -> None:
-    """Return once the hooks of a database that never had any have a place to begin at."""
+    """Wait until the position from which the hooks read ended jobs is stored."""
     await eventually(lambda: app._store.records("hook"))
 
 
-async def test_a_hook_is_called_with_each_job_that_ends_however_it_ends(app: Fairlane) -> None:
+async def test_a_hook_is_called_for_completed_failed_and_cancelled_jobs(app: Fairlane) -> None:
     plain: list[tuple[str, str]] = []
     awaited: list[str] = []
 
@@ -51,7 +51,7 @@ async def test_a_hook_is_called_with_each_job_that_ends_however_it_ends(app: Fai
     assert sorted(awaited) == sorted(id for id, _ in expected)
 
 
-async def test_a_hook_that_fails_is_tried_again_and_stops_nobody(
+async def test_a_hook_that_fails_is_retried_and_does_not_stop_other_hooks(
     app: Fairlane, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.CRITICAL, "fairlane.hooks")
@@ -78,7 +78,9 @@ async def test_a_hook_that_fails_is_tried_again_and_stops_nobody(
     assert sorted(tries) == sorted(job.id for job in jobs for _ in range(3))
 
 
-async def test_an_end_that_no_hook_heard_of_is_told_after_the_restart(tmp_path: Path) -> None:
+async def test_a_hook_is_called_after_a_restart_for_jobs_that_ended_before_it(
+    tmp_path: Path,
+) -> None:
     told: list[str] = []
 
     def made(*, hook: bool) -> Fairlane:
@@ -107,7 +109,7 @@ async def test_an_end_that_no_hook_heard_of_is_told_after_the_restart(tmp_path: 
 
     jobs = [
         await ran(hook=True, until=1),
-        await ran(hook=False, until=1),  # as if the process had died before it could call
+        await ran(hook=False, until=1),  # as if the process had died before it called the hook
         await ran(hook=True, until=3),
     ]
 

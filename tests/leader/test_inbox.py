@@ -1,4 +1,4 @@
-"""The inbox: a leader wakes for what lies there, a standby does not spin over it."""
+"""The inbox wakes a leader while it has inputs; a standby waits for the next wake-up."""
 
 import asyncio
 
@@ -9,7 +9,7 @@ from fairlane.leader.inbox import Inbox
 SAID = WorkerGone(WorkerId("w"))
 
 
-async def test_a_leader_does_not_wait_while_something_lies_here() -> None:
+async def test_a_leader_does_not_wait_while_the_inbox_has_inputs() -> None:
     inbox = Inbox()
     inbox.put(SAID)
     async with asyncio.timeout(10):
@@ -17,7 +17,7 @@ async def test_a_leader_does_not_wait_while_something_lies_here() -> None:
     assert inbox.pop_batch(10) == [SAID]
 
 
-async def test_a_large_submission_is_taken_without_more_beside_it() -> None:
+async def test_a_batch_ends_after_a_large_submission() -> None:
     large = Submit("k", [Submission(id=JobId(str(number)), task="t") for number in range(9)])
     inbox = Inbox()
     inbox.put(SAID, large, large, SAID)
@@ -25,7 +25,7 @@ async def test_a_large_submission_is_taken_without_more_beside_it() -> None:
     assert inbox.pop_all() == [large, SAID]
 
 
-async def test_a_standby_waits_though_something_lies_here() -> None:
+async def test_a_standby_waits_although_the_inbox_has_inputs() -> None:
     inbox = Inbox()
     inbox.attach(asyncio.get_running_loop())
     inbox.put(SAID)
@@ -38,6 +38,6 @@ async def test_a_standby_waits_though_something_lies_here() -> None:
         await standing_by
 
 
-async def test_a_standby_looks_again_after_its_time() -> None:
+async def test_a_standby_stops_waiting_after_the_timeout() -> None:
     async with asyncio.timeout(10):
         await Inbox().wait_for_wake(0.001)

@@ -1,4 +1,4 @@
-"""Schedules: when they fire, what becomes of a firing, and how they are steered."""
+"""Schedules: fire times, the jobs of their firings, and pausing, firing and deleting them."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -14,12 +14,12 @@ HOUR = 3600.0
 
 
 def at(seconds: float) -> datetime:
-    """An instant so many seconds after the test began."""
+    """Return the instant that many seconds after the start of the test."""
     return datetime.fromtimestamp(START, UTC) + timedelta(seconds=seconds)
 
 
 class Rota:
-    """A task that notes when it ran, and its schedule."""
+    """A task that records the times at which it runs."""
 
     def __init__(self, app: Fairlane, doors: Doors | None = None) -> None:
         self.ran: list[float] = []
@@ -33,7 +33,7 @@ class Rota:
 
 
 async def firings(app: Fairlane, name: str = "rota") -> list[tuple[float, bool, str | None]]:
-    """When each firing was due, whether it made a job, and why not; the oldest first."""
+    """Return each firing's due time, whether it has a job, and the reason if not; oldest first."""
     found = await app.schedules.firings(name)
     return [
         (round(f.fire_at.timestamp() - START, 3), f.job is not None, f.reason) for f in found[::-1]
@@ -72,7 +72,7 @@ async def test_a_one_off_schedule_fires_once(app: Fairlane) -> None:
     assert rota.ran == [120]
 
 
-async def test_each_firing_makes_exactly_one_job_also_across_a_restart(tmp_path: Path) -> None:
+async def test_each_firing_submits_exactly_one_job_also_across_a_restart(tmp_path: Path) -> None:
     clock = FakeClock()
     ran: list[float] = []
     for _ in range(3):
@@ -94,7 +94,7 @@ async def restarted(app: Fairlane) -> list[tuple[float, bool, str | None]]:
         return await firings(app)
 
 
-async def test_what_piled_up_within_the_grace_fires_once(app: Fairlane) -> None:
+async def test_missed_firings_within_the_grace_are_coalesced_into_one(app: Fairlane) -> None:
     rota = Rota(app)
     app.schedule("rota", rota.task.call(), every_seconds=60, grace_seconds=300)
     async with running(app) as world:
@@ -104,7 +104,7 @@ async def test_what_piled_up_within_the_grace_fires_once(app: Fairlane) -> None:
         assert await firings(app) == [(240, True, None)]
 
 
-async def test_without_coalescing_each_of_them_fires(app: Fairlane) -> None:
+async def test_without_coalescing_each_missed_firing_submits_a_job(app: Fairlane) -> None:
     rota = Rota(app)
     app.schedule("rota", rota.task.call(), every_seconds=60, coalesce=False, overlap="queue")
     async with running(app) as world:
@@ -114,7 +114,7 @@ async def test_without_coalescing_each_of_them_fires(app: Fairlane) -> None:
         assert [when for when, _, _ in await firings(app)] == [60, 120, 180]
 
 
-async def test_what_is_later_than_the_grace_is_recorded_as_skipped_with_how_many(
+async def test_firings_later_than_the_grace_are_recorded_as_skipped_with_their_count(
     app: Fairlane,
 ) -> None:
     rota = Rota(app)
@@ -130,7 +130,7 @@ async def test_what_is_later_than_the_grace_is_recorded_as_skipped_with_how_many
 
 
 @pytest.mark.parametrize("overlap", ["skip", "queue", "cancel"])
-async def test_overlap_says_what_happens_while_the_job_before_is_still_alive(
+async def test_overlap_skips_queues_or_cancels_while_the_previous_job_is_live(
     app: Fairlane, doors: Doors, overlap: Literal["skip", "queue", "cancel"]
 ) -> None:
     rota = Rota(app, doors)
@@ -160,7 +160,7 @@ SKIPPED = 'a job with the dedupe key "schedule'
 
 
 async def fire_at(world: World, seconds: float) -> None:
-    """Let time pass without waiting for what runs."""
+    """Advance the clock without waiting for running jobs."""
     world.clock.advance(START + seconds - world.clock.now())
     await world.app._engine.settled()
 
@@ -199,7 +199,7 @@ async def test_a_pause_outlives_a_restart(tmp_path: Path) -> None:
     assert rota.ran == []
 
 
-async def test_a_schedule_is_fired_by_hand_beside_its_times(app: Fairlane) -> None:
+async def test_a_schedule_can_be_fired_by_hand_between_its_fire_times(app: Fairlane) -> None:
     rota = Rota(app)
     app.schedule("rota", rota.task.call(), every_seconds=60)
     async with running(app) as world:
@@ -213,7 +213,9 @@ async def test_a_schedule_is_fired_by_hand_beside_its_times(app: Fairlane) -> No
         assert await firings(app) == [(10, True, None), (60, True, None)]
 
 
-async def test_firing_by_hand_obeys_the_lock_of_the_schedule(app: Fairlane, doors: Doors) -> None:
+async def test_firing_by_hand_is_skipped_while_the_previous_job_is_live(
+    app: Fairlane, doors: Doors
+) -> None:
     rota = Rota(app, doors)
     app.schedule("rota", rota.task.call(), every_seconds=60)
     async with running(app) as world:
@@ -225,7 +227,7 @@ async def test_firing_by_hand_obeys_the_lock_of_the_schedule(app: Fairlane, door
         doors.open("1")
 
 
-async def test_a_changed_trigger_counts_from_now_on(tmp_path: Path) -> None:
+async def test_a_changed_trigger_applies_from_the_change_on(tmp_path: Path) -> None:
     clock = FakeClock()
 
     def made(**trigger: Any) -> tuple[Fairlane, Rota]:
@@ -241,7 +243,9 @@ async def test_a_changed_trigger_counts_from_now_on(tmp_path: Path) -> None:
     app, changed = made(every_seconds=60)
     async with running(app) as world:
         await world.idle()
-        assert changed.ran == []  # what the new trigger would have done before does not count
+        assert (
+            changed.ran == []
+        )  # fire times of the new trigger before its declaration do not count
         await world.advance(20)
     clock.advance(180)
     app, same = made(every_seconds=60)
@@ -249,7 +253,7 @@ async def test_a_changed_trigger_counts_from_now_on(tmp_path: Path) -> None:
         await world.idle()
 
     assert changed.ran == [1020]
-    assert same.ran == [1200]  # what the same trigger missed meanwhile does
+    assert same.ran == [1200]  # firings that an unchanged trigger missed do count
 
 
 async def test_a_deleted_schedule_does_not_fire(app: Fairlane) -> None:
@@ -264,7 +268,7 @@ async def test_a_deleted_schedule_does_not_fire(app: Fairlane) -> None:
     assert rota.ran == []
 
 
-async def test_a_schedule_that_makes_no_sense_is_refused(app: Fairlane) -> None:
+async def test_an_invalid_schedule_is_refused(app: Fairlane) -> None:
     call = Rota(app).task.call()
     with pytest.raises(BadSetting, match="needs five"):
         app.schedule("rota", call, cron="0 3 * *")

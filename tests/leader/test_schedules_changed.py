@@ -1,4 +1,4 @@
-"""Schedules that are made, changed and deleted while the program runs."""
+"""Schedules that are saved, changed and deleted while the program runs."""
 
 import asyncio
 from collections.abc import Callable
@@ -15,7 +15,7 @@ Make = Callable[..., tuple[Fairlane, list[float]]]
 
 @pytest.fixture
 def make(tmp_path: Path) -> Make:
-    """Make the same program again; what its scheduled task did is in the list."""
+    """Create an app on the same database; the list has the times at which its task ran."""
     clock = FakeClock()
 
     def made(**declared: Any) -> tuple[Fairlane, list[float]]:
@@ -33,7 +33,7 @@ def make(tmp_path: Path) -> Make:
     return made
 
 
-async def test_a_schedule_can_be_made_while_running_and_outlives_the_program(make: Make) -> None:
+async def test_a_schedule_can_be_saved_at_run_time_and_survives_a_restart(make: Make) -> None:
     app, ran = make()
     async with running(app) as world:
         await app.schedules.save("rota", app.tasks["work"].call(), every_seconds=60)
@@ -46,7 +46,7 @@ async def test_a_schedule_can_be_made_while_running_and_outlives_the_program(mak
     assert ran == [120]
 
 
-async def test_what_was_changed_stays_in_force_over_what_the_code_says(make: Make) -> None:
+async def test_a_changed_schedule_overrides_the_declaration_after_a_restart(make: Make) -> None:
     app, _ = make(every_seconds=600)
     async with running(app):
         await app.schedules.change("rota", every_seconds=60)
@@ -56,7 +56,7 @@ async def test_what_was_changed_stays_in_force_over_what_the_code_says(make: Mak
     assert ran == [60]
 
 
-async def test_a_change_leaves_the_rest_as_it_is(make: Make) -> None:
+async def test_a_change_leaves_the_other_options_of_the_schedule_unchanged(make: Make) -> None:
     app, _ = make(cron="0 3 * * *", timezone="Europe/Berlin", grace_seconds=7)
     async with running(app):
         await app.schedules.pause("rota")
@@ -66,7 +66,7 @@ async def test_a_change_leaves_the_rest_as_it_is(make: Make) -> None:
     assert (schedule.grace_seconds, schedule.overlap, schedule.paused) == (7, "queue", True)
 
 
-async def test_what_the_code_declares_stays_deleted_until_it_is_saved_again(make: Make) -> None:
+async def test_a_declared_schedule_stays_deleted_until_it_is_saved_again(make: Make) -> None:
     app, _ = make(every_seconds=60)
     async with running(app):
         await app.schedules.delete("rota")
@@ -96,7 +96,7 @@ async def test_changes_at_the_same_time_do_not_undo_each_other(make: Make) -> No
     assert (schedule.overlap, schedule.coalesce) == ("queue", False)
 
 
-async def test_a_change_that_makes_no_sense_changes_nothing(make: Make) -> None:
+async def test_an_invalid_change_is_refused_and_leaves_the_schedule_unchanged(make: Make) -> None:
     app, _ = make(every_seconds=60)
     async with running(app):
         before = await app.schedules.list()

@@ -1,4 +1,4 @@
-"""Work in threads is awaited to its end, whatever happens to who awaits it."""
+"""A call in a thread is awaited until it returns, also when the caller is cancelled."""
 
 import asyncio
 import subprocess
@@ -13,7 +13,7 @@ from fairlane.runtime.threads import DaemonThread, await_thread, in_thread
 from tests.support.process_control import environment
 
 
-async def test_what_a_thread_returns_or_raises_comes_back() -> None:
+async def test_the_result_or_error_of_a_thread_reaches_the_caller() -> None:
     assert await in_thread(int, "7") == 7
     with pytest.raises(ValueError, match="invalid literal"):
         await in_thread(int, "seven")
@@ -29,7 +29,7 @@ async def test_a_cancellation_waits_for_the_thread() -> None:
 
     waiting = asyncio.create_task(in_thread(work))
     await asyncio.to_thread(begun.wait, 10)
-    for _ in range(2):  # somebody who asks again has to wait as well
+    for _ in range(2):  # a second cancellation waits as well
         waiting.cancel()
         await asyncio.sleep(0)
         await asyncio.sleep(0)
@@ -40,7 +40,7 @@ async def test_a_cancellation_waits_for_the_thread() -> None:
     assert ended.is_set()
 
 
-async def test_what_failed_for_somebody_who_was_cancelled_is_a_cancellation() -> None:
+async def test_a_cancelled_caller_gets_the_cancellation_when_the_thread_fails() -> None:
     work: Future[None] = Future()
     waiting = asyncio.create_task(await_thread(work))
     await asyncio.sleep(0)
@@ -55,7 +55,7 @@ def test_a_thread_may_return_when_the_loop_has_closed(caplog: pytest.LogCaptureF
     work: Future[int] = Future()
 
     async def begin() -> None:
-        asyncio.create_task(await_thread(work))  # noqa: RUF006 - nobody waits for it, ever
+        asyncio.create_task(await_thread(work))  # noqa: RUF006 - the task is never awaited
         await asyncio.sleep(0)
 
     loop = asyncio.new_event_loop()
@@ -63,15 +63,15 @@ def test_a_thread_may_return_when_the_loop_has_closed(caplog: pytest.LogCaptureF
     (left,) = asyncio.all_tasks(loop)
     loop.close()
     work.set_result(7)
-    assert not caplog.records  # as of a callback that failed
+    assert not caplog.records  # a failed callback would be logged
     left._log_destroy_pending = False  # type: ignore[attr-defined]
 
 
-async def test_calls_aside_are_made_one_after_the_other_and_say_what_they_raised() -> None:
+async def test_a_daemon_thread_runs_its_calls_in_order_and_reports_their_errors() -> None:
     aside = DaemonThread("aside")
     gate, made = Event(), list[int]()
     waiting, late = aside.submit(gate.wait), aside.submit(partial(made.append, 1))
-    assert late.cancel()  # it has not begun
+    assert late.cancel()  # the call has not started
     gate.set()
     assert await asyncio.wrap_future(waiting)
     with pytest.raises(RuntimeError, match="StopIteration"):
@@ -90,6 +90,6 @@ begun.wait()
 """
 
 
-def test_a_program_ends_although_a_call_aside_never_returns() -> None:
+def test_a_program_ends_although_a_call_in_a_daemon_thread_never_returns() -> None:
     command = [sys.executable, "-c", _HANGING]
     assert subprocess.run(command, timeout=30, check=False, env=environment()).returncode == 0
