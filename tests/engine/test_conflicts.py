@@ -1,4 +1,4 @@
-"""Two submissions that get in each other's way: lanes, dedupe keys, and many at once."""
+"""Conflicts between submissions: busy lanes, dedupe keys, and submissions of many jobs."""
 
 import pytest
 
@@ -27,7 +27,9 @@ async def test_reject_answers_with_a_conflict_that_names_the_active_job(
         assert (await app.snapshot()).counts == {"archive": {"running": 2}}
 
 
-async def test_queue_puts_the_second_behind_the_first(app: Fairlane, doors: Doors) -> None:
+async def test_on_conflict_queue_runs_the_second_job_after_the_first(
+    app: Fairlane, doors: Doors
+) -> None:
     @app.task(lane="x")
     async def work(name: str) -> None:
         await doors.wait(name)
@@ -43,7 +45,7 @@ async def test_queue_puts_the_second_behind_the_first(app: Fairlane, doors: Door
     assert doors.most_inside == 1
 
 
-async def test_merge_gives_the_same_job_back_for_equal_parameters_and_refuses_others(
+async def test_merge_returns_the_same_job_for_equal_parameters_and_refuses_other_parameters(
     app: Fairlane, doors: Doors
 ) -> None:
     app.queue("compress", on_conflict="merge")
@@ -64,7 +66,7 @@ async def test_merge_gives_the_same_job_back_for_equal_parameters_and_refuses_ot
         assert await same.wait() == 5
 
 
-async def test_merged_jobs_of_one_output_are_one_although_the_second_would_be_renamed(
+async def test_submissions_with_the_same_output_path_are_merged_into_one_job(
     app: Fairlane, doors: Doors, tmp_path: object
 ) -> None:
     app.queue("compress", on_conflict="merge")
@@ -80,7 +82,7 @@ async def test_merged_jobs_of_one_output_are_one_although_the_second_would_be_re
         assert (same.merged, same.id) == (True, job.id)
 
 
-async def test_a_running_lane_refuses_everything_and_a_queued_one_only_the_same_type(
+async def test_a_running_lane_refuses_every_job_and_a_queued_lane_only_duplicates(
     app: Fairlane, doors: Doors
 ) -> None:
     app.queue("devices", on_conflict="reject_running")
@@ -105,9 +107,7 @@ async def test_a_running_lane_refuses_everything_and_a_queued_one_only_the_same_
             await collect.submit("ann")
 
 
-async def test_whether_a_key_is_queued_or_a_lane_runs_can_be_asked_without_side_effects(
-    app: Fairlane, doors: Doors
-) -> None:
+async def test_is_queued_and_is_running_have_no_side_effects(app: Fairlane, doors: Doors) -> None:
     @app.task(lane="x", dedupe="x:work")
     async def work() -> None:
         await doors.wait("x")
@@ -168,7 +168,7 @@ async def test_one_conflict_refuses_all_of_a_submission_and_names_it(app: Fairla
     assert now.counts == {"default": {"queued": 1}}
 
 
-async def test_what_is_not_known_is_refused_with_a_guess_and_nothing_is_stored(
+async def test_unknown_names_are_refused_with_a_suggestion_and_no_job_is_stored(
     app: Fairlane,
 ) -> None:
     app.queue("archive")
@@ -193,7 +193,7 @@ async def test_what_is_not_known_is_refused_with_a_guess_and_nothing_is_stored(
     assert (now.counts, now.ended) == ({}, [])
 
 
-async def test_a_group_runs_when_all_it_depends_on_has_completed(
+async def test_a_group_runs_when_all_its_dependencies_have_completed(
     app: Fairlane, doors: Doors
 ) -> None:
     @app.task

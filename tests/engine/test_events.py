@@ -14,7 +14,7 @@ from tests.support.stores import MemoryPlace, a_job, admitted
 
 
 async def until(app: Fairlane, last: int, **wanted: Any) -> list[EventView]:
-    """Every event of a stream up to one that is known to come."""
+    """Return the events of a stream up to the number `last`."""
     seen: list[EventView] = []
     async with aclosing(app.events.follow(**wanted)) as events:
         async for event in events:
@@ -24,7 +24,7 @@ async def until(app: Fairlane, last: int, **wanted: Any) -> list[EventView]:
     return seen
 
 
-async def test_every_event_has_the_next_number_and_names_the_one_before(
+async def test_every_event_has_the_next_number_and_names_the_previous_event(
     app: Fairlane, doors: Doors
 ) -> None:
     register(app, doors)
@@ -39,7 +39,7 @@ async def test_every_event_has_the_next_number_and_names_the_one_before(
     assert [event.prev for event in seen] == list(range(begin, end))
 
 
-async def test_a_stream_of_one_job_or_queue_shows_what_came_before_on_this_stream(
+async def test_events_of_a_filtered_stream_name_the_previous_event_of_that_stream(
     app: Fairlane, doors: Doors
 ) -> None:
     register(app, doors)
@@ -77,7 +77,7 @@ def register(app: Fairlane, doors: Doors) -> None:
 
 
 async def happen(app: Fairlane, doors: Doors) -> None:
-    """Let a good deal happen in two queues; one job is left running."""
+    """Run jobs that complete and fail in two queues; one job is left running."""
     work = app.tasks["work"]
     jobs = [await work.submit(name) for name in ("a", "b", "bad")]
     jobs += [await work.options(queue="other").submit(name) for name in "cde"]
@@ -126,7 +126,7 @@ async def happen_in_part(app: Fairlane, doors: Doors) -> None:
         await work.options(queue="other").submit(name)
 
 
-async def test_a_stream_from_now_on_begins_with_the_next_event(app: Fairlane) -> None:
+async def test_a_stream_without_a_start_number_begins_with_the_next_event(app: Fairlane) -> None:
     @app.task
     async def work() -> None: ...
 
@@ -144,7 +144,7 @@ async def test_a_stream_from_now_on_begins_with_the_next_event(app: Fairlane) ->
     assert event.seq > event.prev >= now - 1
 
 
-async def test_many_followers_see_the_same_each_at_its_own_pace(
+async def test_early_and_late_followers_receive_the_same_events(
     app: Fairlane, doors: Doors
 ) -> None:
     register(app, doors)
@@ -162,7 +162,7 @@ async def test_many_followers_see_the_same_each_at_its_own_pace(
         assert [e.seq for e in await early] == [e.seq for e in late]
 
 
-async def test_who_asks_for_the_future_is_told_to_take_the_snapshot_again(app: Fairlane) -> None:
+async def test_a_follower_after_a_future_number_receives_a_resync_event(app: Fairlane) -> None:
     async with running(app):
         now = (await app.snapshot()).seq
         seen = [event async for event in app.events.follow(after=now + 1000)]
@@ -170,7 +170,7 @@ async def test_who_asks_for_the_future_is_told_to_take_the_snapshot_again(app: F
     assert [event.type for event in seen] == ["resync"]
 
 
-async def test_who_asks_for_what_is_no_longer_stored_is_told_to_take_the_snapshot_again() -> None:
+async def test_a_follower_after_a_deleted_event_receives_a_resync_event() -> None:
     store = MemoryPlace().handle(keep_events=10)
     await store.open()
     await store.lead()

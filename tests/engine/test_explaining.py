@@ -13,7 +13,7 @@ async def codes(job: Job[Any]) -> list[str]:
     return [reason["code"] for reason in (await job.explain())["reasons"]]
 
 
-async def test_a_waiting_job_names_its_place_and_everything_in_its_way(
+async def test_the_explanation_of_a_waiting_job_has_its_place_and_all_its_reasons(
     app: Fairlane, doors: Doors
 ) -> None:
     app.queue("default", max_concurrent=1)
@@ -41,7 +41,9 @@ async def test_a_waiting_job_names_its_place_and_everything_in_its_way(
         assert await app.jobs.explain(last.id) == why
 
 
-async def test_running_and_ended_jobs_say_so(app: Fairlane, doors: Doors) -> None:
+async def test_the_explanation_of_a_running_or_ended_job_names_its_state(
+    app: Fairlane, doors: Doors
+) -> None:
     @app.task
     async def work() -> None:
         await doors.wait("a")
@@ -55,7 +57,9 @@ async def test_running_and_ended_jobs_say_so(app: Fairlane, doors: Doors) -> Non
         assert (during, await codes(job)) == (["running"], ["completed"])
 
 
-async def test_a_strict_queue_names_its_head(app: Fairlane, doors: Doors) -> None:
+async def test_a_job_behind_the_head_of_a_strict_queue_waits_for_the_head(
+    app: Fairlane, doors: Doors
+) -> None:
     app.queue("default", order="strict", max_concurrent=1)
 
     @app.task
@@ -70,7 +74,7 @@ async def test_a_strict_queue_names_its_head(app: Fairlane, doors: Doors) -> Non
 
 
 async def learnt(app: Fairlane, world: Any, doors: Doors, seconds: float) -> None:
-    """Let one job of the task take that long, so that a forecast knows."""
+    """Run one job of the task for that long, so that forecasts know the duration."""
     job = await app.tasks["work"].submit("first")
     await doors.reached("first")
     world.clock.advance(seconds)
@@ -100,7 +104,9 @@ async def test_a_forecast_says_when_each_waiting_job_will_start(
     assert forecast.empty_at == now + 300
 
 
-async def test_what_if_the_limit_were_higher(app: Fairlane, doors: Doors) -> None:
+async def test_a_forecast_with_a_higher_limit_does_not_change_the_settings(
+    app: Fairlane, doors: Doors
+) -> None:
     working(app, doors)
     async with running(app) as world:
         await learnt(app, world, doors, 100)
@@ -110,10 +116,10 @@ async def test_what_if_the_limit_were_higher(app: Fairlane, doors: Doors) -> Non
         settings = (await app.snapshot()).queues["default"].settings
 
     assert forecast.starts_at == {jobs[1].id: now, jobs[2].id: now}
-    assert settings.max_concurrent == 1  # asking changes nothing
+    assert settings.max_concurrent == 1  # a forecast changes no setting
 
 
-async def test_what_nobody_can_know_has_no_forecast(app: Fairlane, doors: Doors) -> None:
+async def test_a_forecast_without_known_durations_has_no_times(app: Fairlane, doors: Doors) -> None:
     working(app, doors)
     async with running(app):
         _, waiting = [await app.tasks["work"].submit(name) for name in "ab"]
@@ -123,7 +129,7 @@ async def test_what_nobody_can_know_has_no_forecast(app: Fairlane, doors: Doors)
     assert forecast.empty_at is None
 
 
-async def test_a_what_if_that_makes_no_sense_is_refused(app: Fairlane, doors: Doors) -> None:
+async def test_a_forecast_with_an_unknown_setting_is_refused(app: Fairlane, doors: Doors) -> None:
     working(app, doors)
     async with running(app):
         with pytest.raises(BadSetting, match="settings: max_concurrent"):

@@ -1,4 +1,4 @@
-"""Guards that an ordinary story would hardly ever need."""
+"""Guards against rare orders of events, which other tests do not reach."""
 
 import asyncio
 import threading
@@ -13,7 +13,7 @@ from tests.support.apps import Doors
 from tests.support.eventually import eventually
 
 
-async def test_a_stop_that_was_meant_for_another_assignment_stops_nothing(
+async def test_a_stop_order_for_another_assignment_does_not_stop_the_job(
     app: Fairlane, doors: Doors
 ) -> None:
     @app.task
@@ -30,10 +30,10 @@ async def test_a_stop_that_was_meant_for_another_assignment_stops_nothing(
         assert await job.wait() == "whole"
 
 
-async def test_a_worker_that_takes_nothing_new_hands_an_assignment_back_unbegun(
+async def test_a_worker_that_accepts_no_jobs_hands_an_assignment_back(
     app: Fairlane, doors: Doors
 ) -> None:
-    """The leader may decide a start before it has heard that the worker stops."""
+    """The leader may decide a start before it receives the report that the worker stops."""
 
     @app.task
     async def work() -> None:
@@ -48,13 +48,15 @@ async def test_a_worker_that_takes_nothing_new_hands_an_assignment_back_unbegun(
             view = await job.show()
             return (view.state, view.attempt) == ("queued", 0)
 
-        # An introduction that the worker sent earlier may make the leader assign it once more.
+        # An introduction that the worker sent earlier may make the leader assign the job once more.
         await eventually(is_handed_back, what="the job is handed back")
         assert doors.arrived == []
 
 
-async def test_a_process_that_cannot_stop_a_job_keeps_its_claim(app: Fairlane) -> None:
-    """Who took over would take the worker for dead and run the job a second time."""
+async def test_a_process_that_cannot_stop_a_job_keeps_its_leadership_or_lease(
+    app: Fairlane,
+) -> None:
+    """A new leader would count the worker as dead and run the job a second time."""
     began, go_on = threading.Event(), threading.Event()
 
     @app.task
@@ -72,7 +74,7 @@ async def test_a_process_that_cannot_stop_a_job_keeps_its_claim(app: Fairlane) -
         await asyncio.gather(stopping, return_exceptions=True)
         if engine.store.single_process:
             claim: object = await engine.store.leader()
-        else:  # there it is the lease, and others may lead
+        else:  # the lease is the claim; another process may lead
             lease = engine.store.lease(engine.worker.id)  # type: ignore[attr-defined]
             claim = await lease.renew() == "known"
             await lease.close()
@@ -80,7 +82,7 @@ async def test_a_process_that_cannot_stop_a_job_keeps_its_claim(app: Fairlane) -
         assert claim
 
 
-async def test_an_id_that_is_sent_again_after_its_job_has_ended_is_still_that_job(
+async def test_a_submission_with_the_id_of_an_ended_job_returns_that_job(
     app: Fairlane, doors: Doors, caplog: pytest.LogCaptureFixture
 ) -> None:
     @app.task

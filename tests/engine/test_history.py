@@ -1,4 +1,4 @@
-"""What has ended: found again, run again, tried again."""
+"""Ended jobs: listing them, running them again as new jobs, and retrying them."""
 
 from datetime import UTC, datetime
 
@@ -51,7 +51,7 @@ async def test_history_is_filtered_by_state_task_queue_lane_and_time(app: Fairla
         assert await found(since=begin, until=middle) == [a.id]
 
 
-async def test_history_comes_in_pages_that_neither_repeat_nor_miss(app: Fairlane) -> None:
+async def test_pages_of_history_contain_each_job_once(app: Fairlane) -> None:
     @app.task
     async def work(number: int) -> None: ...
 
@@ -73,9 +73,7 @@ async def test_history_comes_in_pages_that_neither_repeat_nor_miss(app: Fairlane
         assert len(set(found)) == 7
 
 
-async def test_an_ended_job_is_run_again_from_its_original_input_as_a_new_job(
-    app: Fairlane,
-) -> None:
+async def test_a_rerun_submits_a_new_job_with_the_original_parameters(app: Fairlane) -> None:
     @app.task
     async def work(number: int) -> int:
         return number
@@ -91,13 +89,13 @@ async def test_an_ended_job_is_run_again_from_its_original_input_as_a_new_job(
         assert (await job.show()).state == "completed"
 
 
-async def test_a_job_that_was_never_there_cannot_be_run_again(app: Fairlane) -> None:
+async def test_an_unknown_job_cannot_be_rerun(app: Fairlane) -> None:
     async with running(app):
         with pytest.raises(NotFound):
             await app.jobs.rerun("nobody")
 
 
-async def test_a_failed_job_is_tried_again_by_hand_as_the_same_job(app: Fairlane) -> None:
+async def test_a_retry_by_hand_runs_the_same_job_again(app: Fairlane) -> None:
     tries: list[int] = []
 
     @app.task
@@ -142,7 +140,7 @@ async def test_a_retry_by_hand_goes_to_the_head_or_to_the_tail(app: Fairlane) ->
     assert order == ["head", "middle", "tail"]
 
 
-async def test_running_again_is_an_admission_a_busy_lane_or_a_duplicate_refuses_it(
+async def test_a_retry_or_rerun_is_refused_by_a_busy_lane_or_a_duplicate(
     app: Fairlane, doors: Doors
 ) -> None:
     app.queue("archive", on_conflict="reject")
@@ -174,7 +172,7 @@ async def test_running_again_is_an_admission_a_busy_lane_or_a_duplicate_refuses_
         assert await states(failed) == ["failed", "failed"]
 
 
-async def test_a_completed_job_is_not_tried_again(app: Fairlane) -> None:
+async def test_a_completed_job_cannot_be_retried(app: Fairlane) -> None:
     @app.task
     async def work() -> None: ...
 

@@ -1,4 +1,4 @@
-"""Whoever waits for a job hears how it ended, and of no end before it was started again."""
+"""A waiter gets the end of its job, but not an end from before the job was retried."""
 
 import asyncio
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ A = JobId("a")
 
 
 class SlowReads(MemoryStore):
-    """A read that is under way shows what was there when it began."""
+    """A store with reads that return the state from before they waited at the gate."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -26,7 +26,7 @@ class SlowReads(MemoryStore):
         return found
 
 
-async def test_an_end_that_was_read_before_somebody_began_to_wait_is_no_news() -> None:
+async def test_a_waiter_ignores_an_end_that_was_read_before_the_job_was_retried() -> None:
     store = SlowReads()
     await store.open()
     await store.lead()
@@ -38,7 +38,7 @@ async def test_an_end_that_was_read_before_somebody_began_to_wait_is_no_news() -
     await store.commit(ended(job), NOW)
     store.gate.clear()
     look = asyncio.create_task(waits.notify([A]))
-    await asyncio.sleep(0)  # it has read how the job ended
+    await asyncio.sleep(0)  # the first notification has read the end of the job
     again = a_job("a")
     changes = admitted(again)
     changes.submitted, changes.revived = [], [A]

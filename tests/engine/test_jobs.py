@@ -1,4 +1,4 @@
-"""A job: what submitting makes, what is kept with it, and what cannot change any more."""
+"""A job: its stored fields, its position, its artifacts, and the transitions it refuses."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,7 +10,7 @@ from fairlane.testing import running
 from tests.support.apps import Doors
 
 
-async def test_submitting_makes_a_job_with_everything_that_is_known_of_it(app: Fairlane) -> None:
+async def test_a_submitted_job_is_shown_with_all_its_fields(app: Fairlane) -> None:
     app.queue("archive")
 
     @app.task(queue="archive", lane="{handle}")
@@ -47,7 +47,9 @@ async def test_a_waiting_job_has_a_position(app: Fairlane) -> None:
         assert ((await first.show()).position or "") < ((await second.show()).position or "")
 
 
-async def test_parameters_are_a_snapshot_that_later_changes_do_not_reach(app: Fairlane) -> None:
+async def test_changes_to_an_object_after_its_submission_do_not_change_the_parameters(
+    app: Fairlane,
+) -> None:
     @app.task
     async def work(names: list[str]) -> list[str]:
         return names
@@ -63,9 +65,7 @@ async def test_parameters_are_a_snapshot_that_later_changes_do_not_reach(app: Fa
         assert (await job.show()).params == {"names": ["ann"]}
 
 
-async def test_a_job_carries_the_files_it_made_with_kind_and_size(
-    app: Fairlane, tmp_path: Path
-) -> None:
+async def test_a_job_lists_its_artifacts_with_kind_and_size(app: Fairlane, tmp_path: Path) -> None:
     @app.task
     async def work(ctx: Context) -> None:
         async with ctx.output(tmp_path / "clip.mp4", kind="video") as path:
@@ -81,7 +81,7 @@ async def test_a_job_carries_the_files_it_made_with_kind_and_size(
     assert made == {"clip.mp4": ("video", 5), "notes.txt": ("text", 3)}
 
 
-async def test_a_task_sees_the_job_it_runs_for(app: Fairlane) -> None:
+async def test_the_context_of_a_task_describes_its_job(app: Fairlane) -> None:
     @app.task(lane="{name}")
     async def work(ctx: Context, name: str) -> list[str | int | None]:
         job = ctx.job
@@ -110,7 +110,7 @@ async def test_a_scheduled_job_waits_until_it_is_due(app: Fairlane) -> None:
         assert await job.wait() == due.timestamp()
 
 
-async def test_a_queued_job_that_is_skipped_says_so(app: Fairlane) -> None:
+async def test_a_skipped_job_is_shown_as_skipped_with_the_reason(app: Fairlane) -> None:
     @app.task
     async def work() -> None: ...
 
@@ -124,7 +124,7 @@ async def test_a_queued_job_that_is_skipped_says_so(app: Fairlane) -> None:
         assert [reason.message for reason in view.waiting_for] == ["taken out of the queue by hand"]
 
 
-async def test_what_the_table_of_states_does_not_allow_is_refused_and_changes_nothing(
+async def test_a_transition_that_is_not_allowed_is_refused_and_the_job_is_unchanged(
     app: Fairlane, doors: Doors
 ) -> None:
     @app.task

@@ -1,4 +1,4 @@
-"""Lanes from outside: their state, and saved parameters that are locked while a job is active."""
+"""Lanes: their state, and saved parameters that are locked while a job is active."""
 
 from datetime import UTC, datetime
 
@@ -9,7 +9,9 @@ from fairlane.testing import running
 from tests.support.apps import Doors, lane_state
 
 
-async def test_a_lane_is_shown_as_its_jobs_are(app: Fairlane, doors: Doors) -> None:
+async def test_the_state_of_a_lane_follows_the_states_of_its_jobs(
+    app: Fairlane, doors: Doors
+) -> None:
     @app.task(lane="{name}")
     async def work(name: str, fails: bool = False) -> None:
         await doors.wait(name)
@@ -34,7 +36,7 @@ async def test_a_lane_is_shown_as_its_jobs_are(app: Fairlane, doors: Doors) -> N
     assert after == {"saved": "idle", "a": "done", "b": "failed", "c": "cancelled"}
 
 
-async def test_queued_also_stands_for_scheduled_blocked_and_retrying(app: Fairlane) -> None:
+async def test_a_lane_with_a_scheduled_blocked_or_retrying_job_is_queued(app: Fairlane) -> None:
     @app.task(lane="retrying", retry=Retry(times=1, first_seconds=60))
     async def failing() -> None:
         raise OSError("busy")
@@ -57,7 +59,7 @@ async def test_queued_also_stands_for_scheduled_blocked_and_retrying(app: Fairla
         )
 
 
-async def test_cancelling_a_queued_job_makes_its_lane_idle_and_touches_nothing_else(
+async def test_cancelling_a_queued_job_makes_its_lane_idle_and_changes_no_other_job(
     app: Fairlane,
 ) -> None:
     @app.task(lane="{name}")
@@ -79,7 +81,7 @@ async def test_cancelling_a_queued_job_makes_its_lane_idle_and_touches_nothing_e
         assert (await other.show()).state == "queued"
 
 
-async def test_saved_parameters_are_refused_while_a_job_is_active_and_taken_afterwards(
+async def test_parameters_of_a_lane_can_be_saved_only_while_no_job_is_active(
     app: Fairlane, doors: Doors
 ) -> None:
     @app.task(lane="{name}")
@@ -122,7 +124,7 @@ async def test_a_lane_without_saved_parameters_cannot_be_started(app: Fairlane) 
             await app.lanes.start("default", "nobody")
 
 
-async def test_forgotten_parameters_are_gone(app: Fairlane) -> None:
+async def test_deleted_parameters_of_a_lane_are_gone(app: Fairlane) -> None:
     @app.task
     async def work(name: str) -> None: ...
 

@@ -10,7 +10,7 @@ from tests.support.apps import Doors, states
 from tests.support.eventually import eventually
 
 
-async def test_a_rate_lets_so_many_start_in_each_window(app: Fairlane) -> None:
+async def test_a_rate_limits_the_starts_in_each_window(app: Fairlane) -> None:
     app.limit("mastodon", starts=2, per_seconds=60)
 
     @app.task(limits=["mastodon"])
@@ -27,7 +27,7 @@ async def test_a_rate_lets_so_many_start_in_each_window(app: Fairlane) -> None:
     assert counts == [2, 4, 5]
 
 
-async def test_each_key_of_a_family_is_counted_apart(app: Fairlane) -> None:
+async def test_each_key_of_a_limit_family_is_counted_separately(app: Fairlane) -> None:
     app.limit("host", starts=1, per_seconds=60)
 
     @app.task(limits=["host:{host}"])
@@ -40,7 +40,7 @@ async def test_each_key_of_a_family_is_counted_apart(app: Fairlane) -> None:
         assert await states(jobs) == ["completed", "queued", "completed"]
 
 
-async def test_a_retry_takes_from_the_rate_as_well(app: Fairlane) -> None:
+async def test_a_retry_counts_as_a_start_of_the_rate(app: Fairlane) -> None:
     app.limit("host", starts=1, per_seconds=60)
     tries: list[float] = []
 
@@ -142,7 +142,7 @@ async def test_a_resource_is_held_only_for_as_long_as_the_stage_lasts(
         await doors.reached("a after", "b on gpu")
 
 
-async def test_a_stage_waits_for_its_rate_at_each_try(app: Fairlane) -> None:
+async def test_each_try_of_a_stage_waits_for_the_rate(app: Fairlane) -> None:
     app.limit("douyin", starts=1, per_seconds=60)
     tries: list[float] = []
 
@@ -172,7 +172,9 @@ async def test_a_stage_waits_for_its_rate_at_each_try(app: Fairlane) -> None:
         assert tries == [begin, begin + 60]
 
 
-async def test_a_cancelled_job_gives_back_what_its_stage_took(app: Fairlane, doors: Doors) -> None:
+async def test_a_cancelled_job_releases_the_resources_of_its_stage(
+    app: Fairlane, doors: Doors
+) -> None:
     app.resource("gpu", 1)
 
     @app.task
@@ -195,7 +197,7 @@ async def test_a_cancelled_job_gives_back_what_its_stage_took(app: Fairlane, doo
 
 
 @pytest.mark.parametrize("kind", ["coroutine", "thread"])
-async def test_a_stage_that_names_an_unknown_limit_fails_with_a_guess(
+async def test_a_stage_that_names_an_unknown_limit_fails_with_a_suggestion(
     app: Fairlane, kind: str
 ) -> None:
     app.limit("mastodon", starts=1, per_seconds=1)

@@ -1,4 +1,4 @@
-"""Log lines: which attempt they are about, as JSON and as text, and without its secrets."""
+"""Log lines as JSON and as text: with the fields of their attempt and without its secrets."""
 
 import asyncio
 import io
@@ -48,7 +48,7 @@ class Lines:
 
 @pytest.fixture
 def lines() -> Iterator[Lines]:
-    """Configure the log for the length of a test, and leave no trace of that."""
+    """Configure logging for the duration of a test, and restore it afterwards."""
     root = logging.getLogger()
     level, handlers = root.level, root.handlers[:]
     lines = Lines()
@@ -63,7 +63,9 @@ def about(line: dict[str, Any]) -> list[Any]:
     return [line.get(name) for name in ("job", "task", "queue", "lane", "attempt")]
 
 
-async def test_every_line_of_an_attempt_says_which_it_is(app: Fairlane, lines: Lines) -> None:
+async def test_every_log_line_of_an_attempt_has_the_fields_of_the_attempt(
+    app: Fairlane, lines: Lines
+) -> None:
     app.queue("mail")
 
     def deeper(number: int) -> None:
@@ -96,7 +98,7 @@ async def test_every_line_of_an_attempt_says_which_it_is(app: Fairlane, lines: L
     assert "job" not in lines.one("outside")
 
 
-async def test_our_own_line_about_a_job_that_failed_names_it_in_fields(
+async def test_the_engines_log_line_about_a_failed_job_has_the_fields_of_the_job(
     app: Fairlane, lines: Lines
 ) -> None:
     @app.task(lane="x")
@@ -113,10 +115,12 @@ async def test_our_own_line_about_a_job_that_failed_names_it_in_fields(
     assert about(line) == [job.id, "work", "default", "x", 1]
 
 
-async def test_a_secret_is_in_no_line_and_in_no_error_of_its_attempt(
+async def test_a_secret_is_in_no_log_line_and_in_no_error_of_its_attempt(
     app: Fairlane, lines: Lines
 ) -> None:
-    own = logging.StreamHandler(seen := io.StringIO())  # a program's own, formatted its own way
+    own = logging.StreamHandler(
+        seen := io.StringIO()
+    )  # a handler of the program with its own format
     own.addFilter(logs.AttemptFilter())
     logging.getLogger().addHandler(own)
 
@@ -152,10 +156,10 @@ async def test_a_secret_is_in_no_line_and_in_no_error_of_its_attempt(
     )  # fmt: skip
     assert shown.stages[0].message == "at http://site/?t=**********"
     assert HIDDEN not in lines.text + seen.getvalue() + repr(shown) + repr(kept)
-    assert '"attempt": 1' in lines.text  # what is too short to be a secret garbles nothing
+    assert '"attempt": 1' in lines.text  # a secret as short as the pin is not redacted
 
 
-def test_what_a_job_says_cannot_steer_a_terminal_or_look_like_another_line() -> None:
+def test_control_characters_in_a_log_message_are_escaped() -> None:
     record = logging.makeLogRecord(
         {"name": "a", "msg": "it said: \x1b[2J\r\nfairlane: all is well"}
     )
@@ -163,7 +167,7 @@ def test_what_a_job_says_cannot_steer_a_terminal_or_look_like_another_line() -> 
     assert text.endswith("a: it said: \\x1b[2J\\r\\nfairlane: all is well")
 
 
-def test_a_line_is_one_object_whatever_is_in_it() -> None:
+def test_a_json_log_line_is_one_object_for_any_values() -> None:
     odd = {"path": Path("/a"), "ratio": float("nan"), "job": "mine", "text": "\udc80 ä"}
     try:
         raise ValueError("two\nlines")
@@ -171,7 +175,7 @@ def test_a_line_is_one_object_whatever_is_in_it() -> None:
         raised = sys.exc_info()
     record = logging.makeLogRecord(
         {"msg": "several\nlines \udc80", "exc_info": raised, "stack_info": "Stack", **odd}
-    )  # not logged: what pytest has captured must be text that it can send
+    )  # not logged: xdist can send only encodable text that pytest captured
     logs.AttemptFilter().filter(record)
 
     text = logs.JsonFormatter().format(record)
@@ -181,13 +185,13 @@ def test_a_line_is_one_object_whatever_is_in_it() -> None:
     assert line["error"].endswith("ValueError: two\nlines")
     assert line["stack"] == "Stack"
     assert (line["path"], line["ratio"], line["text"]) == ("/a", "nan", "\udc80 ä")
-    assert line["job"] == "mine"  # outside of attempts it is whose line it is
+    assert line["job"] == "mine"  # outside of attempts the field of the caller stays
 
 
-async def test_a_line_for_people_ends_with_what_it_is_about(
+async def test_a_text_log_line_ends_with_the_fields_of_the_attempt(
     app: Fairlane, lines: Lines, doors: Doors
 ) -> None:
-    logs.configure(stream=lines.stream)  # in place of the first
+    logs.configure(stream=lines.stream)  # replaces the configuration of the fixture
 
     @app.task(lane="{to}")
     async def send(to: str) -> None:

@@ -1,4 +1,4 @@
-"""Values and errors that nobody expects: one job may fail over them, never its neighbours."""
+"""Unexpected values and errors: they may fail one job, but never another job."""
 
 import asyncio
 import os
@@ -28,7 +28,7 @@ async def neighbours_are_fine(app: Fairlane) -> None:
         await app.snapshot()
 
 
-async def test_an_error_that_quotes_a_name_which_is_not_utf8_is_kept(app: Fairlane) -> None:
+async def test_an_error_message_with_a_file_name_that_is_not_utf8_is_stored(app: Fairlane) -> None:
     @app.task(lane="one")
     async def read() -> None:
         raise ValueError(f"cannot read {NOT_UTF8}")
@@ -40,7 +40,7 @@ async def test_an_error_that_quotes_a_name_which_is_not_utf8_is_kept(app: Fairla
         await neighbours_are_fine(app)
 
 
-async def test_odd_texts_in_a_report_are_written_out(app: Fairlane) -> None:
+async def test_text_that_is_not_utf8_is_escaped_in_reports(app: Fairlane) -> None:
     @app.task(lane="one")
     async def scan(ctx: Context) -> None:
         ctx.artifact(f"/var/{NOT_UTF8}")
@@ -57,10 +57,10 @@ async def test_odd_texts_in_a_report_are_written_out(app: Fairlane) -> None:
         await neighbours_are_fine(app)
 
 
-async def test_a_plain_function_that_runs_out_of_items_fails(app: Fairlane) -> None:
+async def test_a_job_that_raises_stop_iteration_fails(app: Fairlane) -> None:
     @app.task(lane="one")
     def first() -> int:
-        return next(iter([]))  # StopIteration, which no future takes
+        return next(iter([]))  # StopIteration, which a future does not accept
 
     with_neighbour(app)
     async with running(app):
@@ -69,7 +69,7 @@ async def test_a_plain_function_that_runs_out_of_items_fails(app: Fairlane) -> N
         await neighbours_are_fine(app)
 
 
-async def test_a_checkpoint_that_cannot_be_written_fails_its_job_alone(app: Fairlane) -> None:
+async def test_a_checkpoint_that_cannot_be_encoded_fails_only_its_own_job(app: Fairlane) -> None:
     @app.task(lane="one")
     async def work(ctx: Context) -> None:
         ctx.checkpoint["seen"] = []
@@ -83,7 +83,7 @@ async def test_a_checkpoint_that_cannot_be_written_fails_its_job_alone(app: Fair
 
 
 @pytest.mark.parametrize("value", [float("nan"), [1.0, float("inf")]])
-async def test_a_result_that_json_does_not_have_fails_its_job_alone(
+async def test_a_result_that_json_cannot_represent_fails_only_its_own_job(
     app: Fairlane, value: object
 ) -> None:
     @app.task(lane="one")
@@ -97,7 +97,7 @@ async def test_a_result_that_json_does_not_have_fails_its_job_alone(
         await neighbours_are_fine(app)
 
 
-async def test_a_retry_after_a_cancel_that_deleted_begins_from_nothing(
+async def test_a_retry_after_a_cancel_that_deletes_outputs_starts_from_the_beginning(
     app: Fairlane, tmp_path: Path
 ) -> None:
     halfway = asyncio.Event()
@@ -126,7 +126,7 @@ async def test_a_retry_after_a_cancel_that_deleted_begins_from_nothing(
         assert await job.wait() is True
 
 
-async def test_a_context_that_outlives_its_attempt_is_told_so(app: Fairlane) -> None:
+async def test_a_context_that_is_used_after_its_attempt_raises_an_error(app: Fairlane) -> None:
     kept: list[Context] = []
 
     @app.task
@@ -151,7 +151,7 @@ def test_a_half_written_folder_is_removed_after_a_crash(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_who_waits_for_a_job_hears_that_the_engine_stopped(tmp_path: Path) -> None:
+def test_a_caller_that_waits_for_a_job_gets_an_error_when_the_engine_stops(tmp_path: Path) -> None:
     app = Fairlane(f"sqlite:///{tmp_path}/work.db")
 
     @app.task
@@ -165,7 +165,7 @@ def test_who_waits_for_a_job_hears_that_the_engine_stopped(tmp_path: Path) -> No
     def wait() -> None:
         try:
             job.wait()
-        except BaseException as error:  # noqa: BLE001 - whatever it is, it must be heard
+        except BaseException as error:  # noqa: BLE001 - the test asserts the type of any error
             heard.append(error)
 
     waiting = threading.Thread(target=wait)
@@ -176,7 +176,7 @@ def test_who_waits_for_a_job_hears_that_the_engine_stopped(tmp_path: Path) -> No
     assert [type(error) for error in heard] == [NotStarted]
 
 
-async def test_a_thread_that_does_not_stop_is_waited_for_before_anybody_else_leads(
+async def test_another_process_leads_only_after_a_thread_that_does_not_stop_has_ended(
     tmp_path: Path,
 ) -> None:
     journal: list[str] = []
@@ -226,7 +226,7 @@ async def test_a_paused_schedule_stays_paused_under_the_next_leader(tmp_path: Pa
         assert (await second.schedules.list())["often"].paused
 
 
-async def test_a_submission_that_is_too_large_is_refused_whole(app: Fairlane) -> None:
+async def test_a_submission_that_is_too_large_is_refused_as_a_whole(app: Fairlane) -> None:
     @app.task
     async def work(text: str) -> int:
         return len(text)

@@ -1,4 +1,4 @@
-"""Queues: their order, their limit while it changes, pauses, and waiting for their end."""
+"""Queues: order, changes of the limit, pauses, and draining."""
 
 import asyncio
 
@@ -7,9 +7,7 @@ from fairlane.testing import running
 from tests.support.apps import Doors, states
 
 
-async def test_a_job_that_can_run_starts_in_the_pass_that_accepts_it(
-    app: Fairlane, doors: Doors
-) -> None:
+async def test_a_job_that_can_run_starts_when_it_is_accepted(app: Fairlane, doors: Doors) -> None:
     @app.task
     async def work() -> None:
         await doors.wait("work")
@@ -20,7 +18,7 @@ async def test_a_job_that_can_run_starts_in_the_pass_that_accepts_it(
         assert (await job.show()).state == "running"
 
 
-async def test_jobs_run_in_the_order_of_their_acceptance_inside_their_band(app: Fairlane) -> None:
+async def test_jobs_of_one_priority_run_in_the_order_of_their_acceptance(app: Fairlane) -> None:
     order: list[str] = []
     app.queue("default", max_concurrent=1)
 
@@ -39,7 +37,7 @@ async def test_jobs_run_in_the_order_of_their_acceptance_inside_their_band(app: 
     assert order == ["h", "n1", "n2", "l"]
 
 
-async def test_start_now_and_dragging_change_the_order(app: Fairlane) -> None:
+async def test_moving_jobs_and_setting_priorities_change_the_order(app: Fairlane) -> None:
     order: list[str] = []
     app.queue("default", max_concurrent=1)
 
@@ -59,7 +57,7 @@ async def test_start_now_and_dragging_change_the_order(app: Fairlane) -> None:
     assert order == ["c", "d", "b", "a"]
 
 
-async def test_a_waiting_lane_is_passed_by_jobs_of_others_that_can_run(
+async def test_a_job_of_a_free_lane_starts_before_an_earlier_job_of_a_busy_lane(
     app: Fairlane, doors: Doors
 ) -> None:
     @app.task(lane="{lane}")
@@ -76,7 +74,7 @@ async def test_a_waiting_lane_is_passed_by_jobs_of_others_that_can_run(
         await doors.reached("2")
 
 
-async def test_the_head_of_a_strict_queue_is_never_passed(app: Fairlane, doors: Doors) -> None:
+async def test_no_job_of_a_strict_queue_starts_before_its_head(app: Fairlane, doors: Doors) -> None:
     app.queue("default", order="strict")
 
     @app.task(lane="{lane}")
@@ -123,7 +121,7 @@ async def test_a_raised_limit_fills_free_slots_at_once(app: Fairlane, doors: Doo
         assert await states(jobs) == ["running", "running", "running", "queued"]
 
 
-async def test_a_lowered_limit_disturbs_nothing_and_starts_nothing_until_the_count_is_below_it(
+async def test_a_lowered_limit_stops_no_job_and_starts_none_until_the_count_is_below_it(
     app: Fairlane, doors: Doors
 ) -> None:
     app.queue("default", max_concurrent=3)
@@ -145,7 +143,7 @@ async def test_a_lowered_limit_disturbs_nothing_and_starts_nothing_until_the_cou
         assert await states(jobs) == ["completed", "completed", "running", "running", "queued"]
 
 
-async def test_what_an_operator_set_is_cleared_by_none(app: Fairlane) -> None:
+async def test_a_setting_of_an_operator_is_cleared_by_none(app: Fairlane) -> None:
     app.queue("default", max_concurrent=3)
     async with running(app):
         await app.queues.set("default", max_concurrent=6)
@@ -157,7 +155,7 @@ async def test_what_an_operator_set_is_cleared_by_none(app: Fairlane) -> None:
     assert (cleared.settings.max_concurrent, cleared.changed_by_operator) == (3, [])
 
 
-async def test_a_paused_queue_starts_nothing_while_what_runs_goes_on(
+async def test_a_paused_queue_starts_no_job_and_running_jobs_continue(
     app: Fairlane, doors: Doors
 ) -> None:
     @app.task
@@ -178,7 +176,7 @@ async def test_a_paused_queue_starts_nothing_while_what_runs_goes_on(
         assert await second.wait() == "b"
 
 
-async def test_stop_after_current_says_so_and_ends_the_programs_wait_with_the_last_running_job(
+async def test_drain_returns_after_the_running_jobs_when_a_queue_stops_after_current(
     app: Fairlane, doors: Doors
 ) -> None:
     @app.task
@@ -199,7 +197,7 @@ async def test_stop_after_current_says_so_and_ends_the_programs_wait_with_the_la
         assert await states([current, waiting]) == ["completed", "queued"]
 
 
-async def test_drain_returns_when_everything_is_done(app: Fairlane) -> None:
+async def test_drain_returns_when_all_jobs_have_ended(app: Fairlane) -> None:
     @app.task
     async def work() -> None: ...
 

@@ -1,7 +1,7 @@
-"""One story told to an app in memory, to an app on a file and to a model of lists and loops.
+"""The same random steps run on an app in memory, an app on a file and a naive model.
 
-After every step the two apps must show the same, to the last event, and what the model foretells.
-`FAIRLANE_EXAMPLES=2000` tries that many stories instead of the same few, others each time.
+After every step the two apps must show the same state and events, and the state of the model.
+`FAIRLANE_EXAMPLES=2000` runs that many random stories instead of the same few in each run.
 """
 
 import asyncio
@@ -41,19 +41,19 @@ MOST_STEPS_TO_THE_END: Final = 200
 NOBODY: Final = "nobody"
 _SCARCE: Final = ("metered", "light", "heavy")
 
-# Most of a story happens in one queue, or there would never be a crowd.
+# Most steps of a story use one queue; otherwise no queue would get a backlog.
 _queues = st.runner().flatmap(lambda machine: st.sampled_from([machine.home] * 5 + [*QUEUES]))
 
 
 def _ids(kind: str) -> st.SearchStrategy[str]:
-    """Name a job of a kind, as `Stores.of_kind` knows them; if there is none, any job."""
+    """Draw the id of a job of a kind in `Stores.of_kind`; if there is none, of any job."""
     return st.runner().flatmap(
         lambda machine: st.sampled_from(machine.of_kind(kind) or machine.of_kind("any"))
     )
 
 
 def _mostly(kind: str) -> st.SearchStrategy[str]:
-    """Name a job for which a command makes sense, and now and then another one."""
+    """Draw the id of a job of this kind, and sometimes of any job."""
     return st.one_of(_ids(kind), _ids(kind), _ids(kind), _ids("any"))
 
 
@@ -63,11 +63,11 @@ def _if_any(kind: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
 
 @st.composite
 def _wishes(draw: st.DrawFn) -> dict[str, Any]:
-    """Draw what may be wished of a job; `depends_on` counts back from the youngest."""
+    """Draw the options of a submission; `depends_on` counts back from the newest job."""
     task = draw(st.sampled_from(["plain", "plain", *TASKS]))
     wish = {
         "task": task,
-        # Two queues that want the same scarce thing take turns, which the model does not tell.
+        # Two queues that use the same limit or resource take turns, which the model does not have.
         "queue": "main" if task in _SCARCE else draw(st.sampled_from(["home"] * 4 + [*QUEUES])),
         "lane": draw(st.sampled_from([None, None, *LANES])),
         "priority": draw(st.sampled_from(["normal", *PRIORITIES])),
@@ -95,7 +95,7 @@ class Stores(RuleBasedStateMachine):
         self.sides = (Side(apps[0], MemoryDisk()), Side(apps[1], SQLiteDisk(folder / "work.db")))
         self.model = Model(START)
         self.home = "main"
-        self._agreed = False  # until a step has been looked at
+        self._agreed = False  # true after a step has been compared
         self._serial = 0
         self._each(Side.open)
 
@@ -113,7 +113,7 @@ class Stores(RuleBasedStateMachine):
         assert self._complaints.heard == []
 
     def _each(self, what: Callable[[Side], Awaitable[Any]]) -> list[Any]:
-        """Have both sides do something; return what each came to, once nothing more happens."""
+        """Run a call on both sides and return the two results."""
 
         async def both() -> list[Any]:
             return await asyncio.gather(*(what(side) for side in self.sides))
@@ -122,13 +122,13 @@ class Stores(RuleBasedStateMachine):
         return self._runner.run(both())
 
     def _tell(self, what: Callable[[Side], Awaitable[Any]]) -> Any:
-        """Give both sides the same command and return their one answer."""
+        """Send the same command to both sides and return the answer, which must be the same."""
         memory, sqlite = self._each(lambda side: side.answer(what(side)))
         assert memory == sqlite, difference(memory, sqlite)
         return memory
 
     def _expect(self, answer: Any, code: str | None) -> None:
-        """Compare the answer to a command with what the model says of it."""
+        """Compare the error code of an answer with the code that the model returns."""
         assert (answer.get("code") if isinstance(answer, dict) else None) == code, answer
 
     def of_kind(self, kind: str) -> list[str]:
@@ -155,7 +155,7 @@ class Stores(RuleBasedStateMachine):
 
     # submitting
 
-    # Hypothesis leaves out some rules in each story, so what a story cannot do without is there
+    # Hypothesis leaves out some rules in each story, so the rules that each story needs occur
     # under several names.
 
     @initialize(
@@ -193,7 +193,7 @@ class Stores(RuleBasedStateMachine):
         self._expect(answer, self.model.submit(*made))
 
     def _counted_back(self, names: list[str], places: Sequence[int]) -> tuple[str, ...]:
-        """Name the jobs that stand so many places before the youngest of a submission."""
+        """Return the ids of the jobs that are so many places before the newest job."""
         known = [*self.model.jobs, *names]
         return tuple(
             NOBODY if place == 99 else known[-1 - place]
@@ -367,14 +367,16 @@ class Stores(RuleBasedStateMachine):
             self.model.crash()
             return
         for id in [id for id in self.of_kind("running") if self.model.jobs[id].stopping]:
-            self._finish(id, "completed")  # they do not listen, and the app would wait for them
+            self._finish(
+                id, "completed"
+            )  # the body ignores the stop, and closing would wait for it
             self._settle()
         self._each(Side.close)
         self._each(Side.open)
         self.model.restart()
 
     def _let_everything_end(self) -> None:
-        """Go through the whole backlog: what is wrong in it shows at the latest then."""
+        """Run the whole backlog, so that a job that can never start fails the test."""
         self.start_anew(killed=False)
         self.all_agree()
         for queue in QUEUES:
@@ -397,7 +399,7 @@ class Stores(RuleBasedStateMachine):
         stuck = self._each(lambda side: side.shown())[0]["explained"]
         pytest.fail(f"jobs are left that never start: {stuck}")
 
-    # what must be so after every step
+    # invariants after every step
 
     def _settle(self) -> None:
         self._each(Side.settled)
@@ -436,13 +438,13 @@ def _instant(seconds: float | None) -> str | None:
     return datetime.fromtimestamp(seconds, UTC).isoformat().replace("+00:00", "Z")
 
 
-@pytest.mark.timeout(0 if EXAMPLES else 900)  # what fails is made small, which takes its time
+@pytest.mark.timeout(0 if EXAMPLES else 900)  # shrinking a failure takes long
 def test_memory_sqlite_and_a_naive_model_agree_after_every_step(tmp_path: Path) -> None:
     apps = (StoryApp(), StoryApp())
     folders = (tmp_path / str(number) for number in itertools.count())
     chosen = settings(
         max_examples=int(EXAMPLES or 20),
-        derandomize=not EXAMPLES,  # a campaign looks for what is new, the suite for what was known
+        derandomize=not EXAMPLES,  # only campaigns use new random stories
         stateful_step_count=STEPS,
         deadline=None,
         print_blob=True,

@@ -1,4 +1,4 @@
-"""Traces: from a submission to each of its attempts, whichever way and wherever they run."""
+"""Traces: from a submission to each attempt, in coroutines, threads and processes."""
 
 import asyncio
 import json
@@ -24,7 +24,7 @@ from tests.support.traced import span_here
 
 
 class Spans:
-    """What was traced, in the order of the ends."""
+    """The finished spans, in the order of their ends."""
 
     def __init__(self, exporter: InMemorySpanExporter) -> None:
         self._exporter = exporter
@@ -39,7 +39,7 @@ class Spans:
 
 @pytest.fixture
 def spans(monkeypatch: pytest.MonkeyPatch) -> Iterator[Spans]:
-    """Trace into memory for the length of a test; a provider can otherwise be set only once."""
+    """Trace into memory during a test; the public API sets a provider only once."""
     exporter = InMemorySpanExporter()
     provider = TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(exporter))
@@ -91,7 +91,7 @@ async def test_an_attempt_continues_the_trace_of_its_submission(
     }
 
 
-async def test_every_attempt_has_a_span_and_tells_its_error(app: Fairlane, spans: Spans) -> None:
+async def test_every_attempt_has_a_span_with_its_error(app: Fairlane, spans: Spans) -> None:
     @app.task(retry=Retry(times=1, first_seconds=5))
     async def fetch() -> None:
         raise ConnectionError("nobody answers")
@@ -120,7 +120,7 @@ async def test_every_attempt_has_a_span_and_tells_its_error(app: Fairlane, spans
         assert "in fetch" in str(told["exception.stacktrace"])
 
 
-async def test_what_a_task_traces_belongs_to_its_attempt(app: Fairlane, spans: Spans) -> None:
+async def test_spans_of_a_task_function_belong_to_its_attempt(app: Fairlane, spans: Spans) -> None:
     @app.task
     async def on_the_loop() -> list[str]:
         return await asyncio.create_task(asyncio.to_thread(span_here))
@@ -154,7 +154,7 @@ async def test_jobs_that_are_submitted_together_share_one_span(app: Fairlane, sp
     assert [parent(span) for span in attempts] == [ids(submission)] * 3
 
 
-async def test_a_run_again_or_by_schedule_begins_where_it_was_asked_for(
+async def test_a_rerun_or_a_firing_by_hand_continues_the_trace_of_its_caller(
     app: Fairlane, spans: Spans
 ) -> None:
     @app.task
@@ -172,11 +172,13 @@ async def test_a_run_again_or_by_schedule_begins_where_it_was_asked_for(
 
     submissions, attempts = spans.named("submit work"), spans.named("run work")
     assert [parent(span) for span in attempts[:3]] == [ids(span) for span in submissions]
-    assert attempts[3].parent is None  # nobody asked for it: the schedule did
+    assert attempts[3].parent is None  # the schedule fired it, without a caller
     assert attempts[3].links == ()
 
 
-async def test_a_refused_submission_tells_why(app: Fairlane, spans: Spans, doors: Doors) -> None:
+async def test_the_span_of_a_refused_submission_has_the_error(
+    app: Fairlane, spans: Spans, doors: Doors
+) -> None:
     app.queue("mail", on_conflict="reject")
 
     @app.task(queue="mail", lane="x")
@@ -235,7 +237,7 @@ asyncio.run(main())
 """
 
 
-async def test_a_trace_goes_on_in_another_process(spans: Spans, tmp_path: Path) -> None:
+async def test_a_trace_continues_in_another_process(spans: Spans, tmp_path: Path) -> None:
     database = f"sqlite:///{tmp_path}/work.db"
     app = Fairlane(database, work=False)
 
@@ -284,7 +286,9 @@ print([name for name in sys.modules if name.startswith("opentelemetry")] == IMPO
 
 
 @pytest.mark.parametrize("imported", [False, True])
-async def test_a_program_that_does_not_trace_pays_nothing_for_it(imported: bool) -> None:
+async def test_without_tracing_fairlane_imports_no_opentelemetry_and_stores_no_trace(
+    imported: bool,
+) -> None:
     program = WITHOUT.replace("== IMPORTED", "!= []" if imported else "== []")
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-c", ("import opentelemetry.trace\n" if imported else "") + program,

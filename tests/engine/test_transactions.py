@@ -22,7 +22,7 @@ async def app(postgres_dsn: str) -> AsyncIterator[Fairlane]:
         yield app
 
 
-async def test_with_asyncpg_the_job_is_there_with_the_rest(
+async def test_an_asyncpg_transaction_commits_the_job_with_its_other_rows(
     app: Fairlane, postgres_dsn: str
 ) -> None:
     connection = await asyncpg.connect(postgres_dsn)
@@ -37,7 +37,7 @@ async def test_with_asyncpg_the_job_is_there_with_the_rest(
         await connection.close()
 
 
-async def test_without_the_rest_there_is_no_job(app: Fairlane, postgres_dsn: str) -> None:
+async def test_a_rollback_removes_the_job(app: Fairlane, postgres_dsn: str) -> None:
     connection = await asyncpg.connect(postgres_dsn)
     try:
         transaction = connection.transaction()
@@ -51,7 +51,9 @@ async def test_without_the_rest_there_is_no_job(app: Fairlane, postgres_dsn: str
         await connection.close()
 
 
-async def test_with_psycopg_awaited(app: Fairlane, postgres_dsn: str) -> None:
+async def test_a_job_is_submitted_inside_an_async_psycopg_transaction(
+    app: Fairlane, postgres_dsn: str
+) -> None:
     async with await psycopg.AsyncConnection.connect(postgres_dsn) as connection:
         jobs = await app.jobs.submit_inside(
             connection, app.tasks["double"].call(n=1), app.tasks["double"].call(n=2)
@@ -59,7 +61,7 @@ async def test_with_psycopg_awaited(app: Fairlane, postgres_dsn: str) -> None:
     assert [await job.wait() for job in jobs] == [2, 4]
 
 
-def test_with_psycopg_not_awaited(postgres_dsn: str) -> None:
+def test_a_job_is_submitted_inside_a_sync_psycopg_transaction(postgres_dsn: str) -> None:
     app = Fairlane(postgres_dsn, stop_grace_seconds=0)
 
     @app.task
@@ -72,7 +74,9 @@ def test_with_psycopg_not_awaited(postgres_dsn: str) -> None:
         assert job.wait() == 42
 
 
-async def test_what_does_not_fit_ends_as_skipped(app: Fairlane, postgres_dsn: str) -> None:
+async def test_a_job_that_conflicts_with_a_busy_lane_ends_as_skipped(
+    app: Fairlane, postgres_dsn: str
+) -> None:
     await app.queues.pause("single")
     call = app.tasks["double"].options(queue="single", lane="x").call(n=1)
     holder = await app.submit(call)
@@ -86,7 +90,9 @@ async def test_what_does_not_fit_ends_as_skipped(app: Fairlane, postgres_dsn: st
     assert view.error.code == "lane_busy"
 
 
-async def test_it_says_what_it_takes(app: Fairlane, postgres_dsn: str) -> None:
+async def test_unsupported_connections_are_refused_with_the_supported_ones(
+    app: Fairlane, postgres_dsn: str
+) -> None:
     call = app.tasks["double"].call(n=1)
     with pytest.raises(UsageError, match="a connection of asyncpg or psycopg 3, got str"):
         await app.jobs.submit_inside("connection", call)
@@ -102,7 +108,7 @@ async def test_it_says_what_it_takes(app: Fairlane, postgres_dsn: str) -> None:
         await Fairlane("memory://").jobs.submit_inside(connection, call)
 
 
-async def test_a_connection_that_commits_each_statement_is_refused(
+async def test_a_connection_in_autocommit_mode_needs_a_transaction(
     app: Fairlane, postgres_dsn: str
 ) -> None:
     call = app.tasks["double"].call(n=1)

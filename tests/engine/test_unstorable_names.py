@@ -1,4 +1,4 @@
-"""Names that no database keeps are refused by their caller's own call, the same on every store."""
+"""A name that a database cannot store is refused in the caller's call, on every store."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -19,7 +19,7 @@ UNSTORABLE = pytest.mark.parametrize("name", [NUL, HALF], ids=["nul", "surrogate
 
 
 @UNSTORABLE
-def test_what_is_declared_has_names_that_can_be_stored(name: str) -> None:
+def test_declarations_with_names_that_cannot_be_stored_are_refused(name: str) -> None:
     app = Fairlane("memory://")
 
     def work() -> None: ...
@@ -37,7 +37,7 @@ def test_what_is_declared_has_names_that_can_be_stored(name: str) -> None:
             declare()
 
 
-async def test_what_templates_give_is_refused_when_it_is_submitted(app: Fairlane) -> None:
+async def test_names_from_templates_are_checked_at_submission(app: Fairlane) -> None:
     app.limit("site", starts=9, per_seconds=1)
     app.task(name="lane", lane="{name}")(takes_name)
     app.task(name="dedupe", dedupe="{name}")(takes_name)
@@ -60,7 +60,7 @@ async def test_what_templates_give_is_refused_when_it_is_submitted(app: Fairlane
 async def takes_name(name: str) -> None: ...
 
 
-async def test_a_name_is_bounded_by_its_bytes(app: Fairlane) -> None:
+async def test_the_length_of_a_name_is_limited_in_bytes(app: Fairlane) -> None:
     app.task(name="work", lane="{name}")(takes_name)
     async with running(app):
         await (await app.tasks["work"].submit(name="é" * 500)).wait()
@@ -69,7 +69,9 @@ async def test_a_name_is_bounded_by_its_bytes(app: Fairlane) -> None:
 
 
 @UNSTORABLE
-async def test_nothing_is_looked_for_by_such_a_name(app: Fairlane, name: str) -> None:
+async def test_queries_and_commands_with_names_that_cannot_be_stored_are_refused(
+    app: Fairlane, name: str
+) -> None:
     app.task(name="work")(takes_name)
     call = app.tasks["work"].call(name="fine")
     wrong: list[Callable[[], Awaitable[Any]]] = [
@@ -97,7 +99,7 @@ async def test_nothing_is_looked_for_by_such_a_name(app: Fairlane, name: str) ->
                 await look()
 
 
-async def test_what_a_job_says_with_such_names_is_kept_or_fails_it_alone(app: Fairlane) -> None:
+async def test_names_in_a_running_job_are_escaped_or_fail_only_that_job(app: Fairlane) -> None:
     app.limit("site", starts=9, per_seconds=1)
 
     async def one() -> int:
@@ -120,10 +122,10 @@ async def test_what_a_job_says_with_such_names_is_kept_or_fails_it_alone(app: Fa
             await (await limited.submit()).wait()
 
 
-async def test_a_firing_that_cannot_be_stored_is_skipped_and_the_next_time_comes(
+async def test_a_firing_that_cannot_be_stored_is_skipped_and_the_next_one_happens(
     postgres_dsn: str,
 ) -> None:
-    """Only a schedule that was stored before this was refused has such a lane."""
+    """Such a lane is possible only in a schedule that was stored before the check existed."""
     app = Fairlane(postgres_dsn)
     app.task(name="work")(takes_name)
     submission = app.tasks["work"].call(name="fine").submission()
