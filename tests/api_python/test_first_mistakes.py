@@ -39,7 +39,7 @@ def test_a_program_without_a_main_guard_gets_an_error_from_its_child(tmp_path: P
     done = subprocess.run(
         [sys.executable, "program.py"], cwd=tmp_path, capture_output=True, text=True, check=True
     )
-    assert 'put what starts it under `if __name__ == "__main__":`' in done.stdout
+    assert 'put the code that starts it under `if __name__ == "__main__":`' in done.stdout
 
 
 @pytest.fixture

@@ -106,7 +106,7 @@ async def test_an_artifact_of_a_job_is_downloaded(page: Page, site: Site) -> Non
     assert Path(await (await download.value).path()).read_text() == "report"
     (site.folder / "report.txt").unlink()
     await link.click()
-    await expect(page.get_by_role("alert")).to_contain_text("is no longer there")
+    await expect(page.get_by_role("alert")).to_contain_text("no longer exists")
 
 
 async def test_a_reader_may_fetch_and_not_send(browser: Browser, site: Site) -> None:
