@@ -61,9 +61,7 @@ async def test_a_lane_is_serial_across_processes(open_app: Open) -> None:
     await second.run("hold", lane="x")
     await second.run("hold", lane="x")
     await eventually(lambda: len(first.held) + len(second.held) == 1)
-    await second.jobs.explain(
-        (await second.run("quick")).id
-    )  # the leader has made another decision since
+    await second.jobs.explain((await second.run("quick")).id)  # the leader has decided since
     assert len(first.held) + len(second.held) == 1
 
 

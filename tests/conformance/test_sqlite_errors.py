@@ -116,7 +116,7 @@ async def test_a_folder_in_the_place_of_the_file_is_refused(path: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write whatever the permissions say")
-async def test_a_folder_that_may_not_be_written_is_refused(tmp_path: Path) -> None:
+async def test_a_folder_without_write_permission_is_refused(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
     try:
         await trouble_at(tmp_path / "work.db", StoreUnavailable)
@@ -125,7 +125,7 @@ async def test_a_folder_that_may_not_be_written_is_refused(tmp_path: Path) -> No
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write whatever the permissions say")
-async def test_a_file_that_may_not_be_written_is_refused(path: Path) -> None:
+async def test_a_file_without_write_permission_is_refused(path: Path) -> None:
     store = SQLiteStore(path)
     await store.open()
     await store.close()

@@ -118,9 +118,7 @@ async def test_the_engines_log_line_about_a_failed_job_has_the_fields_of_the_job
 async def test_a_secret_is_in_no_log_line_and_in_no_error_of_its_attempt(
     app: Fairlane, lines: Lines
 ) -> None:
-    own = logging.StreamHandler(
-        seen := io.StringIO()
-    )  # a handler of the program with its own format
+    own = logging.StreamHandler(seen := io.StringIO())  # a handler with its own format
     own.addFilter(logs.AttemptFilter())
     logging.getLogger().addHandler(own)
 

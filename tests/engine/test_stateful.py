@@ -367,9 +367,7 @@ class Stores(RuleBasedStateMachine):
             self.model.crash()
             return
         for id in [id for id in self.of_kind("running") if self.model.jobs[id].stopping]:
-            self._finish(
-                id, "completed"
-            )  # the body ignores the stop, and closing would wait for it
+            self._finish(id, "completed")  # a body that ignores its stop delays the close
             self._settle()
         self._each(Side.close)
         self._each(Side.open)

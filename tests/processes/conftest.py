@@ -1,4 +1,4 @@
-"""A bench for every test: a folder of its own, and nothing left running."""
+"""A bench for every test: a separate folder, and all its programs are stopped at the end."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Databases that cannot be used: one clear error, and nothing is touched."""
+"""Databases that cannot be used: one clear error, and no file is changed."""
 
 import asyncio
 import os
@@ -18,7 +18,7 @@ NOBODY = "65534"
 
 
 async def run(path: Path, mode: str, *, as_somebody_else: bool = False) -> tuple[int, str]:
-    """Run a program on a database; return its exit code and its last line of complaint."""
+    """Run a program on a database; return its exit code and the last line of its errors."""
     user = {"PROCESS_USER": NOBODY} if as_somebody_else and os.geteuid() == 0 else {}
     process = await asyncio.create_subprocess_exec(
         *script("process_bad_database.py", f"sqlite:///{path}", mode),
@@ -81,7 +81,7 @@ def of_another_program(path: Path) -> None:
         (of_another_program, "StoreUnavailable", "another program's database"),
     ],
 )
-async def test_a_file_that_is_no_database_of_ours_is_refused_and_left_alone(
+async def test_a_file_that_is_no_fairlane_database_is_refused_and_left_unchanged(
     tmp_path: Path, spoil: Callable[[Path], None], error: str, words: str, mode: str
 ) -> None:
     path = tmp_path / "work.db"
@@ -106,7 +106,7 @@ async def test_a_missing_folder_is_named(tmp_path: Path) -> None:
 
 @pytest.fixture
 def reachable() -> Iterator[Path]:
-    """A folder that another user can reach; the ones pytest makes are closed to all but us."""
+    """A folder that other users can read; only this user can read the folders of pytest."""
     with TemporaryDirectory() as name:
         folder = Path(name)
         folder.chmod(0o755)
@@ -114,7 +114,7 @@ def reachable() -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("exists", [True, False])
-async def test_a_folder_that_may_not_be_written_is_refused(reachable: Path, exists: bool) -> None:
+async def test_a_folder_without_write_permission_is_refused(reachable: Path, exists: bool) -> None:
     folder = reachable / "locked"
     folder.mkdir()
     path = folder / "work.db"
@@ -130,8 +130,8 @@ async def test_a_folder_that_may_not_be_written_is_refused(reachable: Path, exis
     assert contents(folder) == before
 
 
-async def test_a_file_that_may_not_be_written_is_refused(reachable: Path) -> None:
-    """The file is closed to us and its folder is not."""
+async def test_a_file_without_write_permission_is_refused(reachable: Path) -> None:
+    """The program may write the folder but not the file."""
     path = reachable / "work.db"
     await a_database(path)
     reachable.chmod(0o777)

@@ -1,4 +1,4 @@
-"""A short run of every kind of chaos, and proof that chaos would notice what it looks for."""
+"""A short run of every kind of chaos, and tests that its checks detect violations."""
 
 import random
 from collections.abc import Awaitable, Callable
@@ -17,7 +17,7 @@ from chaos.unsynced_disk import SECTOR, FileContent, UnsyncedDisk
 from fairlane.ids import firing_id
 from tests.support.chaos_entries import accepted, entry, span
 
-# Starting real programs takes long where many tests run at once; each wait has a bound of its own.
+# Starting real programs takes long while many tests run; each single wait has a shorter bound.
 pytestmark = pytest.mark.timeout(180)
 
 
@@ -32,7 +32,7 @@ async def inject(
     return result
 
 
-async def test_nothing_acknowledged_is_lost_when_a_program_is_killed_under_load(
+async def test_no_acknowledged_job_is_lost_when_a_program_is_killed_under_load(
     tmp_path: Path,
 ) -> None:
     result = await inject(kills, tmp_path, times=3)
@@ -42,26 +42,30 @@ async def test_nothing_acknowledged_is_lost_when_a_program_is_killed_under_load(
     assert result.counts["jobs acknowledged"] > 0
 
 
-async def test_the_same_holds_on_a_slow_disk(tmp_path: Path) -> None:
+async def test_no_acknowledged_job_is_lost_on_a_slow_disk(tmp_path: Path) -> None:
     result = await inject(kills, tmp_path, times=1, slow_seconds=0.1)
     assert result.problems == []
     assert result.counts["jobs acknowledged"] > 0
 
 
-async def test_a_full_disk_is_told_and_work_goes_on_when_there_is_room(tmp_path: Path) -> None:
+async def test_a_full_disk_is_reported_and_jobs_continue_when_there_is_space(
+    tmp_path: Path,
+) -> None:
     result = await inject(full_disk, tmp_path, times=1)
     assert result.problems == []
     assert result.counts["times full"] == 1
     assert result.counts["refused: store_unavailable"] > 0
 
 
-async def test_what_cannot_be_written_is_told_and_work_goes_on_when_it_can(tmp_path: Path) -> None:
+async def test_a_read_only_database_is_reported_and_jobs_continue_when_it_is_writable(
+    tmp_path: Path,
+) -> None:
     result = await inject(unwritable, tmp_path, times=1)
     assert result.problems == []
     assert result.counts["starts refused"] == 1
 
 
-async def test_nothing_acknowledged_is_lost_when_the_power_goes(tmp_path: Path) -> None:
+async def test_no_acknowledged_job_is_lost_in_a_power_cut(tmp_path: Path) -> None:
     result = await inject(power_cuts, tmp_path, times=12)
     assert result.problems == []
     assert result.counts["power cuts"] == 12
@@ -69,22 +73,22 @@ async def test_nothing_acknowledged_is_lost_when_the_power_goes(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("synchronous", ["NORMAL", "OFF"])
-async def test_power_cuts_notice_a_database_that_syncs_too_little(
+async def test_power_cuts_detect_a_database_with_too_few_syncs(
     tmp_path: Path, synchronous: str
 ) -> None:
-    """A chain ends with what it finds first, so this stops early."""
+    """The run ends with the first problem that it finds, so most of the 50 cuts are not made."""
     result = await inject(power_cuts, tmp_path, times=50, synchronous=synchronous)
     assert result.counts["lost, undone or out of order"] > 0
 
 
-# what a power cut leaves
+# the files after a power cut
 
 
 def cut(content: FileContent, seed: int = 0) -> bytes:
     return content.content_after_cut(random.Random(seed), "some")
 
 
-def test_only_what_was_synced_is_sure_to_be_there() -> None:
+def test_only_synced_content_is_certain_to_survive_a_power_cut() -> None:
     content = FileContent(b"old")
     content.write(b"new", 0)
     assert content.content_after_cut(random.Random(0), "all") == b"old"
@@ -93,25 +97,25 @@ def test_only_what_was_synced_is_sure_to_be_there() -> None:
     assert content.content_after_cut(random.Random(0), "all") == b"new"
 
 
-def test_a_write_is_torn_at_the_borders_of_sectors() -> None:
+def test_a_write_is_torn_only_at_sector_boundaries() -> None:
     content = FileContent(b"a" * 4 * SECTOR)
     content.write(b"b" * 3 * SECTOR, SECTOR // 2)
     found = {cut(content, seed) for seed in range(200)}
-    # Its two ends lie inside sectors, which are written whole or not at all.
+    # Both ends of the write lie inside a sector; a sector is written whole or not at all.
     for left in found:
         assert len(set(left[SECTOR : 2 * SECTOR])) == 1
         assert left[: SECTOR // 2] == b"a" * (SECTOR // 2)
     assert len(found) == 2**4
 
 
-def test_a_sector_is_as_it_was_after_one_of_its_writes() -> None:
+def test_a_sector_has_the_content_of_one_of_its_writes_after_a_power_cut() -> None:
     content = FileContent(b"0")
     for text in (b"1", b"2", b"3"):
         content.write(text, 0)
     assert {cut(content, seed) for seed in range(100)} == {b"0", b"1", b"2", b"3"}
 
 
-def test_a_new_length_can_be_lost_as_well() -> None:
+def test_a_truncation_can_be_lost_in_a_power_cut() -> None:
     content = FileContent(b"x" * SECTOR)
     content.truncate(0)
     content.write(b"y", 0)
@@ -120,7 +124,9 @@ def test_a_new_length_can_be_lost_as_well() -> None:
 
 
 @pytest.mark.parametrize("is_synced", [True, False])
-def test_a_name_is_sure_only_when_its_folder_was_synced(tmp_path: Path, is_synced: bool) -> None:
+def test_a_file_name_survives_a_power_cut_only_when_its_folder_was_synced(
+    tmp_path: Path, is_synced: bool
+) -> None:
     (tmp_path / "old").write_bytes(b"old")
     disk = UnsyncedDisk(tmp_path)
     disk.deleted("old", synced=False)
@@ -133,7 +139,7 @@ def test_a_name_is_sure_only_when_its_folder_was_synced(tmp_path: Path, is_synce
     assert left == ({"new": b"new"} if is_synced else {"old": b"old"})
 
 
-# what the checks notice
+# the checks
 
 
 def command(key: str, queue: str, value: int, at: float) -> list[Entry]:
@@ -197,12 +203,12 @@ GOOD = {
 
 
 @pytest.mark.parametrize("name", CHECKS)
-def test_every_check_notices_what_it_is_for(name: str) -> None:
+def test_every_check_detects_its_violation(name: str) -> None:
     assert len(list(CHECKS[name](Timeline(BAD[name])))) == 1
     assert list(CHECKS[name](Timeline(GOOD[name]))) == []
 
 
-def test_a_program_that_outlives_its_killed_worker_overlaps_the_next_attempt() -> None:
+def test_a_child_program_that_outlives_its_killed_worker_overlaps_the_next_attempt() -> None:
     killed = entry("killed", 2)
     first, second = span("a", 1, None, lane="x"), span("a", 3, 4, lane="x", attempt=2, program=2)
     check = CHECKS["overlaps"]
@@ -211,7 +217,7 @@ def test_a_program_that_outlives_its_killed_worker_overlaps_the_next_attempt() -
     assert len(list(check(Timeline([*first, killed, *second, late])))) == 1
 
 
-def test_a_pause_holds_at_once_for_a_program_that_was_started_after_it() -> None:
+def test_a_pause_applies_at_once_to_a_program_that_is_started_later() -> None:
     paused = command("pause", "lanes", 1, at=1)
     begun = span("a", 1.5, 2, program=2)
     check = CHECKS["begun while paused"]
@@ -232,12 +238,12 @@ def test_a_pause_holds_at_once_for_a_program_that_was_started_after_it() -> None
         ({"a": "skipped"}, []),
     ],
 )
-def test_an_acknowledged_job_needs_one_final_state_and_a_reason_for_it(
+def test_an_acknowledged_job_needs_one_final_state_with_a_reason(
     ended: dict[str, str], live: list[str]
 ) -> None:
     assert len(list(final_states(Timeline(accepted("a", 1)), ended, live, 0))) == 1
 
 
-def test_a_job_whose_body_came_to_its_end_may_be_completed() -> None:
+def test_a_job_with_a_finished_body_may_be_completed() -> None:
     timeline = Timeline([*accepted("a", 1), *span("a", 2, 3)])
     assert list(final_states(timeline, {"a": "completed"}, [], 0)) == []

@@ -1,4 +1,4 @@
-"""A short run of chaos on PostgreSQL, and proof that it would notice what it looks for."""
+"""A short run of chaos on PostgreSQL, and tests that its checks detect violations."""
 
 from pathlib import Path
 
@@ -24,11 +24,11 @@ from chaos.result import Result
 from fairlane.ids import firing_id
 from tests.support.chaos_entries import accepted, entry, span
 
-# Starting real programs takes long where many tests run at once; each wait has a bound of its own.
+# Starting real programs takes long while many tests run; each single wait has a shorter bound.
 pytestmark = pytest.mark.timeout(240)
 
 
-async def test_every_promise_is_kept_while_leaders_workers_and_the_server_fail(
+async def test_every_guarantee_holds_while_leaders_workers_and_the_server_fail(
     tmp_path: Path,
 ) -> None:
     result = Result("postgres", [])
@@ -48,7 +48,7 @@ async def test_every_promise_is_kept_while_leaders_workers_and_the_server_fail(
     assert result.counts["firings of the schedule"] > 1
 
 
-async def test_another_process_goes_on_when_the_leader_is_killed(tmp_path: Path) -> None:
+async def test_another_process_takes_over_when_the_leader_is_killed(tmp_path: Path) -> None:
     result = Result("failover", [])
     try:
         await failover(tmp_path, result, seed=1, times=1, freezes=0, backlog=200, tick=lambda: None)
@@ -59,7 +59,7 @@ async def test_another_process_goes_on_when_the_leader_is_killed(tmp_path: Path)
     assert result.counts["leader killed, 200 queued: times"] == 1
 
 
-# what the checks notice
+# the checks
 
 
 def tick(at: float, begun: float) -> list[Entry]:
@@ -102,34 +102,36 @@ GOOD = {
 
 
 @pytest.mark.parametrize("name", CHECKS)
-def test_every_check_notices_what_it_is_for(name: str) -> None:
+def test_every_check_detects_its_violation(name: str) -> None:
     assert len(list(CHECKS[name](SharedTimeline(BAD[name])))) == 1
     assert list(CHECKS[name](SharedTimeline(GOOD[name]))) == []
 
 
 @pytest.mark.parametrize("at", [1001.0, 1002.5])
-def test_a_firing_at_no_instant_of_the_schedule_is_noticed(at: float) -> None:
+def test_a_firing_at_no_instant_of_the_schedule_is_detected(at: float) -> None:
     timeline = SharedTimeline([*TICKS, *tick(at, 1002.6)])
     assert len(list(CHECKS["firings missing or doubled"](timeline))) == 1
 
 
-def test_a_firing_that_a_thawed_process_carried_out_is_not_missing() -> None:
+def test_a_firing_that_a_thawed_process_ran_is_not_missing() -> None:
     timeline = SharedTimeline([*frozen(990, 1003.9), *TICKS, *tick(1004.0, 1004.1)])
     assert list(CHECKS["firings missing or doubled"](timeline)) == []
     assert len(timeline.stale) == 3
 
 
-def test_a_firing_before_its_instant_is_noticed() -> None:
+def test_a_firing_before_its_instant_is_detected() -> None:
     timeline = SharedTimeline([*TICKS, *tick(1004.0, 1003.9)])
     assert len(list(CHECKS["firings missing or doubled"](timeline))) == 1
 
 
-def test_a_schedule_that_never_fires_is_noticed() -> None:
+def test_a_schedule_that_never_fires_is_detected() -> None:
     assert len(list(CHECKS["firings missing or doubled"](SharedTimeline([])))) == 1
 
 
 @pytest.mark.parametrize(("thawed_at", "problems"), [(9.0, 1), (14.0, 0)])
-def test_only_a_process_stopped_past_its_lease_is_excused(thawed_at: float, problems: int) -> None:
+def test_overlaps_are_excused_only_for_a_process_frozen_past_its_lease(
+    thawed_at: float, problems: int
+) -> None:
     first = span("a", 1, 15, lane="x")
     second = span("a", 8 if problems else 13.5, 14.2, lane="x", attempt=2, program=2)
     timeline = SharedTimeline([*first, *frozen(2, thawed_at), *second])
@@ -139,7 +141,7 @@ def test_only_a_process_stopped_past_its_lease_is_excused(thawed_at: float, prob
     assert timeline.seconds_after_thaw() == (0.0 if problems else 1.0)
 
 
-def test_what_a_thawed_process_begins_later_has_no_excuse() -> None:
+def test_an_overlap_of_a_job_that_starts_after_the_thaw_is_not_excused() -> None:
     first = span("a", 16.5, 18, lane="x")
     second = span("b", 17, 18, lane="x", program=2)
     timeline = SharedTimeline([*frozen(2, 14), *first, *second])
@@ -147,9 +149,7 @@ def test_what_a_thawed_process_begins_later_has_no_excuse() -> None:
 
 
 @pytest.mark.parametrize(("beat", "problems"), [(2.9, 0), (3.1, 1)])
-def test_a_body_in_a_child_process_is_over_when_it_was_last_heard_of(
-    beat: float, problems: int
-) -> None:
+def test_a_body_in_a_child_process_ends_with_its_last_beat(beat: float, problems: int) -> None:
     first = span("a", 1, None, lane="x", text="child")
     last_seen = entry("beat", beat, job="a", attempt=1)
     second = span("a", 3, 4, lane="x", attempt=2, program=2)
@@ -161,7 +161,7 @@ def ended(id: str, state: str = "completed", **facts: object) -> dict[str, Ended
     return {id: EndedJob(id=id, state=state, **{"queue": "lanes", **facts})}  # type: ignore[arg-type]
 
 
-def test_a_result_that_a_stale_attempt_made_is_noticed() -> None:
+def test_a_result_of_a_stale_attempt_is_detected() -> None:
     timeline = SharedTimeline([*span("a", 1, 5), *span("a", 3, 4, attempt=2, program=2)])
     assert len(list(stale_results(timeline, ended("a", made=(1, 1))))) == 1
     assert list(stale_results(timeline, ended("a", made=(2, 2)))) == []
@@ -172,27 +172,25 @@ def test_a_result_that_a_stale_attempt_made_is_noticed() -> None:
     "found",
     [
         {},
-        ended("a"),  # and its body never came to its end
+        ended("a"),  # its body has no end in the journal
         ended("a", "cancelled"),
         ended("a", "skipped"),
         ended("a", "failed", error="crash_loop"),
         ended("a", "failed", queue="quick", error="internal_error"),
     ],
 )
-def test_an_acknowledged_job_needs_a_final_state_and_a_reason_for_it(
-    found: dict[str, EndedJob],
-) -> None:
+def test_an_acknowledged_job_needs_a_final_state_with_a_reason(found: dict[str, EndedJob]) -> None:
     timeline = SharedTimeline(accepted("a", 1))
     assert len(list(final_states(timeline, found, 0))) == 1
 
 
-def test_a_cancellation_that_was_undone_is_noticed() -> None:
+def test_a_cancellation_that_was_undone_is_detected() -> None:
     cancelled = entry("cancelled", 3, job="a", key="cancelled")
     timeline = SharedTimeline([*accepted("a", 1), *span("a", 2, 2.5), cancelled])
     assert len(list(final_states(timeline, ended("a"), 0))) == 1
 
 
-def test_a_dead_letter_is_noticed() -> None:
+def test_a_dead_letter_is_detected() -> None:
     assert len(list(final_states(SharedTimeline([]), {}, 1))) == 1
 
 
@@ -201,26 +199,28 @@ def decided(id: str, at: float, *, attempt: int = 1) -> dict[str, EndedJob]:
 
 
 @pytest.mark.parametrize(("step", "problems"), [(0.1, 1), (0.41, 0)])
-def test_rates_are_judged_by_when_starts_were_decided(step: float, problems: int) -> None:
+def test_rates_are_checked_by_the_times_at_which_starts_were_decided(
+    step: float, problems: int
+) -> None:
     jobs: dict[str, EndedJob] = {}
     for number in range(6):
         jobs |= decided(f"{number}", 1000 + number * step)
     assert len(list(rates_are_kept(SharedTimeline([]), jobs))) == problems
 
 
-def test_rates_are_judged_by_when_bodies_begin_too() -> None:
+def test_rates_are_also_checked_by_the_times_at_which_bodies_begin() -> None:
     jobs: dict[str, EndedJob] = {}
     entries: list[Entry] = []
     for number in range(6):
         jobs |= decided(f"{number}", 1000 + number * 0.41)
         entries += span(f"{number}", 1002 + number / 100, 1003, queue="rated")
-    late = SharedTimeline(entries)  # those who began long after they were decided do not count
+    late = SharedTimeline(entries)  # bodies that begin long after their decision do not count
     assert list(rates_are_kept(late, jobs)) == []
     near = {id: job for number in jobs for id, job in decided(number, 1001.9).items()}
-    assert len(list(rates_are_kept(late, near))) == 2  # they were decided at once, and begun
+    assert len(list(rates_are_kept(late, near))) == 2  # decided at once, and begun soon after
 
 
-def test_how_late_an_attempt_began_that_was_repeated_is_not_known() -> None:
+def test_the_delay_of_an_attempt_that_was_repeated_is_unknown() -> None:
     jobs: dict[str, EndedJob] = {}
     entries: list[Entry] = []
     for number in range(6):
@@ -229,17 +229,17 @@ def test_how_late_an_attempt_began_that_was_repeated_is_not_known() -> None:
     assert list(rates_are_kept(SharedTimeline(entries), jobs)) == []
 
 
-# how often
+# counts of faults
 
 
-def test_all_rounds_together_are_what_was_asked_for() -> None:
+def test_the_faults_of_all_rounds_add_up_to_the_requested_counts() -> None:
     for counts in (DEFAULT_COUNTS, FaultCounts(kills=7, cuts=3), FaultCounts(terminations=1)):
         rounds = counts.rounds()
         assert sum(one.total for one in rounds) == counts.total
     assert len(DEFAULT_COUNTS.rounds()) == 10
 
 
-def test_to_name_a_part_leaves_out_the_others() -> None:
+def test_a_count_for_one_fault_leaves_out_the_other_faults() -> None:
     nothing = dict.fromkeys(PARTS)
     assert FaultCounts.of(nothing, each=None) == DEFAULT_COUNTS
     assert FaultCounts.of(nothing, each=2).total == 14

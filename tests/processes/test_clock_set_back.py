@@ -1,4 +1,4 @@
-"""The wall clock set back while a program runs: durations stay as long, instants as late."""
+"""The wall clock is set back while a program runs: durations and instants stay as they were."""
 
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
@@ -58,7 +58,7 @@ async def test_a_retry_is_not_delayed(bench: Bench) -> None:
     assert bench.started == ["attempt 1", "attempt 2"]
 
 
-async def test_what_was_to_run_at_an_instant_does_not_run_before_it(bench: Bench) -> None:
+async def test_a_scheduled_job_does_not_run_before_its_instant(bench: Bench) -> None:
     at = datetime.fromtimestamp(bench.clock.now() + 100, UTC)
     await bench.noted.options(run_at=at).submit(name="due")
     await bench.world.advance(10)
@@ -69,7 +69,7 @@ async def test_what_was_to_run_at_an_instant_does_not_run_before_it(bench: Bench
     assert bench.started == ["due"]
 
 
-async def test_a_rate_limit_is_neither_longer_nor_shorter(bench: Bench) -> None:
+async def test_the_window_of_a_rate_limit_keeps_its_length(bench: Bench) -> None:
     for name in ("a", "b"):
         await bench.limited.submit(name=name)
     await bench.world.advance(20)
@@ -80,9 +80,7 @@ async def test_a_rate_limit_is_neither_longer_nor_shorter(bench: Bench) -> None:
     assert bench.started == ["a", "b"]
 
 
-async def test_a_schedule_that_has_fired_does_not_fire_for_the_same_instant_again(
-    bench: Bench,
-) -> None:
+async def test_a_schedule_does_not_fire_again_for_the_same_instant(bench: Bench) -> None:
     await bench.world.advance(HOUR)
     assert bench.started == ["hourly"]
     await bench.world.set_back(HOUR / 2)

@@ -1,4 +1,4 @@
-"""Commits that fail, also when nobody can know whether they were made."""
+"""Commits that fail, before or after the database has stored them."""
 
 import asyncio
 import json
@@ -26,7 +26,7 @@ FAULTS = [
 
 
 class Bench:
-    """A running app on a store that fails on demand, and what its jobs did."""
+    """A running app on a store that fails on demand, and counts of the runs of its jobs."""
 
     def __init__(self, path: Path) -> None:
         self.store = FaultyStore(SQLiteStore(path))
@@ -81,15 +81,13 @@ def dead_letters(path: Path) -> list[tuple[str, str]]:
 
 
 async def finishes(bench: Bench) -> None:
-    """New work runs: whatever happened, the queue is alive."""
+    """Submit a new job and wait for its end, to show that the queue still works."""
     async with asyncio.timeout(15):
         assert await (await bench.work.submit(name="later", lane="later")).wait() == "later"
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-async def test_an_outcome_whose_commit_fails_is_recorded_all_the_same(
-    bench: Bench, fault: Fault
-) -> None:
+async def test_an_outcome_is_stored_after_its_commit_failed(bench: Bench, fault: Fault) -> None:
     job = await bench.gated.submit(name="done")
     await eventually(lambda: bench.ran["done"])
     bench.store.spoil_once(lambda changes: changes.ended, fault)
@@ -102,10 +100,10 @@ async def test_an_outcome_whose_commit_fails_is_recorded_all_the_same(
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-async def test_a_submission_whose_commit_fails_gets_one_clear_answer(
+async def test_a_submission_is_refused_or_accepted_once_after_its_commit_failed(
     bench: Bench, fault: Fault
 ) -> None:
-    """It is refused, or it is there and runs once; sending it again is the same job."""
+    """A submission is refused, or stored and run once; the same id again is the same job."""
     id = "11111111-2222-7333-8444-555555555555"
     bench.store.spoil_once(lambda changes: changes.submitted, fault)
     call = bench.gated.options(id=id).call(name="sent")
@@ -125,7 +123,7 @@ async def test_a_submission_whose_commit_fails_gets_one_clear_answer(
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-async def test_a_stage_that_waits_for_its_limit_is_not_forgotten_when_a_commit_fails(
+async def test_a_stage_that_waits_for_its_limit_runs_after_a_commit_failed(
     bench: Bench, fault: Fault
 ) -> None:
     jobs = [await bench.staged.submit(name=name) for name in ("a", "b")]
@@ -137,9 +135,7 @@ async def test_a_stage_that_waits_for_its_limit_is_not_forgotten_when_a_commit_f
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-async def test_a_stage_result_whose_commit_fails_is_kept_once_it_can_be(
-    bench: Bench, fault: Fault
-) -> None:
+async def test_a_stage_result_is_stored_after_its_commit_failed(bench: Bench, fault: Fault) -> None:
     bench.store.spoil_once(lambda changes: changes.stored_values, fault)
     async with asyncio.timeout(15):
         assert await (await bench.staged.submit(name="kept")).wait() == "kept"
@@ -147,7 +143,7 @@ async def test_a_stage_result_whose_commit_fails_is_kept_once_it_can_be(
     assert bench.ran["kept"] == 1
 
 
-async def test_while_nothing_can_be_stored_callers_hear_it_and_what_runs_is_kept(
+async def test_while_the_store_fails_submissions_are_refused_and_running_jobs_continue(
     bench: Bench,
 ) -> None:
     jobs = [await bench.gated.submit(name=str(n)) for n in range(3)]
@@ -166,7 +162,9 @@ async def test_while_nothing_can_be_stored_callers_hear_it_and_what_runs_is_kept
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-async def test_nothing_is_lost_or_run_twice_however_commits_fail(bench: Bench, seed: int) -> None:
+async def test_no_job_is_lost_or_run_twice_when_commits_fail_at_random(
+    bench: Bench, seed: int
+) -> None:
     chance = random.Random(seed)
 
     hurt: set[str] = set()
@@ -177,7 +175,7 @@ async def test_nothing_is_lost_or_run_twice_however_commits_fail(bench: Bench, s
         when: When = chance.choice(("before", "after"))
         if chance.random() < 0.2:
             return Fault(unavailable, when)
-        # What fails twice is rightly taken to be at fault itself, and that is another test.
+        # An input that fails twice becomes a dead letter, which is the subject of another test.
         named = {*changes.ended, *(submission.id for submission in changes.submitted)}
         if named & hurt:
             return None
@@ -193,14 +191,14 @@ async def test_nothing_is_lost_or_run_twice_however_commits_fail(bench: Bench, s
                 job = await bench.work.submit(name=name, lane=f"lane {number % 3}")
                 sent[job.id] = name
             except (StoreUnavailable, InternalError):
-                pass  # it was refused in one clear word
+                pass  # the submission was refused with a clear error
         results = [await bench.app.jobs.handle(id).wait() for id in sent]
     assert results == list(sent.values())
     assert all(bench.ran[name] == 1 for name in sent.values())
     assert bench.store.spoiled > 5
 
 
-async def test_an_input_that_always_fails_becomes_a_dead_letter_and_the_rest_goes_on(
+async def test_an_input_that_always_fails_becomes_a_dead_letter_and_other_inputs_succeed(
     bench: Bench, tmp_path: Path
 ) -> None:
     def judge(changes: Changes) -> Fault | None:
@@ -226,7 +224,7 @@ async def test_an_input_that_always_fails_becomes_a_dead_letter_and_the_rest_goe
     assert [kind for kind, _ in dead_letters(tmp_path / "work.db")] == ["submit"]
 
 
-async def test_an_outcome_that_can_never_be_stored_makes_its_job_failed(
+async def test_a_job_fails_when_its_outcome_can_never_be_stored(
     bench: Bench, tmp_path: Path
 ) -> None:
     def judge(changes: Changes) -> Fault | None:
@@ -247,11 +245,13 @@ async def test_an_outcome_that_can_never_be_stored_makes_its_job_failed(
     assert [kind for kind, _ in dead_letters(tmp_path / "work.db")] == ["outcome"]
 
 
-async def test_who_waits_hears_of_the_end_though_the_first_look_at_it_failed(bench: Bench) -> None:
+async def test_a_waiter_gets_the_end_of_its_job_although_the_first_read_failed(
+    bench: Bench,
+) -> None:
     job = await bench.gated.submit(name="done")
     waiting = asyncio.create_task(job.wait())
     await eventually(lambda: bench.app._engine.waits.has_waiters and bench.ran["done"])
-    await bench.app.jobs.show(job.id)  # the waiter's own first look is over by now
+    await bench.app.jobs.show(job.id)  # the first read of the waiter is done by now
     bench.store.spoiled_reads = 1
     bench.gate.set()
     async with asyncio.timeout(15):
@@ -259,10 +259,10 @@ async def test_who_waits_hears_of_the_end_though_the_first_look_at_it_failed(ben
     assert bench.store.spoiled_reads == 0
 
 
-async def test_a_submission_that_was_stored_after_all_is_answered_so(
+async def test_a_submission_that_was_stored_by_a_failed_commit_is_accepted(
     bench: Bench, tmp_path: Path
 ) -> None:
-    """Its commit failed, and alone again, but that time it had been made."""
+    """Its first commit fails before it is stored, its second commit, alone, after."""
     faults = [Fault(broken, "before"), Fault(broken, "after")]
     bench.store.judge = lambda changes: faults.pop(0) if faults and changes.submitted else None
     async with asyncio.timeout(15):
@@ -272,10 +272,10 @@ async def test_a_submission_that_was_stored_after_all_is_answered_so(
     assert dead_letters(tmp_path / "work.db") == []
 
 
-async def test_what_another_process_sent_and_nobody_can_read_becomes_a_dead_letter(
+async def test_an_inbox_row_that_cannot_be_decoded_becomes_a_dead_letter(
     bench: Bench, tmp_path: Path
 ) -> None:
-    """As from a newer version, or from somebody who writes into the inbox by hand."""
+    """A newer version may write such a row, or an operator by hand."""
     await bench.store.append("unreadable", '{"type":"from the future"}', 0.0)
     await finishes(bench)
     answers = await eventually(lambda: bench.store.answers(["unreadable"]))
@@ -283,7 +283,7 @@ async def test_what_another_process_sent_and_nobody_can_read_becomes_a_dead_lett
     assert [kind for kind, _ in dead_letters(tmp_path / "work.db")] == ["from the future"]
 
 
-async def test_a_program_that_cannot_lead_at_its_start_leads_when_it_can(
+async def test_a_program_that_fails_to_lead_at_its_start_leads_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bench = Bench(tmp_path / "work.db")
@@ -297,7 +297,9 @@ async def test_a_program_that_cannot_lead_at_its_start_leads_when_it_can(
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-async def test_what_a_job_said_before_it_ended_is_kept(bench: Bench, fault: Fault) -> None:
+async def test_log_lines_of_a_job_are_stored_after_the_commit_of_its_end_failed(
+    bench: Bench, fault: Fault
+) -> None:
     bench.store.spoil_once(lambda changes: changes.ended, fault)
     job = await bench.talking.submit()
     await job.wait()

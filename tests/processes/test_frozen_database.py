@@ -1,4 +1,4 @@
-"""A database that neither answers nor goes away: who wants to end must be able to."""
+"""Processes can stop while the database neither answers nor closes its connections."""
 
 import asyncio
 import contextlib
@@ -12,7 +12,7 @@ from tests.support.postgres import running_postgres
 
 
 class Relay:
-    """Stands between us and the server, and can stop to pass anything on."""
+    """A proxy between the apps and the server that can stop forwarding data."""
 
     def __init__(self, port: int) -> None:
         self._port = port
@@ -52,7 +52,7 @@ class Relay:
         writer.close()
 
 
-async def test_who_works_and_who_leads_can_end_while_the_server_does_not_answer() -> None:
+async def test_leader_and_worker_can_stop_while_the_server_does_not_answer() -> None:
     with running_postgres() as server:
         relay = Relay(server.port)
         async with relay.running() as port:
@@ -70,6 +70,6 @@ async def test_who_works_and_who_leads_can_end_while_the_server_does_not_answer(
                 await apps[0].tasks["hold"].submit(name)
             await doors.crowd(2)
             relay.flowing.clear()
-            # Far more than it takes, and less than any time-out of a single statement.
+            # Far longer than needed, and shorter than the timeout of any single statement.
             async with asyncio.timeout(40):
                 await asyncio.gather(*(app.__aexit__(None, None, None) for app in apps))

@@ -1,4 +1,4 @@
-"""A program that is killed in the middle of its work, and started again."""
+"""A program that is killed while it runs jobs, and restarted."""
 
 import asyncio
 import random
@@ -18,7 +18,7 @@ LANES = ("a", "b", "c", "d")
 
 
 async def ended(program: Program, jobs: list[str]) -> dict[str, dict[str, Any]]:
-    """Every job's view, once none of them is alive any more."""
+    """Wait until every job has ended and return their views."""
 
     async def views() -> Any:
         shown = {job: await program.ask("show", job=job) for job in jobs}
@@ -30,7 +30,9 @@ async def ended(program: Program, jobs: list[str]) -> dict[str, dict[str, Any]]:
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
-async def test_every_acknowledged_job_survives_kills_at_any_moment(bench: Bench, seed: int) -> None:
+async def test_every_acknowledged_job_survives_kills_at_random_moments(
+    bench: Bench, seed: int
+) -> None:
     chance = random.Random(seed)
     program = await bench.program()
     jobs: dict[str, str] = {}
@@ -53,7 +55,7 @@ async def test_every_acknowledged_job_survives_kills_at_any_moment(bench: Bench,
         else:
             assert view["crashes"] == 2
             assert view["error"]["code"] == "crash_loop"
-    # Each job began for the first time in the order its lane was given.
+    # The first attempts of a lane began in the order of submission.
     for lane in LANES:
         first = list(dict.fromkeys(e.name for e in bench.entries("start") if e.lane == lane))
         lost = {jobs[job] for job, view in views.items() if view["state"] == "failed"}
@@ -61,7 +63,7 @@ async def test_every_acknowledged_job_survives_kills_at_any_moment(bench: Bench,
         assert [name for name in first if name not in lost] == [n for n in given if n not in lost]
 
 
-async def test_a_program_killed_while_it_makes_its_database_can_be_started_again(
+async def test_a_program_that_is_killed_while_it_creates_its_database_can_be_restarted(
     bench: Bench,
 ) -> None:
     for _ in range(4):
@@ -74,7 +76,7 @@ async def test_a_program_killed_while_it_makes_its_database_can_be_started_again
     assert await program.ask("wait", job=job) == "works"
 
 
-async def test_what_ran_goes_first_once_and_then_waits_for_a_person(bench: Bench) -> None:
+async def test_a_job_that_ran_during_a_kill_goes_to_the_head_of_its_priority(bench: Bench) -> None:
     program = await bench.program()
     job = await program.submit("gated", name="unlucky")
     await bench.written("start", "unlucky")
@@ -83,7 +85,7 @@ async def test_what_ran_goes_first_once_and_then_waits_for_a_person(bench: Bench
 
     await program.kill()
     program = await bench.program()
-    # Of its own band it is the first, but a higher band stays higher.
+    # It is the first job of its priority; jobs of a higher priority start before it.
     await bench.written("start", "c")
     assert await program.state(job) == "queued"
     assert (await program.ask("show", job=job))["crashes"] == 1
@@ -92,7 +94,7 @@ async def test_what_ran_goes_first_once_and_then_waits_for_a_person(bench: Bench
     assert bench.names("start") == ["unlucky", "c", "b", "unlucky"]
 
 
-async def test_a_second_crash_makes_it_failed_and_it_can_be_retried_by_hand(bench: Bench) -> None:
+async def test_a_job_fails_after_its_second_crash_and_can_be_retried_by_hand(bench: Bench) -> None:
     program = await bench.program()
     job = await program.submit("gated", name="unlucky")
     behind = await program.submit("gated", name="behind")
@@ -111,9 +113,7 @@ async def test_a_second_crash_makes_it_failed_and_it_can_be_retried_by_hand(benc
     assert [e.attempt for e in bench.entries("start") if e.name == "unlucky"] == [1, 2, 3]
 
 
-async def test_order_priorities_pauses_and_limits_are_as_the_operator_left_them(
-    bench: Bench,
-) -> None:
+async def test_order_priorities_pauses_and_limits_survive_a_kill(bench: Bench) -> None:
     program = await bench.program()
     await program.ask("operate", verb="queues.pause", name="single", named={})
     await program.ask("operate", verb="queues.set", name="lanes", named={"max_concurrent": 2})
@@ -189,7 +189,7 @@ async def test_half_written_outputs_are_removed_after_a_restart_and_published_on
 
 
 async def test_a_rate_limit_holds_across_a_restart(bench: Bench) -> None:
-    """Three starts in any two seconds, judged by the journal, whoever was killed in between."""
+    """At most three starts in any two seconds by the journal, also across the kill."""
     program = await bench.program()
     jobs = [await program.submit("limited", name=str(number)) for number in range(7)]
     await bench.written("start", "2")
@@ -204,12 +204,10 @@ async def test_a_rate_limit_holds_across_a_restart(bench: Bench) -> None:
     written = [entry.at for entry in bench.entries("start")]
     for early, late in zip(written, written[3:], strict=False):
         assert late - early > 2 - 0.5
-    assert len(written) in (7, 8)  # the kill may have cut one off, which then ran again
+    assert len(written) in (7, 8)  # a job that the kill interrupted runs again
 
 
-async def test_a_program_killed_while_many_submit_keeps_every_job_it_acknowledged(
-    bench: Bench,
-) -> None:
+async def test_every_acknowledged_job_survives_a_kill_during_many_submissions(bench: Bench) -> None:
     program = await bench.program()
     asked = [
         program.begin("submit", task="work", params={"name": str(n), "lane": "x"}, options={})

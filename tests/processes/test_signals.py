@@ -1,4 +1,4 @@
-"""Programs that are asked to end."""
+"""Programs that are stopped by a signal or a request."""
 
 import signal
 from pathlib import Path
@@ -12,7 +12,7 @@ from tests.support.programs_processes import family, survivors
 
 
 @pytest.mark.parametrize("asked", [signal.SIGTERM, signal.SIGINT])
-async def test_a_program_that_is_asked_to_end_hands_back_what_runs(
+async def test_a_program_hands_back_its_running_jobs_on_a_signal(
     bench: Bench, asked: signal.Signals
 ) -> None:
     program = await bench.program()
@@ -33,7 +33,7 @@ async def test_a_program_that_is_asked_to_end_hands_back_what_runs(
         assert (view["state"], view["crashes"]) == ("running", 0)
 
 
-async def test_a_clean_end_leaves_one_whole_file_and_no_worker(bench: Bench) -> None:
+async def test_a_clean_stop_leaves_one_intact_file_and_no_worker_record(bench: Bench) -> None:
     program = await bench.program()
     await program.submit("gated", name="running")
     await bench.written("start", "running")
@@ -59,7 +59,7 @@ async def test_a_job_may_submit_another_while_its_program_stops(bench: Bench) ->
     await bench.written("end", "after last words")
 
 
-async def test_a_program_that_ends_takes_its_children_with_it(bench: Bench, tmp_path: Path) -> None:
+async def test_child_processes_end_when_their_program_stops(bench: Bench, tmp_path: Path) -> None:
     program = await bench.program()
     folder = tmp_path / "family"
     folder.mkdir()

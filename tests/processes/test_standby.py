@@ -1,4 +1,4 @@
-"""Several programs on one file: one leads, the others stand by."""
+"""Several programs on one file: one leads, and the rest are standbys."""
 
 import asyncio
 import os
@@ -12,7 +12,7 @@ from tests.support.eventually import eventually
 from tests.support.process_control import Bench, Refused
 
 
-async def test_a_standby_submits_commands_waits_and_follows_through_the_store(
+async def test_a_standby_submits_waits_follows_and_sends_commands_through_the_store(
     bench: Bench,
 ) -> None:
     leader = await bench.program()
@@ -48,7 +48,7 @@ async def test_a_standby_submits_commands_waits_and_follows_through_the_store(
     assert {entry.pid for entry in bench.entries()} == {leader.pid}
 
 
-async def test_a_refusal_reaches_the_standby_as_the_error_it_is(bench: Bench) -> None:
+async def test_a_standby_gets_the_error_type_of_a_refusal(bench: Bench) -> None:
     await bench.program()
     standby = await bench.program()
     job = await standby.submit("work", name="done", lane="x")
@@ -76,7 +76,7 @@ async def test_a_standby_takes_over_from_a_leader_that_was_killed(bench: Bench) 
     assert [e.pid for e in bench.entries("start")] == [leader.pid, standby.pid, standby.pid]
 
 
-async def test_a_program_of_a_killed_leader_is_gone_before_its_job_runs_again(
+async def test_a_child_process_of_a_killed_leader_ends_before_its_job_runs_again(
     bench: Bench,
 ) -> None:
     leader = await bench.program()
@@ -91,7 +91,7 @@ async def test_a_program_of_a_killed_leader_is_gone_before_its_job_runs_again(
     assert attempts == sorted(attempts)
 
 
-async def test_lanes_hold_while_leaders_are_killed_one_after_the_other(bench: Bench) -> None:
+async def test_lanes_stay_serial_while_leaders_are_killed_one_after_another(bench: Bench) -> None:
     programs = [await bench.program(), await bench.program()]
     jobs = await programs[1].ask(
         "submit_all",
@@ -111,7 +111,7 @@ async def test_lanes_hold_while_leaders_are_killed_one_after_the_other(bench: Be
     assert process_journal.overlaps(bench.entries()) == []
 
 
-async def test_a_leader_that_stops_in_good_order_hands_back_what_runs(bench: Bench) -> None:
+async def test_a_leader_that_stops_cleanly_hands_back_its_running_jobs(bench: Bench) -> None:
     leader = await bench.program()
     standby = await bench.program()
     job = await leader.submit("gated", name="handed on")
@@ -124,10 +124,8 @@ async def test_a_leader_that_stops_in_good_order_hands_back_what_runs(bench: Ben
     assert await standby.ask("wait", job=job) == "handed on"
 
 
-async def test_a_command_given_while_nobody_leads_is_decided_by_the_next_leader(
-    bench: Bench,
-) -> None:
-    """The standby asks in the moment between the death of the leader and its own election."""
+async def test_a_submission_without_a_leader_is_decided_by_the_next_leader(bench: Bench) -> None:
+    """The standby submits between the death of the leader and its own election."""
     leader = await bench.program()
     standby = await bench.program()
     await leader.kill()
@@ -136,7 +134,7 @@ async def test_a_command_given_while_nobody_leads_is_decided_by_the_next_leader(
     assert await standby.ask("wait", job=job) == "between"
 
 
-async def test_without_an_answer_a_submission_is_undecided_and_runs_later_once(
+async def test_a_submission_without_an_answer_is_undecided_and_runs_once_later(
     bench: Bench,
 ) -> None:
     leader = await bench.program()
@@ -157,16 +155,14 @@ async def test_without_an_answer_a_submission_is_undecided_and_runs_later_once(
     leader.send(signal.SIGCONT)
     bench.open("open")
     assert await standby.ask("wait", job=id) == "late"
-    # Once more, with the job long ended: still the same job.
+    # A submission with the same id after the end of the job returns the same job.
     assert await standby.submit("gated", {"id": id}, name="late") == id
     assert await leader.submit("gated", {"id": id}, name="late") == id
     assert await standby.state(id) == "completed"
     assert bench.names("start") == ["late"]
 
 
-async def test_a_client_alone_leads_but_its_jobs_wait_for_a_program_that_works(
-    bench: Bench,
-) -> None:
+async def test_a_client_can_lead_and_its_jobs_wait_for_a_worker(bench: Bench) -> None:
     client = await bench.program("client")
     job = await client.submit("gated", name="patient")
     why = await client.ask("steer", job=job, verb="explain", named={})
@@ -177,7 +173,7 @@ async def test_a_client_alone_leads_but_its_jobs_wait_for_a_program_that_works(
     assert await worker.ask("wait", job=job) == "patient"
 
 
-async def test_blocking_code_on_the_users_loop_does_not_cost_leadership(bench: Bench) -> None:
+async def test_a_leader_keeps_leading_while_a_job_blocks_the_event_loop(bench: Bench) -> None:
     leader = await bench.program()
     standby = await bench.program()
     leader.begin("submit", task="blocks", params={"seconds": 2.0}, options={})
@@ -185,13 +181,13 @@ async def test_blocking_code_on_the_users_loop_does_not_cost_leadership(bench: B
     job = await standby.submit("gated", name="meanwhile")
     await standby.ask("operate", verb="queues.pause", name="lanes", named={})
     assert await standby.state(job) == "running"
-    assert bench.entries("end") == []  # all of it was answered while the loop stood still
+    assert bench.entries("end") == []  # the requests were answered while the loop was blocked
     bench.open("open")
     assert await standby.ask("wait", job=job) == "meanwhile"
     assert not await standby.ask("is_leading")
 
 
-async def test_a_leader_frozen_for_a_while_goes_on_where_it_was(bench: Bench) -> None:
+async def test_a_leader_continues_its_job_after_a_short_freeze(bench: Bench) -> None:
     leader = await bench.program()
     job = await leader.submit("gated", name="frozen")
     await bench.written("start", "frozen")
@@ -206,7 +202,7 @@ async def test_a_leader_frozen_for_a_while_goes_on_where_it_was(bench: Bench) ->
 
 
 def _is_stopped(pid: int) -> bool:
-    with open(f"/proc/{pid}/stat") as file:  # noqa: PTH123 - not a file like others
+    with open(f"/proc/{pid}/stat") as file:  # noqa: PTH123 - not a regular file
         return file.read().rpartition(")")[2].split()[0] in "Tt"
 
 

@@ -1,4 +1,4 @@
-"""A database that takes nothing: what is new is refused, what runs is kept, and it goes on."""
+"""While the database refuses writes, submissions are refused and running jobs continue."""
 
 import os
 import resource
@@ -13,7 +13,7 @@ from tests.support.process_control import Bench, Program, Refused
 
 
 class Disk:
-    """A small file system of its own."""
+    """A small separate file system."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -49,13 +49,13 @@ async def bench_on_disk(bench: Bench, disk: Disk) -> Bench:
 
 
 async def refused(program: Program) -> Refused:
-    """Submit more than there is room for; say how that was refused."""
+    """Submit a job that is too large for the free space, and return the error."""
     with pytest.raises(Refused) as caught:
         await program.submit("gated", name="n" * 200_000)
     return caught.value
 
 
-async def test_a_full_disk_refuses_what_is_new_and_keeps_what_runs_until_there_is_room(
+async def test_with_a_full_disk_submissions_are_refused_and_running_jobs_continue(
     bench_on_disk: Bench, disk: Disk
 ) -> None:
     bench = bench_on_disk
@@ -78,15 +78,13 @@ async def test_a_full_disk_refuses_what_is_new_and_keeps_what_runs_until_there_i
     assert bench.names("start") == ["y", "later"]
 
 
-async def test_a_program_that_may_write_no_more_goes_on_by_itself_when_it_may(
-    bench: Bench,
-) -> None:
-    """The same without a file system of our own: a limit on the size of the files it writes."""
+async def test_a_program_continues_when_a_limit_on_its_file_size_is_lifted(bench: Bench) -> None:
+    """A limit on file sizes replaces the full disk, which needs a separate file system."""
     program = await bench.program()
     job = await program.submit("bulky", name="y")
     await bench.written("start", "y")
     most = resource.prlimit(program.pid, resource.RLIMIT_FSIZE)[1]
-    # Both commits are larger than this, and the journal is smaller.
+    # Both commits are larger than this limit, and the journal is smaller.
     resource.prlimit(program.pid, resource.RLIMIT_FSIZE, (150_000, most))
     assert (await refused(program)).type == "StoreUnavailable"
     bench.open("open")
@@ -100,7 +98,7 @@ async def test_a_program_that_may_write_no_more_goes_on_by_itself_when_it_may(
     assert bench.names("start") == ["y", "later"]
 
 
-async def test_a_database_that_another_program_keeps_locked_is_waited_for(bench: Bench) -> None:
+async def test_a_program_continues_when_another_program_unlocks_the_database(bench: Bench) -> None:
     program = await bench.program()
     job = await program.submit("gated", name="runs")
     await bench.written("start", "runs")
@@ -118,10 +116,8 @@ async def test_a_database_that_another_program_keeps_locked_is_waited_for(bench:
     assert bench.names("start") == ["runs", "later"]
 
 
-async def test_a_leader_in_trouble_does_not_let_another_run_what_it_still_runs(
-    bench: Bench,
-) -> None:
-    """Only this one may write no more: if it resigned, its running job would be taken for lost."""
+async def test_a_leader_that_cannot_write_keeps_leading_while_its_job_runs(bench: Bench) -> None:
+    """Only the leader cannot write; if it resigned, its running job would count as crashed."""
     leader = await bench.program()
     standby = await bench.program()
     job = await leader.submit("bulky", name="y")
@@ -138,7 +134,9 @@ async def test_a_leader_in_trouble_does_not_let_another_run_what_it_still_runs(
     assert bench.names("start") == ["y"]
 
 
-async def test_a_standby_hears_of_the_full_disk_itself(bench_on_disk: Bench, disk: Disk) -> None:
+async def test_a_submission_on_a_standby_is_refused_when_the_disk_is_full(
+    bench_on_disk: Bench, disk: Disk
+) -> None:
     bench = bench_on_disk
     await bench.program()
     standby = await bench.program()

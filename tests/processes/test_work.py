@@ -1,4 +1,4 @@
-"""`fairlane work`: a process that does nothing but run a program's jobs."""
+"""`fairlane work`: a process that only runs the jobs of a program."""
 
 import asyncio
 import signal
@@ -47,7 +47,7 @@ Start = Callable[..., Awaitable[Process]]
 
 @pytest.fixture
 async def app(postgres_dsn: str, tmp_path: Path) -> AsyncIterator[Fairlane]:
-    """The same program in this process, which only submits."""
+    """The same program in the process of the test, which only submits."""
     (tmp_path / "tasks.py").write_text(PROGRAM)
     names: dict[str, Any] = {}
     exec(PROGRAM.replace("slots=7", f'"{postgres_dsn}", work=False'), names)  # noqa: S102
@@ -81,7 +81,7 @@ async def said(process: Process) -> str:
         return (await process.stdout.readline()).decode()
 
 
-async def test_it_runs_jobs_and_ends_when_it_is_asked(app: Fairlane, start: Start) -> None:
+async def test_work_runs_jobs_and_ends_on_a_signal(app: Fairlane, start: Start) -> None:
     worker = await start("--slots", "3")
     assert "with 3 slots" in await said(worker)
     job = await app.submit(app.tasks["where"].call())
@@ -92,7 +92,9 @@ async def test_it_runs_jobs_and_ends_when_it_is_asked(app: Fairlane, start: Star
         assert await worker.wait() == 0
 
 
-async def test_what_still_runs_after_the_grace_is_handed_back(app: Fairlane, start: Start) -> None:
+async def test_a_job_that_runs_longer_than_the_grace_is_handed_back(
+    app: Fairlane, start: Start
+) -> None:
     worker = await start("--grace", "0")
     job = await app.submit(app.tasks["hold"].call())
     await eventually(lambda: _is(app, job.id, "running"))
@@ -101,7 +103,7 @@ async def test_what_still_runs_after_the_grace_is_handed_back(app: Fairlane, sta
     assert (await app.jobs.show(job.id)).crashes == 0
 
 
-async def test_a_second_signal_does_not_wait_for_the_grace(app: Fairlane, start: Start) -> None:
+async def test_a_second_signal_ends_the_grace(app: Fairlane, start: Start) -> None:
     worker = await start("--grace", "3000")
     job = await app.submit(app.tasks["hold"].call())
     await eventually(lambda: _is(app, job.id, "running"))
@@ -114,10 +116,10 @@ async def test_a_second_signal_does_not_wait_for_the_grace(app: Fairlane, start:
     assert await _is(app, job.id, "queued")
 
 
-async def test_a_signal_while_it_starts_ends_it_without_a_word_of_python(
+async def test_a_signal_during_the_start_ends_the_process_without_a_traceback(
     app: Fairlane, start: Start, postgres_dsn: str
 ) -> None:
-    """The program is held at the lock under which tables are made."""
+    """The start of the program waits for a lock on the table of migrations."""
     del app
     holder = await asyncpg.connect(postgres_dsn)
     await holder.execute("BEGIN; LOCK TABLE fairlane.migration IN ACCESS EXCLUSIVE MODE")
@@ -134,7 +136,7 @@ async def test_a_signal_while_it_starts_ends_it_without_a_word_of_python(
     assert (worker.returncode, words.decode(), complaint.decode()) == (0, "stopped\n", "")
 
 
-async def test_a_thread_that_does_not_stop_is_waited_for_until_the_third_signal(
+async def test_work_waits_for_a_thread_that_does_not_stop_until_the_third_signal(
     app: Fairlane, start: Start
 ) -> None:
     worker = await start("--grace", "3000")
@@ -154,7 +156,7 @@ async def test_a_thread_that_does_not_stop_is_waited_for_until_the_third_signal(
         assert await worker.wait() == 128 + signal.SIGTERM
 
 
-async def test_it_serves_the_queues_and_has_the_labels_it_is_given(
+async def test_work_serves_the_given_queues_with_the_given_labels(
     app: Fairlane, start: Start
 ) -> None:
     plain = await start("--queue", "mail")
@@ -177,13 +179,13 @@ async def test_it_serves_the_queues_and_has_the_labels_it_is_given(
         ("tasks:os", "expected a Fairlane app"),
     ],
 )
-async def test_it_says_what_is_wrong_with_the_name_of_a_program(
+async def test_an_invalid_program_name_is_refused_with_the_reason(
     app: Fairlane,
     start: Start,
     program: str,
     problem: str,
 ) -> None:
-    del app  # it has written the program
+    del app  # the fixture has written the program
     worker = await start(program=program)
     _, complaint = await worker.communicate()
     assert worker.returncode == 2
@@ -191,7 +193,9 @@ async def test_it_says_what_is_wrong_with_the_name_of_a_program(
     assert "Traceback" not in complaint.decode()
 
 
-async def test_a_queue_that_nobody_declared_is_told(app: Fairlane, start: Start) -> None:
+async def test_an_undeclared_queue_is_refused_with_a_suggestion(
+    app: Fairlane, start: Start
+) -> None:
     del app
     worker = await start("--queue", "male")
     _, complaint = await worker.communicate()
