@@ -1,4 +1,4 @@
-"""Every store passes the same tests: each runs for memory, for SQLite and for PostgreSQL."""
+"""Every store passes the same tests, which run for memory, for SQLite and for PostgreSQL."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
@@ -29,7 +29,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
 
 @pytest.fixture
 async def open_store(place: Place) -> AsyncIterator[OpenStore]:
-    """Open further handles on the same database; all are closed at the end."""
+    """Open more handles on the same database; all are closed at the end."""
     opened: list[Store] = []
 
     async def open_one(*, keep_events: int = 200_000) -> Store:
@@ -53,7 +53,7 @@ async def store(open_store: OpenStore) -> Store:
 
 @pytest.fixture(params=["memory", "postgres"])
 async def open_shared(request: pytest.FixtureRequest) -> AsyncIterator[OpenShared]:
-    """Open handles on a database where several processes work at once."""
+    """Open handles on a database that several processes may use at once."""
     place: SharedMemoryPlace | PostgresPlace = (
         SharedMemoryPlace()
         if request.param == "memory"

@@ -1,4 +1,4 @@
-"""docs/internals/commit.sql shows the SQL of a commit as it is."""
+"""docs/internals/commit.sql has the current SQL of a commit."""
 
 from tests.support.commit_document import PATH, commit_document
 

@@ -1,4 +1,4 @@
-"""A commit is whole, fenced and in an order that the unique indexes accept."""
+"""A commit is atomic, fenced and in an order that the unique indexes accept."""
 
 import pytest
 
@@ -16,13 +16,13 @@ async def jobs_of(store: Store) -> list[LiveJob]:
 
 
 async def refused(store: Store, changes: Changes) -> None:
-    """See that the changes themselves are blamed, not the database."""
+    """Assert that a commit fails with an error of the driver, not of an unavailable database."""
     with pytest.raises(Exception, match=r".") as caught:
         await store.commit(changes, NOW)
     assert not isinstance(caught.value, FairlaneError)
 
 
-async def test_what_was_committed_is_what_is_loaded(store: Store) -> None:
+async def test_committed_jobs_are_loaded_with_all_their_fields(store: Store) -> None:
     plain = a_job("a", 1)
     rich = a_job(
         "b",
@@ -48,7 +48,7 @@ async def test_what_was_committed_is_what_is_loaded(store: Store) -> None:
     assert await jobs_of(store) == [rich, plain]
 
 
-async def test_a_changed_job_is_loaded_as_it_is_now(store: Store) -> None:
+async def test_a_changed_job_is_loaded_with_its_changes(store: Store) -> None:
     job = a_job("a")
     await store.commit(admitted(job), NOW)
     changes = started(job)
@@ -57,14 +57,14 @@ async def test_a_changed_job_is_loaded_as_it_is_now(store: Store) -> None:
     assert await jobs_of(store) == [job]
 
 
-async def test_a_stored_job_does_not_follow_later_changes_of_the_object(store: Store) -> None:
+async def test_a_stored_job_is_independent_of_later_changes_to_the_object(store: Store) -> None:
     job = a_job("a")
     await store.commit(admitted(job), NOW)
     job.attempt = 9
     assert (await jobs_of(store))[0].attempt == 0
 
 
-async def test_a_job_that_fails_a_constraint_takes_the_whole_commit_with_it(store: Store) -> None:
+async def test_a_job_that_violates_a_constraint_fails_the_whole_commit(store: Store) -> None:
     first = a_job("a", lane="x")
     await store.commit(admitted(first), NOW)
     await store.commit(started(first), NOW)
@@ -92,14 +92,14 @@ async def test_a_lane_never_has_two_running_jobs(store: Store) -> None:
     await refused(store, started(jobs[1]))
 
 
-async def test_jobs_without_a_lane_run_side_by_side(store: Store) -> None:
+async def test_jobs_without_a_lane_run_concurrently(store: Store) -> None:
     jobs = [a_job("a"), a_job("b")]
     await store.commit(admitted(*jobs), NOW)
     await store.commit(started(*jobs), NOW)
     assert [job.state for job in await jobs_of(store)] == [State.RUNNING, State.RUNNING]
 
 
-async def test_lanes_of_one_name_in_two_queues_are_two_lanes(store: Store) -> None:
+async def test_lanes_with_the_same_name_in_two_queues_are_two_lanes(store: Store) -> None:
     jobs = [a_job("a", lane="x", queue="one"), a_job("b", lane="x", queue="two")]
     await store.commit(admitted(*jobs), NOW)
     await store.commit(started(*jobs), NOW)
@@ -119,7 +119,7 @@ async def test_a_dedupe_key_is_live_once(store: Store) -> None:
     await store.commit(admitted(a_job("c", dedupe="k")), NOW)
 
 
-async def test_a_job_id_is_taken_once(store: Store) -> None:
+async def test_a_job_id_is_used_once(store: Store) -> None:
     await store.commit(admitted(a_job("a")), NOW)
     await refused(store, admitted(a_job("a")))
 
@@ -165,14 +165,14 @@ async def test_a_lane_passes_from_a_job_that_waits_again_to_another_in_one_commi
     first, second = a_job("a", 0, lane="x"), a_job("b", 1, lane="x")
     await store.commit(admitted(first, second), NOW)
     await store.commit(started(second), NOW)
-    changes = started(first)  # listed before the one that makes room
+    changes = started(first)  # listed before the job that frees the lane
     second.state = State.RETRYING
     changes.changed[second.id] = second
     await store.commit(changes, NOW)
     assert [job.state for job in await jobs_of(store)] == [State.RUNNING, State.RETRYING]
 
 
-async def test_a_new_job_may_enter_as_running_in_the_lane_that_another_leaves(
+async def test_a_new_job_may_start_in_the_lane_that_another_job_leaves_in_the_same_commit(
     store: Store,
 ) -> None:
     first = a_job("a", lane="x", exclusive=True)
@@ -212,13 +212,13 @@ async def test_a_commit_of_a_deposed_leader_changes_nothing(store: Store, place:
     assert [job.id for job in await jobs_of(store)] == ["a"]
 
 
-async def test_who_has_resigned_cannot_commit(store: Store) -> None:
+async def test_a_leader_that_resigned_cannot_commit(store: Store) -> None:
     await store.resign()
     with pytest.raises(NotLeading):
         await store.commit(Changes(), NOW)
 
 
-async def test_an_empty_commit_is_no_trouble(store: Store) -> None:
+async def test_an_empty_commit_succeeds(store: Store) -> None:
     await store.commit(Changes(), NOW)
 
 
@@ -235,7 +235,7 @@ async def test_ten_thousand_jobs_are_admitted_in_one_commit_in_their_order(store
     assert image.seq == 10_000
 
 
-async def test_dependencies_takes_grants_and_records_come_back(store: Store) -> None:
+async def test_dependencies_rate_starts_grants_and_records_are_loaded(store: Store) -> None:
     job = a_job("a")
     changes = admitted(job, a_job("b"))
     changes.dependencies = [(JobId("b"), JobId("a")), (JobId("b"), JobId("c"))]
@@ -252,7 +252,9 @@ async def test_dependencies_takes_grants_and_records_come_back(store: Store) -> 
     assert image.seq == 42
 
 
-async def test_what_is_given_back_or_settled_or_erased_is_gone(store: Store) -> None:
+async def test_returned_rate_starts_met_dependencies_and_deleted_records_are_gone(
+    store: Store,
+) -> None:
     job = a_job("a")
     changes = admitted(job)
     changes.dependencies = [
@@ -294,7 +296,9 @@ async def test_a_job_that_stops_running_loses_its_grants(store: Store, how: str)
     assert (await store.load()).grants == []
 
 
-async def test_what_is_given_back_and_taken_again_at_one_instant_counts_once(store: Store) -> None:
+async def test_a_rate_start_that_is_returned_and_stored_in_one_commit_counts_once(
+    store: Store,
+) -> None:
     job = a_job("a", 0)
     changes = admitted(job)
     changes.rate_starts = [("host", NOW, job.id)]
@@ -306,7 +310,7 @@ async def test_what_is_given_back_and_taken_again_at_one_instant_counts_once(sto
     assert (await store.load()).takes == [("host", NOW, "a")]
 
 
-async def test_old_takes_and_answers_are_swept_out(store: Store) -> None:
+async def test_old_rate_starts_and_answers_are_deleted(store: Store) -> None:
     day = 24 * 3600.0
     changes = Changes(rate_starts=[("host", NOW, JobId("a"))], answers={"k": "{}"})
     await store.commit(changes, NOW)
@@ -315,7 +319,7 @@ async def test_old_takes_and_answers_are_swept_out(store: Store) -> None:
     assert await store.answers(["k"]) == {}
 
 
-async def test_a_start_counts_for_as_long_as_the_window_of_its_rate(store: Store) -> None:
+async def test_a_rate_start_is_stored_for_the_window_of_its_rate(store: Store) -> None:
     day = 24 * 3600.0
     rate = '{"code": {"starts": 2, "per_seconds": 604800}, "operator": {"per_seconds": null}}'
     changes = Changes(rate_starts=[("host", NOW, JobId("a"))], records={("rate", "host"): rate})

@@ -35,13 +35,17 @@ async def revive(store: Store, job: LiveJob) -> LiveJob:
     return again
 
 
-async def test_a_worker_gets_what_was_submitted(store: Store) -> None:
+async def test_a_payload_has_the_parameters_meta_and_options_of_the_submission(
+    store: Store,
+) -> None:
     job = a_job("a")
     await store.commit(admitted(job, params='{"n":1}', meta='{"m":2}', options='{"o":3}'), NOW)
     assert await payload_of(store, job) == Payload('{"n":1}', '{"m":2}', '{"o":3}', None, None, {})
 
 
-async def test_a_worker_gets_what_earlier_attempts_kept_and_reported(store: Store) -> None:
+async def test_a_payload_has_the_stored_values_and_the_report_of_earlier_attempts(
+    store: Store,
+) -> None:
     job = a_job("a")
     await store.commit(admitted(job), NOW)
     changes = Changes(
@@ -63,7 +67,9 @@ async def test_a_worker_gets_what_earlier_attempts_kept_and_reported(store: Stor
     assert payload.kept == {"stage:one": "2", "stage:two": '"zwei"'}
 
 
-async def test_the_checkpoint_of_a_lane_goes_to_a_continue_only(store: Store) -> None:
+async def test_only_a_job_of_the_kind_continue_gets_the_checkpoint_of_its_lane(
+    store: Store,
+) -> None:
     job = a_job("a", lane="x")
     await store.commit(admitted(job), NOW)
     changes = ended(job, report='{"checkpoint":{"cursor":"c1"}}')
@@ -75,7 +81,7 @@ async def test_the_checkpoint_of_a_lane_goes_to_a_continue_only(store: Store) ->
     assert (await payload_of(store, again, kind="continue")).checkpoint == '{"cursor":"c1"}'
 
 
-async def test_a_lane_adopts_the_last_report_when_the_end_brings_none(store: Store) -> None:
+async def test_a_lane_adopts_the_last_report_of_a_job_that_ends_without_one(store: Store) -> None:
     job = a_job("a", lane="x")
     await store.commit(admitted(job), NOW)
     await store.commit(Changes(reports={job.id: '{"checkpoint":{"cursor":"c2"}}'}), NOW)
@@ -86,7 +92,7 @@ async def test_a_lane_adopts_the_last_report_when_the_end_brings_none(store: Sto
 
 
 @pytest.mark.parametrize(("kind", "left"), [("continue", {"cursor": "c1"}), ("start", None)])
-async def test_a_job_that_never_reported_leaves_what_it_began_with(
+async def test_a_job_that_never_reported_leaves_the_checkpoint_it_started_with(
     store: Store, kind: str, left: object
 ) -> None:
     key = ("default", "x")
@@ -101,7 +107,9 @@ async def test_a_job_that_never_reported_leaves_what_it_began_with(
     assert (await store.lanes())[0].checkpoint == left
 
 
-async def test_a_report_without_a_checkpoint_empties_that_of_the_lane(store: Store) -> None:
+async def test_a_report_without_a_checkpoint_empties_the_checkpoint_of_the_lane(
+    store: Store,
+) -> None:
     key = ("default", "x")
     first, second = a_job("a", lane="x"), a_job("b", lane="x")
     await store.commit(admitted(first, second), NOW)
@@ -112,7 +120,7 @@ async def test_a_report_without_a_checkpoint_empties_that_of_the_lane(store: Sto
     assert (await store.lanes())[0].checkpoint == {}
 
 
-async def test_an_ended_job_is_rebuilt_as_the_core_knew_it(store: Store) -> None:
+async def test_an_ended_job_is_read_back_as_a_live_job(store: Store) -> None:
     job = a_job(
         "a",
         lane="x",
@@ -135,13 +143,13 @@ async def test_an_ended_job_is_rebuilt_as_the_core_knew_it(store: Store) -> None
     assert rebuilt == {job.id: job}
 
 
-async def test_a_live_job_has_not_ended(store: Store) -> None:
+async def test_a_live_job_is_not_among_the_ended_jobs(store: Store) -> None:
     job = a_job("a")
     await store.commit(admitted(job), NOW)
     assert await store.ended_jobs([job.id]) == {}
 
 
-async def test_a_revived_job_gets_its_report_and_what_it_kept_back(store: Store) -> None:
+async def test_a_revived_job_gets_back_its_report_and_stored_values(store: Store) -> None:
     job = a_job("a")
     await store.commit(admitted(job), NOW)
     changes = started(job)
@@ -158,7 +166,7 @@ async def test_a_revived_job_gets_its_report_and_what_it_kept_back(store: Store)
     assert (payload.report, payload.kept) == ('{"statistics":{"n":1}}', {"stage:one": "1"})
 
 
-async def test_what_a_completed_job_kept_is_forgotten(store: Store) -> None:
+async def test_the_stored_values_of_a_completed_job_are_deleted(store: Store) -> None:
     job = a_job("a")
     await store.commit(admitted(job), NOW)
     await store.commit(Changes(stored_values=[(job.id, "stage:one", "1")]), NOW)
@@ -169,7 +177,9 @@ async def test_what_a_completed_job_kept_is_forgotten(store: Store) -> None:
     assert (await payload_of(store, again)).kept == {}
 
 
-async def test_the_report_that_comes_with_the_end_is_the_one_that_stays(store: Store) -> None:
+async def test_the_report_of_the_end_replaces_an_earlier_report_in_the_same_commit(
+    store: Store,
+) -> None:
     job = a_job("a")
     await store.commit(admitted(job), NOW)
     changes = ended(job, state=State.FAILED, report='{"statistics":{"n":2}}')
@@ -180,7 +190,7 @@ async def test_the_report_that_comes_with_the_end_is_the_one_that_stays(store: S
     assert (await payload_of(store, again)).report == '{"statistics":{"n":2}}'
 
 
-async def test_a_report_in_the_commit_of_the_end_is_the_last_one(store: Store) -> None:
+async def test_a_report_in_the_commit_of_the_end_is_stored(store: Store) -> None:
     job = a_job("a")
     await store.commit(admitted(job), NOW)
     changes = ended(job)

@@ -1,4 +1,4 @@
-"""Stored events can be resumed from, or the reader is told that it cannot be done."""
+"""Readers resume from a stored event, or get `None` if that event is not available."""
 
 from fairlane.core.decisions import Changes, Event
 from fairlane.core.live_job import JobId
@@ -7,7 +7,7 @@ from tests.conformance.conftest import OpenStore
 from tests.support.stores import NOW, events
 
 
-async def test_events_come_back_as_they_were(store: Store) -> None:
+async def test_events_are_read_as_they_were_stored(store: Store) -> None:
     event = Event(1, NOW, "job_progress", JobId("a"), "mail", {"percent": 40.5, "text": 'ü"'})
     await store.commit(Changes(events=[event]), NOW)
     shown = await store.events(0, 10)
@@ -18,7 +18,7 @@ async def test_events_come_back_as_they_were(store: Store) -> None:
     assert shown[0].at.timestamp() == NOW
 
 
-async def test_only_what_came_after_is_given_and_not_more_than_asked(store: Store) -> None:
+async def test_a_read_of_events_starts_after_a_number_and_obeys_the_limit(store: Store) -> None:
     await store.commit(Changes(events=events(1, 2, 3, 4, 5)), NOW)
     shown = await store.events(2, 2)
     assert shown is not None
@@ -26,7 +26,7 @@ async def test_only_what_came_after_is_given_and_not_more_than_asked(store: Stor
     assert await store.events(5, 10) == []
 
 
-async def test_many_events_of_one_commit_are_read_piece_by_piece(store: Store) -> None:
+async def test_many_events_of_one_commit_can_be_read_in_pieces(store: Store) -> None:
     await store.commit(Changes(events=events(1, 2)), NOW)
     await store.commit(Changes(events=events(*range(3, 1301))), NOW)
     read: list[int] = []
@@ -36,14 +36,14 @@ async def test_many_events_of_one_commit_are_read_piece_by_piece(store: Store) -
     assert read == list(range(2, 1301))
 
 
-async def test_the_future_is_refused(store: Store) -> None:
+async def test_a_read_after_a_future_event_number_is_refused(store: Store) -> None:
     assert await store.events(0, 10) == []
     assert await store.events(1, 10) is None
     await store.commit(Changes(events=events(1, 2)), NOW)
     assert await store.events(3, 10) is None
 
 
-async def test_what_is_older_than_the_oldest_stored_event_is_refused(store: Store) -> None:
+async def test_a_read_from_before_the_oldest_stored_event_is_refused(store: Store) -> None:
     await store.commit(Changes(events=events(10, 11)), NOW)
     assert await store.events(8, 10) is None
     shown = await store.events(9, 10)
@@ -51,7 +51,7 @@ async def test_what_is_older_than_the_oldest_stored_event_is_refused(store: Stor
     assert [event.seq for event in shown] == [10, 11]
 
 
-async def test_old_events_are_swept_out_and_the_newest_stay(open_store: OpenStore) -> None:
+async def test_old_events_are_deleted_and_the_newest_stay(open_store: OpenStore) -> None:
     store = await open_store(keep_events=10)
     await store.lead()
     for seq in range(1, 101):

@@ -47,7 +47,7 @@ async def store_with_past(store: Store) -> Store:
         (Query(task="'; DROP TABLE ended; --"), []),
     ],
 )
-async def test_what_is_asked_for_comes_newest_first(
+async def test_filtered_history_is_listed_newest_first(
     store_with_past: Store, query: Query, numbers: list[int]
 ) -> None:
     page = await store_with_past.history(query)
@@ -72,7 +72,7 @@ async def test_pages_follow_each_other_without_gap_or_repetition(
     assert seen == whole.items
 
 
-async def test_a_job_that_ends_meanwhile_does_not_shift_the_next_page(
+async def test_a_job_that_ends_between_two_pages_does_not_shift_the_second_page(
     store_with_past: Store,
 ) -> None:
     first = await store_with_past.history(Query(limit=2))
@@ -83,6 +83,6 @@ async def test_a_job_that_ends_meanwhile_does_not_shift_the_next_page(
     assert [job.id for job in second.items] == ["09", "08"]
 
 
-async def test_a_made_up_cursor_is_refused_with_what_to_pass(store_with_past: Store) -> None:
+async def test_an_invalid_cursor_is_refused(store_with_past: Store) -> None:
     with pytest.raises(BadSetting, match='"here" is not a cursor'):
         await store_with_past.history(Query(cursor="here"))

@@ -7,7 +7,7 @@ from tests.conformance.conftest import OpenStore
 from tests.support.stores import NOW, a_job, submission_of, submit_body
 
 
-async def test_rows_come_in_the_order_they_were_appended(
+async def test_inbox_rows_are_read_in_the_order_of_their_appends(
     store: Store, open_store: OpenStore
 ) -> None:
     other = await open_store()
@@ -21,7 +21,7 @@ async def test_rows_come_in_the_order_they_were_appended(
     assert [row.key for row in await store.read_inbox(1)] == ["one"]
 
 
-async def test_the_same_key_twice_is_one_row(store: Store) -> None:
+async def test_two_appends_with_the_same_key_are_one_row(store: Store) -> None:
     await store.append("k", "first", NOW)
     await store.append("k", "second", NOW)
     assert [row.body for row in await store.read_inbox(10)] == ["first"]
@@ -38,16 +38,16 @@ async def test_a_row_stays_until_a_commit_consumes_it(store: Store) -> None:
     assert await store.answers(["two"]) == {}
 
 
-async def test_a_key_that_has_its_answer_is_not_taken_again(store: Store) -> None:
+async def test_a_row_with_an_answered_key_is_not_read_again(store: Store) -> None:
     await store.append("k", "{}", NOW)
     row = (await store.read_inbox(1))[0]
     await store.commit(Changes(consumed=[row.id], answers={"k": "1"}), NOW)
-    await store.append("k", "{}", NOW)  # the sender did not hear the answer
+    await store.append("k", "{}", NOW)  # the sender did not receive the answer
     await store.append("next", "{}", NOW)
     assert [row.key for row in await store.read_inbox(1)] == ["next"]
 
 
-async def test_a_consumed_number_never_names_a_later_row(store: Store) -> None:
+async def test_the_number_of_a_consumed_row_is_not_reused(store: Store) -> None:
     await store.append("one", "{}", NOW)
     row = (await store.read_inbox(1))[0]
     await store.commit(Changes(consumed=[row.id]), NOW)
@@ -56,7 +56,7 @@ async def test_a_consumed_number_never_names_a_later_row(store: Store) -> None:
     assert [row.key for row in await store.read_inbox(10)] == ["two"]
 
 
-async def test_a_submission_in_the_inbox_shows_as_created(store: Store) -> None:
+async def test_a_submission_in_the_inbox_is_shown_as_created(store: Store) -> None:
     job = a_job("a", queue="mail", lane="x")
     body = submit_body(submission_of(job, params='{"n":1}', meta='{"by":"me"}'))
     await store.append("k", body, NOW)
@@ -67,7 +67,7 @@ async def test_a_submission_in_the_inbox_shows_as_created(store: Store) -> None:
     assert shown.created_at.timestamp() == NOW
 
 
-async def test_a_dead_letter_is_no_trouble(store: Store) -> None:
+async def test_a_dead_letter_is_stored_and_its_row_is_consumed(store: Store) -> None:
     await store.append("k", "bad", NOW)
     row = (await store.read_inbox(1))[0]
     await store.commit(Changes(consumed=[row.id], dead_letters=[("bad", "boom", NOW)]), NOW)

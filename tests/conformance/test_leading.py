@@ -1,4 +1,4 @@
-"""One handle leads at a time; another takes over when it lets go."""
+"""One handle leads at a time; another takes over when the leader resigns or closes."""
 
 import pytest
 
@@ -9,25 +9,27 @@ from tests.conformance.conftest import OpenStore
 from tests.support.stores import NOW, a_job, admitted
 
 
-async def test_nobody_leads_at_first(open_store: OpenStore) -> None:
+async def test_a_new_database_has_no_leader(open_store: OpenStore) -> None:
     store = await open_store()
     assert await store.leader() is None
 
 
-async def test_a_second_handle_stands_by(store: Store, open_store: OpenStore) -> None:
+async def test_a_second_handle_cannot_lead_or_commit(store: Store, open_store: OpenStore) -> None:
     standby = await open_store()
     assert await standby.lead() is None
     with pytest.raises(NotLeading):
         await standby.commit(Changes(), NOW)
 
 
-async def test_who_leads_can_be_read_by_anybody(store: Store, open_store: OpenStore) -> None:
+async def test_every_handle_can_read_the_name_of_the_leader(
+    store: Store, open_store: OpenStore
+) -> None:
     other = await open_store()
     assert "process" in (await store.leader() or "")
     assert await other.leader() == await store.leader()
 
 
-async def test_a_standby_leads_after_the_leader_resigned_and_sees_its_work(
+async def test_a_standby_leads_after_the_leader_resigned_and_loads_its_jobs(
     store: Store, open_store: OpenStore
 ) -> None:
     job = a_job("a")
@@ -59,7 +61,7 @@ async def test_each_takeover_raises_the_epoch(store: Store, open_store: OpenStor
 
 
 @pytest.mark.parametrize("verb", ["load", "read_inbox"])
-async def test_the_verbs_of_the_leader_are_refused_to_others(
+async def test_operations_of_the_leader_are_refused_without_leadership(
     open_store: OpenStore, verb: str
 ) -> None:
     store = await open_store()

@@ -1,4 +1,4 @@
-"""Live jobs are listed as ended ones are, and both are found by a text."""
+"""Live jobs are listed like ended jobs, and both can be searched by text."""
 
 import pytest
 
@@ -10,7 +10,7 @@ from tests.support.stores import NOW, a_job, admitted, ended
 
 @pytest.fixture
 async def store_with_present(store: Store) -> Store:
-    """Eight live jobs, `00` the oldest: two run, six wait; every third in each queue."""
+    """Eight live jobs, `00` the oldest: two run, six wait; they are spread over three queues."""
     jobs = [
         a_job(
             f"{n:02}",
@@ -45,7 +45,7 @@ async def store_with_present(store: Store) -> Store:
         (Query(text="%"), []),
     ],
 )
-async def test_live_jobs_come_newest_first(
+async def test_live_jobs_are_listed_newest_first(
     store_with_present: Store, query: Query, numbers: list[int]
 ) -> None:
     page = await store_with_present.live_jobs(query)
@@ -53,7 +53,7 @@ async def test_live_jobs_come_newest_first(
     assert page.next is None
 
 
-async def test_pages_of_live_jobs_follow_each_other_though_the_list_changes(
+async def test_pages_of_live_jobs_have_no_gaps_when_a_job_is_added(
     store_with_present: Store,
 ) -> None:
     first = await store_with_present.live_jobs(Query(limit=3))
@@ -79,7 +79,7 @@ async def test_pages_of_live_jobs_follow_each_other_though_the_list_changes(
         ("{", True),
     ],
 )
-async def test_a_text_is_found_in_what_was_submitted(
+async def test_a_search_finds_text_in_parameters_and_meta(
     store: Store, *, is_live: bool, text: str, found: bool
 ) -> None:
     job = a_job("one")
@@ -92,7 +92,7 @@ async def test_a_text_is_found_in_what_was_submitted(
 
 
 @pytest.mark.parametrize("is_live", [True, False])
-async def test_nobody_finds_out_a_secret_by_looking_for_it(store: Store, *, is_live: bool) -> None:
+async def test_a_search_does_not_find_secret_parameters(store: Store, *, is_live: bool) -> None:
     job = a_job("one")
     params = '{"token":"hunter2","name":"nasa \\"x\\"","list":["esa"],"more":null}'
     options = '{"secrets":["token","more"]}'
@@ -107,7 +107,7 @@ async def test_nobody_finds_out_a_secret_by_looking_for_it(store: Store, *, is_l
         assert [view.id for view in items] == (["one"] if found else []), text
 
 
-async def test_a_search_is_not_stopped_by_what_is_no_number(store: Store) -> None:
+async def test_a_search_works_with_nan_in_the_parameters(store: Store) -> None:
     job = a_job("one")
     params = '{"token":"hunter2","ratio":NaN}'
     await store.commit(admitted(job, params=params, options='{"secrets":["token"]}'), NOW)
@@ -116,7 +116,7 @@ async def test_a_search_is_not_stopped_by_what_is_no_number(store: Store) -> Non
 
 
 @pytest.mark.parametrize("is_live", [True, False])
-async def test_a_search_looks_through_so_many_jobs_at_a_time(
+async def test_a_search_reads_a_limited_number_of_jobs_per_page(
     store: Store, *, is_live: bool
 ) -> None:
     jobs = [a_job(f"{n:02}", task="wanted" if n in (2, 9) else "other") for n in range(12)]
@@ -136,7 +136,7 @@ async def test_a_search_looks_through_so_many_jobs_at_a_time(
     assert [view.id for view in (await look(Query(text="wanted", limit=1))).items] == ["09"]
 
 
-async def test_an_ended_job_is_found_by_its_error(store: Store) -> None:
+async def test_a_search_finds_an_ended_job_by_its_error(store: Store) -> None:
     job = a_job("one")
     await store.commit(admitted(job), NOW)
     error = {"code": "x", "message": "The Disk is full", "retryable": False}
@@ -145,7 +145,7 @@ async def test_an_ended_job_is_found_by_its_error(store: Store) -> None:
 
 
 @pytest.mark.parametrize("text", [None, "one"])
-async def test_a_page_of_nothing_is_empty(store: Store, text: str | None) -> None:
+async def test_a_page_with_limit_zero_is_empty(store: Store, text: str | None) -> None:
     live, gone = a_job("one"), a_job("one more")
     await store.commit(admitted(live, gone), NOW)
     await store.commit(ended(gone), NOW)

@@ -1,4 +1,4 @@
-"""A server in memory ends the session of a leader that is not heard of."""
+"""The shared database in memory ends the session of a leader that sends no requests."""
 
 import asyncio
 
@@ -7,7 +7,7 @@ from fairlane.store.memory.shared import SESSION_SECONDS, SharedDatabase, Shared
 from simulation.loop import SimulatedLoop
 
 
-def test_a_silent_leader_is_followed_however_often_others_ask() -> None:
+def test_a_silent_leader_loses_its_session_although_another_store_keeps_trying() -> None:
     loop = SimulatedLoop()
 
     async def story() -> tuple[float, bool]:
@@ -29,7 +29,7 @@ def test_a_silent_leader_is_followed_however_often_others_ask() -> None:
     assert was_fenced
 
 
-def test_a_leader_that_is_heard_of_stays() -> None:
+def test_a_leader_that_reads_regularly_keeps_its_session() -> None:
     loop = SimulatedLoop()
 
     async def story() -> None:

@@ -1,4 +1,4 @@
-"""Each problem of a server raises one error with advice, and never with a password."""
+"""Each problem of a server raises one error with advice and without a password."""
 
 import socket
 from collections.abc import AsyncIterator, Iterator
@@ -23,7 +23,7 @@ from tests.support.eventually import eventually
 from tests.support.postgres import Server, run_at, running_postgres
 from tests.support.stores import NOW, PostgresPlace, a_job, admitted, ended, events, started
 
-GIVEN = "secret"  # as a password, which no message may repeat
+GIVEN = "secret"  # a password, which no message may contain
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +54,7 @@ async def trouble_at(address: str, kind: type[StoreError]) -> str:
     return caught.value.message
 
 
-async def test_a_wrong_password_is_refused_and_not_repeated(server: Server) -> None:
+async def test_a_wrong_password_is_refused_and_not_in_the_message(server: Server) -> None:
     message = await trouble_at(server.tcp_dsn(password=GIVEN), StoreUnavailable)
     assert "check the user and the password" in message
 
@@ -68,23 +68,23 @@ async def test_a_right_password_opens(server: Server) -> None:
     await store.close()
 
 
-async def test_a_missing_database_is_named(server: Server) -> None:
+async def test_the_error_names_a_missing_database(server: Server) -> None:
     message = await trouble_at(server.dsn("nowhere"), StoreUnavailable)
     assert "make it (createdb)" in message
 
 
-async def test_a_server_that_is_not_there_is_named() -> None:
+async def test_the_error_names_a_server_that_cannot_be_reached() -> None:
     message = await trouble_at("postgresql://me:secret@127.0.0.1:1/db", StoreUnavailable)
     assert "cannot be reached" in message
     assert "check that PostgreSQL runs there" in message
 
 
-async def test_a_host_that_does_not_exist_is_named() -> None:
+async def test_the_error_names_a_host_that_does_not_exist() -> None:
     message = await trouble_at("postgresql://me:secret@no.such.host.invalid/db", StoreUnavailable)
     assert "no.such.host.invalid" in message
 
 
-async def test_somebody_who_may_not_make_the_schema_is_told_which_right_is_missing(
+async def test_the_error_names_the_privilege_that_is_missing_to_create_the_schema(
     server: Server,
 ) -> None:
     dsn = server.new_database()
@@ -97,8 +97,8 @@ async def test_somebody_who_may_not_make_the_schema_is_told_which_right_is_missi
     assert "GRANT CREATE ON DATABASE" in message
 
 
-async def test_somebody_with_rights_on_the_tables_alone_can_work(server: Server) -> None:
-    """An owner made the schema; the program itself may only use it."""
+async def test_a_role_with_privileges_on_the_tables_alone_can_use_the_store(server: Server) -> None:
+    """The owner created the schema; the role of the program may only use its tables."""
     dsn = server.new_database()
     owner = PostgresStore(dsn)
     await owner.open()
@@ -123,7 +123,7 @@ async def test_somebody_with_rights_on_the_tables_alone_can_work(server: Server)
     await store.close()
 
 
-async def test_a_newer_schema_is_left_alone(server: Server) -> None:
+async def test_a_newer_schema_is_refused_and_left_unchanged(server: Server) -> None:
     dsn = server.new_database()
     store = PostgresStore(dsn)
     await store.open()
@@ -135,13 +135,13 @@ async def test_a_newer_schema_is_left_alone(server: Server) -> None:
     assert "upgrade Fairlane" in message
 
 
-async def test_a_schema_of_another_program_is_left_alone(server: Server) -> None:
+async def test_a_schema_of_another_program_is_refused(server: Server) -> None:
     dsn = server.new_database()
     run_at(dsn, "CREATE SCHEMA fairlane", "CREATE TABLE fairlane.diary (text text)")
     assert "tables of another program" in await trouble_at(dsn, StoreUnavailable)
 
 
-async def test_an_empty_schema_that_somebody_made_for_us_is_used(server: Server) -> None:
+async def test_an_empty_schema_that_already_exists_is_used(server: Server) -> None:
     dsn = server.new_database()
     run_at(dsn, "CREATE SCHEMA fairlane")
     store = PostgresStore(dsn)
@@ -150,7 +150,7 @@ async def test_an_empty_schema_that_somebody_made_for_us_is_used(server: Server)
     await store.close()
 
 
-async def test_two_schemas_of_one_database_are_two_queues(server: Server) -> None:
+async def test_two_schemas_of_one_database_are_independent(server: Server) -> None:
     dsn = server.new_database()
     one, two = PostgresStore(dsn), PostgresStore(f"{dsn}&fairlane_schema=other")
     for store in (one, two):
@@ -162,7 +162,7 @@ async def test_two_schemas_of_one_database_are_two_queues(server: Server) -> Non
     await two.listen(heard["two"].append)
     await two.append("k", "{}", NOW)
     await eventually(lambda: INBOX in heard["two"])
-    assert INBOX not in heard["one"]  # of its own commit it may hear only now
+    assert INBOX not in heard["one"]  # a notification of its own commit may arrive only now
     assert await one.read_inbox(5) == []
     assert (await two.leader() or "").startswith("process")
     await one.close()
@@ -176,7 +176,7 @@ def test_a_server_that_is_too_old_is_refused() -> None:
         refuse_old(13, address)
 
 
-async def test_a_database_that_takes_no_writes_is_reported_and_the_leader_stays(
+async def test_a_read_only_database_is_reported_and_the_leader_keeps_leading(
     store: PostgresStore, postgres_place: PostgresPlace
 ) -> None:
     leader = store._leadership._connection
@@ -188,7 +188,7 @@ async def test_a_database_that_takes_no_writes_is_reported_and_the_leader_stays(
     await store.commit(admitted(a_job("a")), NOW)
 
 
-async def test_a_table_locked_by_another_session_is_reported_and_the_leader_stays(
+async def test_a_table_locked_by_another_session_is_reported_and_the_leader_keeps_leading(
     store: PostgresStore, postgres_place: PostgresPlace
 ) -> None:
     leader = store._leadership._connection
@@ -203,7 +203,7 @@ async def test_a_table_locked_by_another_session_is_reported_and_the_leader_stay
     await store.commit(admitted(a_job("a")), NOW)
 
 
-async def test_a_commit_that_takes_too_long_is_given_up(
+async def test_a_commit_that_takes_too_long_is_aborted(
     store: PostgresStore, postgres_place: PostgresPlace
 ) -> None:
     leader = store._leadership._connection
@@ -217,7 +217,7 @@ async def test_a_commit_that_takes_too_long_is_given_up(
     await other.close()
 
 
-async def test_a_constraint_that_the_changes_break_comes_out_as_it_is(store: PostgresStore) -> None:
+async def test_a_violated_constraint_raises_the_error_of_the_driver(store: PostgresStore) -> None:
     jobs = [a_job("a", lane="x"), a_job("b", lane="x")]
     await store.commit(admitted(*jobs), NOW)
     with pytest.raises(asyncpg.UniqueViolationError, match="running_lane"):
@@ -227,7 +227,7 @@ async def test_a_constraint_that_the_changes_break_comes_out_as_it_is(store: Pos
         await store.commit(Changes(firings=[firing, firing]), NOW)
 
 
-async def test_a_character_that_the_server_does_not_store_is_the_fault_of_its_sender(
+async def test_a_character_that_the_server_cannot_store_raises_the_error_of_the_driver(
     store: PostgresStore,
 ) -> None:
     with pytest.raises(asyncpg.UntranslatableCharacterError):
@@ -242,7 +242,7 @@ async def test_a_dead_letter_can_hold_any_character(store: PostgresStore) -> Non
 
 
 @pytest.mark.parametrize("text", ["", "plain", "a\x00b", "\x1a", "\x1a0\x001\x1a1", "\x00\x00"])
-def test_text_with_any_character_comes_back_as_it_was(text: str) -> None:
+def test_text_with_any_character_survives_escaping(text: str) -> None:
     assert "\x00" not in escaped(text)
     assert plain(escaped(text)) == text
 
@@ -264,7 +264,7 @@ def _adopting(job: JobId) -> LaneChange:
     return LaneChange(adopt=job)
 
 
-async def test_without_notify_nothing_is_heard_and_everything_is_found(
+async def test_without_notify_no_notification_is_sent_and_rows_are_still_read(
     postgres_place: PostgresPlace,
 ) -> None:
     store = PostgresStore(f"{postgres_place.dsn}&fairlane_notify=off")
@@ -295,7 +295,7 @@ def test_an_address_names_its_store_without_its_password() -> None:
     assert parsed.without_secrets("tried s@cret and s%40cret") == "tried *** and ***"
 
 
-def test_the_leader_can_have_an_address_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_leader_can_have_a_separate_address(monkeypatch: pytest.MonkeyPatch) -> None:
     direct = "postgresql://me:secret@server/db"
     assert Address("postgresql://pooler/db").direct_dsn == "postgresql://pooler/db"
     given = Address(f"postgresql://pooler/db?fairlane_leader={quote(direct, safe='')}")
@@ -306,7 +306,7 @@ def test_the_leader_can_have_an_address_of_its_own(monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize("source", ["fairlane_leader", "FAIRLANE_LEADER_DATABASE"])
-async def test_trouble_with_the_leaders_own_address_names_it_and_where_it_came_from(
+async def test_an_error_of_the_leaders_address_names_the_address_and_its_source(
     postgres_dsn: str, monkeypatch: pytest.MonkeyPatch, source: str
 ) -> None:
     nowhere = "postgresql://me:secret@127.0.0.1:1/db"
@@ -328,7 +328,7 @@ async def test_trouble_with_the_leaders_own_address_names_it_and_where_it_came_f
         ("postgresql://me:sec#ret@server/db", "cannot be read"),
     ],
 )
-def test_a_leaders_address_that_makes_no_sense_is_refused_at_once(
+def test_an_invalid_address_of_the_leader_is_refused_at_once(
     monkeypatch: pytest.MonkeyPatch, direct: str, said: str
 ) -> None:
     monkeypatch.setenv("FAIRLANE_LEADER_DATABASE", direct)
@@ -348,7 +348,7 @@ def test_a_leaders_address_that_makes_no_sense_is_refused_at_once(
         ("fairlane_notify=no", 'fairlane_notify is "no"'),
     ],
 )
-def test_an_option_that_cannot_be_used_says_what_was_expected(query: str, said: str) -> None:
+def test_an_invalid_option_is_refused_with_the_reason(query: str, said: str) -> None:
     with pytest.raises(BadSetting) as caught:
         store_at(f"postgresql://me:secret@host/db?{query}")
     assert said in caught.value.message
@@ -363,9 +363,7 @@ async def test_an_option_that_the_driver_does_not_know_is_reported() -> None:
     assert "secret" not in caught.value.message
 
 
-async def test_a_connection_whose_server_went_away_unnoticed_is_closed_without_a_word(
-    postgres_dsn: str,
-) -> None:
+async def test_a_connection_to_a_lost_server_closes_without_an_error(postgres_dsn: str) -> None:
     connection = await connect(Address(postgres_dsn))
     transport: Any = connection._transport  # type: ignore[attr-defined]
     transport.get_extra_info("socket").shutdown(socket.SHUT_WR)
@@ -373,7 +371,7 @@ async def test_a_connection_whose_server_went_away_unnoticed_is_closed_without_a
     assert connection.is_closed()
 
 
-async def test_a_store_that_is_not_open_says_what_to_do(postgres_dsn: str) -> None:
+async def test_a_store_that_is_not_open_raises_an_error_with_advice(postgres_dsn: str) -> None:
     store = PostgresStore(postgres_dsn)
     with pytest.raises(StoreUnavailable, match=r"call open\(\) first"):
         await store.read_snapshot()
@@ -387,18 +385,18 @@ async def test_a_store_that_is_not_open_says_what_to_do(postgres_dsn: str) -> No
 def test_most_reads_of_the_inbox_start_above_the_consumed_rows() -> None:
     cursor = InboxCursor()
     assert cursor.floor(10.0) == 0
-    cursor.read_whole(began=10.0, ended=10.5)  # slow: much lies there that cannot be cleaned away
+    cursor.read_whole(began=10.0, ended=10.5)  # slow: many dead rows that vacuum cannot remove
     cursor.consumed(7, 10.5)
     assert (
         cursor.floor(10.5 + LAG_SECONDS / 2) == 0
-    )  # a row that was appended meanwhile may be late
+    )  # a row that was appended before may be committed late
     assert cursor.floor(10.5 + LAG_SECONDS * 2) == 7
     cursor.consumed(5, 11.0)
     assert cursor.floor(12.0) == 7
     assert cursor.floor(30.0) == 0
 
 
-async def test_a_row_that_was_committed_late_is_found_below_others(
+async def test_an_inbox_row_that_is_committed_late_is_read_although_later_rows_are_consumed(
     store: PostgresStore, postgres_place: PostgresPlace
 ) -> None:
     late = await asyncpg.connect(postgres_place.dsn)

@@ -1,4 +1,4 @@
-"""On PostgreSQL a leader is a session: when it is gone, so is the leader, and another can lead."""
+"""On PostgreSQL a leader is a session: when the session ends, another process can lead."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -59,7 +59,7 @@ async def end_leader(outside: Session) -> None:
     assert ended == 1
 
 
-async def test_a_leader_whose_session_was_ended_hears_it_and_another_can_lead(
+async def test_a_leader_with_a_terminated_session_gets_an_error_and_another_can_lead(
     store: PostgresStore, open_one: Open, outside: Session
 ) -> None:
     await store.commit(admitted(a_job("a")), NOW)
@@ -76,7 +76,7 @@ async def test_a_leader_whose_session_was_ended_hears_it_and_another_can_lead(
 
 
 @pytest.mark.parametrize("verb", ["read_inbox", "ping", "lease_counts", "load", "clock_skew"])
-async def test_every_verb_of_a_leader_notices_that_it_is_over(
+async def test_every_operation_of_a_leader_detects_a_lost_session(
     store: PostgresStore, outside: Session, verb: str
 ) -> None:
     await end_leader(outside)
@@ -94,9 +94,7 @@ async def test_a_leader_that_lost_its_session_can_lead_again(
     await store.commit(admitted(a_job("a")), NOW)
 
 
-async def test_the_session_of_a_leader_that_is_silent_ends(
-    store: PostgresStore, open_one: Open
-) -> None:
+async def test_the_session_of_a_silent_leader_ends(store: PostgresStore, open_one: Open) -> None:
     other = await open_one()
     loop = asyncio.get_running_loop()
     began = loop.time()
@@ -106,9 +104,7 @@ async def test_the_session_of_a_leader_that_is_silent_ends(
         await store.commit(Changes(), NOW)
 
 
-async def test_the_server_is_asked_to_watch_over_the_session(
-    store: PostgresStore, outside: Session
-) -> None:
+async def test_the_session_of_a_leader_has_timeouts(store: PostgresStore, outside: Session) -> None:
     connection = store._leadership._connection
     assert connection is not None
     names = ["idle_session_timeout", "idle_in_transaction_session_timeout", "statement_timeout"]
@@ -116,7 +112,7 @@ async def test_the_server_is_asked_to_watch_over_the_session(
     assert values == ["5s", "5s", "1min", "5s"]
 
 
-async def test_a_leader_may_be_silent_for_longer_after_it_has_loaded_much(
+async def test_a_leader_can_extend_its_session_timeout_until_its_next_request(
     store: PostgresStore,
 ) -> None:
     leadership = store._leadership
@@ -128,7 +124,7 @@ async def test_a_leader_may_be_silent_for_longer_after_it_has_loaded_much(
     assert await connection.fetchval("SHOW idle_session_timeout") == "5s"
 
 
-async def test_a_leader_that_stands_again_keeps_its_lock_and_raises_the_epoch(
+async def test_a_leader_that_is_elected_again_keeps_its_lock_and_raises_the_epoch(
     store: PostgresStore, open_one: Open
 ) -> None:
     assert await store.lead() == 2
@@ -137,12 +133,12 @@ async def test_a_leader_that_stands_again_keeps_its_lock_and_raises_the_epoch(
     assert await (await open_one()).lead() == 3
 
 
-async def test_a_new_leader_waits_for_the_commit_that_is_on_its_way(
+async def test_a_new_leader_waits_for_a_commit_that_is_in_progress(
     store: PostgresStore, outside: Session
 ) -> None:
-    """Whatever happens to the lock, an epoch is not raised under a commit."""
+    """Even without the advisory lock, the epoch is not raised during a commit."""
     async with outside.transaction():
-        await outside.execute("SELECT FROM fairlane.leadership FOR SHARE")  # as a commit does it
+        await outside.execute("SELECT FROM fairlane.leadership FOR SHARE")  # like a commit
         connection = store._leadership._connection
         assert connection is not None
         await connection.execute("SET lock_timeout = '50ms'")
@@ -151,7 +147,9 @@ async def test_a_new_leader_waits_for_the_commit_that_is_on_its_way(
     assert await eventually(store.lead) is not None
 
 
-async def test_the_leader_works_on_a_loop_of_its_own(store: PostgresStore, open_one: Open) -> None:
+async def test_the_leader_can_run_on_a_separate_event_loop(
+    store: PostgresStore, open_one: Open
+) -> None:
     await store.resign()
     other = await open_one()
     led: list[int | None] = []
@@ -159,18 +157,18 @@ async def test_the_leader_works_on_a_loop_of_its_own(store: PostgresStore, open_
     async def lead() -> None:
         led.append(await other.lead())
         await other.commit(admitted(a_job("a")), NOW)
-        await other.append("k", "{}", NOW)  # works from every loop: it runs on the loop that opened
+        await other.append("k", "{}", NOW)  # any loop can call it; it runs on the loop of open()
         assert [row.key for row in await other.read_inbox(5)] == ["k"]
 
     thread = Thread(target=lambda: asyncio.run(lead()))
     thread.start()
     await asyncio.to_thread(thread.join)
     assert led == [2]
-    await other.close()  # that loop is gone, and the lock goes with the connection
+    await other.close()  # the loop has ended, and the lock is released with the connection
     assert await eventually(store.lead) == 3
 
 
-async def test_work_goes_on_after_the_server_crashed() -> None:
+async def test_the_store_recovers_after_a_crash_of_the_server() -> None:
     with running_postgres() as server:
         store = PostgresStore(server.new_database())
         await store.open()

@@ -1,4 +1,4 @@
-"""Behind a pooler a process can work, but leads only with the address of the server."""
+"""Behind a pooler a process can run jobs, but needs the direct address of the server to lead."""
 
 import asyncio
 import os
@@ -40,7 +40,7 @@ def mode(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def pooled_dsn(server: Server, mode: str) -> Iterator[str]:
-    """The address of a database through a pooler that gives away its connections."""
+    """The address of a database through a pooler that shares its connections between clients."""
     server.new_database()
     folder = Path(tempfile.mkdtemp(prefix="fairlane-pooler-"))
     with socket.socket() as probe:
@@ -76,7 +76,7 @@ def pooled_dsn(server: Server, mode: str) -> Iterator[str]:
         shutil.rmtree(folder)
 
 
-async def test_it_is_refused_to_lead_where_sessions_are_given_to_others(
+async def test_leading_is_refused_behind_a_pooler_in_transaction_mode(
     pooled_dsn: str, mode: str
 ) -> None:
     store = PostgresStore(pooled_dsn)
@@ -91,7 +91,7 @@ async def test_it_is_refused_to_lead_where_sessions_are_given_to_others(
     await store.close()
 
 
-async def test_everything_works_through_a_pooler_with_a_direct_address_for_the_leader(
+async def test_a_store_works_through_a_pooler_with_a_direct_address_for_the_leader(
     pooled_dsn: str, server: Server
 ) -> None:
     direct = quote(server.dsn("test_1"), safe="")

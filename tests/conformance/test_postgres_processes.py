@@ -19,7 +19,7 @@ from tests.support.stores import PostgresPlace
 
 Run = Callable[[str, str], Awaitable[Process]]
 
-# Newer Pythons warn of a fork in a process with threads, which some of these tests do.
+# Some of these tests fork a process with threads, of which newer Pythons warn.
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 
 
@@ -72,7 +72,7 @@ async def test_four_processes_that_start_together_migrate_once(run: Run, postgre
     await connection.close()
 
 
-async def test_a_leader_that_is_killed_is_followed_at_once(
+async def test_another_process_leads_at_once_after_the_leader_is_killed(
     run: Run, postgres_place: PostgresPlace, store: PostgresStore
 ) -> None:
     leader = await run("lead_and_hang", postgres_place.dsn)
@@ -84,7 +84,7 @@ async def test_a_leader_that_is_killed_is_followed_at_once(
     assert [job.id for job in (await store.load()).jobs] == ["a", "b"]
 
 
-async def test_a_leader_that_is_frozen_loses_its_session(
+async def test_a_frozen_leader_loses_its_session(
     run: Run, postgres_place: PostgresPlace, store: PostgresStore
 ) -> None:
     leader = await run("lead_and_hang", postgres_place.dsn)
@@ -93,7 +93,7 @@ async def test_a_leader_that_is_frozen_loses_its_session(
     assert await eventually(store.lead) == 2
 
 
-async def test_a_forked_child_leaves_the_connections_of_its_parent_alone(
+async def test_a_forked_child_does_not_use_the_connections_of_its_parent(
     run: Run, postgres_place: PostgresPlace
 ) -> None:
     process = await run("lead_and_fork", postgres_place.dsn)
@@ -101,7 +101,7 @@ async def test_a_forked_child_leaves_the_connections_of_its_parent_alone(
     assert await process.wait() == 0
 
 
-async def test_a_forked_child_does_not_keep_its_dead_parent_leading(
+async def test_a_forked_child_does_not_hold_the_leadership_of_its_dead_parent(
     run: Run, postgres_place: PostgresPlace, store: PostgresStore
 ) -> None:
     process = await run("lead_and_leave_a_child", postgres_place.dsn)
@@ -110,6 +110,6 @@ async def test_a_forked_child_does_not_keep_its_dead_parent_leading(
     loop = asyncio.get_running_loop()
     began = loop.time()
     assert await eventually(store.lead) == 2
-    assert loop.time() - began < 4  # otherwise it would have been the silence that ended it
-    os.kill(child, 0)  # which lives on
+    assert loop.time() - began < 4  # less than the timeout of a silent session
+    os.kill(child, 0)  # the child is still alive
     os.kill(child, signal.SIGKILL)

@@ -1,7 +1,7 @@
-"""The schema repeats the rules of the core, and each hot statement has its index.
+"""The schema enforces the rules of the core, and each hot statement has its index.
 
-A plan is asked for as it is made in earnest: for the leader the one that it keeps, for readers the
-one that is made for the values at hand.
+The tests explain the plans that are used in production: for the leader the cached generic plan,
+for readers the plan for the given values.
 """
 
 # ruff: noqa: S608  the names that are put into SQL here are constants.
@@ -120,7 +120,7 @@ async def reader(postgres_place: PostgresPlace) -> AsyncIterator[Session]:
 
 
 def _scans(steps: list[str]) -> list[str]:
-    """Return the steps that read a large table from end to end."""
+    """Return the steps that scan a large table."""
     return [
         step
         for step in steps
@@ -132,8 +132,8 @@ def _sorts(steps: list[str]) -> list[str]:
     return [step for step in steps if "Sort  (" in step]
 
 
-# One test, because to fill the tables takes longer than all the plans.
-async def test_no_hot_question_reads_a_large_table_from_end_to_end(postgres_dsn: str) -> None:
+# One test, because filling the tables takes longer than all the plans.
+async def test_no_hot_query_scans_a_large_table(postgres_dsn: str) -> None:
     store = PostgresStore(postgres_dsn)
     await store.open()
     await store.close()
@@ -170,7 +170,7 @@ async def test_no_hot_question_reads_a_large_table_from_end_to_end(postgres_dsn:
 
     waiting = await plan(statements.WAITING_JOBS, *READERS["WAITING_JOBS"])
     assert any("job_waiting" in step for step in waiting)
-    assert len(_sorts(waiting)) == 1  # of the page, not of the queue
+    assert len(_sorts(waiting)) == 1  # a sort of the page, not of the queue
     line = await plan(statements.JOBS_BEHIND, *READERS["JOBS_BEHIND"])
     assert any("job_waiting" in step for step in line)
     assert len(_sorts(line)) == 1
@@ -178,8 +178,8 @@ async def test_no_hot_question_reads_a_large_table_from_end_to_end(postgres_dsn:
     await leader.close()
 
 
-async def test_no_commit_wades_through_a_table_that_seems_empty(postgres_dsn: str) -> None:
-    """Dead rows are not counted: a table may seem empty and be long, and a plan is kept."""
+async def test_no_commit_scans_a_table_that_statistics_show_as_empty(postgres_dsn: str) -> None:
+    """Statistics do not count dead rows, so a plan is cached for a table that seems empty."""
     store = PostgresStore(postgres_dsn)
     await store.open()
     await store.close()
@@ -205,7 +205,9 @@ async def test_no_commit_wades_through_a_table_that_seems_empty(postgres_dsn: st
 # the schema
 
 
-async def test_the_hot_table_has_the_fields_of_a_job_in_their_order(reader: Session) -> None:
+async def test_the_table_of_live_jobs_has_the_fields_of_a_live_job_in_order(
+    reader: Session,
+) -> None:
     rows = await reader.fetch(
         "SELECT attname FROM pg_attribute "
         "WHERE attrelid = 'fairlane.job'::regclass AND attnum > 0 ORDER BY attnum"
@@ -223,7 +225,7 @@ async def test_the_hot_table_has_the_fields_of_a_job_in_their_order(reader: Sess
         ("live", JOB),
     ],
 )
-async def test_the_columns_of_a_table_are_those_that_are_declared(
+async def test_the_columns_of_a_table_match_their_declaration(
     reader: Session, table: str, names: Names
 ) -> None:
     rows = await reader.fetch(
@@ -236,7 +238,7 @@ async def test_the_columns_of_a_table_are_those_that_are_declared(
 
 
 @pytest.mark.parametrize(("table", "states"), [("job", LIVE), ("ended", FINAL)])
-async def test_the_database_repeats_the_states_of_the_core(
+async def test_the_check_constraints_have_the_states_of_the_core(
     reader: Session, table: str, states: frozenset[str]
 ) -> None:
     text = await reader.fetchval(
@@ -246,7 +248,7 @@ async def test_the_database_repeats_the_states_of_the_core(
     assert set(text.split("'")[1::2]) == {str(state) for state in states}
 
 
-async def test_every_text_in_an_index_is_compared_by_its_bytes(reader: Session) -> None:
+async def test_every_text_column_of_an_index_has_the_collation_c(reader: Session) -> None:
     odd = await reader.fetch(
         "SELECT indexrelid::regclass FROM pg_index CROSS JOIN unnest(indcollation) used "
         "WHERE used NOT IN (0, '\"C\"'::regcollation) "
@@ -262,14 +264,12 @@ async def test_the_version_is_the_number_of_migrations(reader: Session) -> None:
 # commits
 
 
-def test_the_rows_of_a_commit_come_in_the_order_of_the_statements() -> None:
+def test_the_rows_of_a_commit_are_in_the_order_of_the_statements() -> None:
     rows = list(postgres_rows(Changes(), NOW))
     assert rows == [name for name in COLUMNS if name not in FIXED]
 
 
-async def test_a_commit_too_large_for_one_call_is_still_one_transaction(
-    postgres_place: PostgresPlace,
-) -> None:
+async def test_a_commit_in_several_calls_is_one_transaction(postgres_place: PostgresPlace) -> None:
     store = postgres_place.handle()
     await store.open()
     epoch = await store.lead()
@@ -292,7 +292,7 @@ async def test_a_commit_too_large_for_one_call_is_still_one_transaction(
     assert (len(image.jobs), image.seq) == (50, 100)
     assert len((await store.history(Query(limit=100))).items) == 50
     changes = admitted(*(a_job(f"new{n:03}", n) for n in range(100)))
-    changes.events = events(100)  # the last row of the last piece is the one that fails
+    changes.events = events(100)  # the last row of the last piece fails
     with pytest.raises(asyncpg.UniqueViolationError):
         await send()
     image = await store.load()

@@ -17,7 +17,7 @@ ENDINGS = [State.COMPLETED, State.FAILED, State.CANCELLED, State.SKIPPED]
 
 
 async def pruned(store: Store, pruning: Pruning) -> int:
-    """Walk to the end and return how many jobs were forgotten."""
+    """Prune piece by piece until the end and return the number of pruned jobs."""
     jobs, piece = 0, BEGINNING
     while not piece.is_done:
         piece = await store.prune(pruning, piece)
@@ -55,7 +55,7 @@ async def store_with_past(store: Store) -> Store:
         (Pruning(), ""),
     ],
 )
-async def test_what_fits_is_forgotten_and_the_rest_stays(
+async def test_jobs_that_match_are_pruned_and_other_jobs_stay(
     store_with_past: Store, pruning: Pruning, stay: str
 ) -> None:
     gone = sorted(set("01234567") - set(stay))
@@ -69,19 +69,19 @@ async def test_what_fits_is_forgotten_and_the_rest_stays(
         assert len(await store_with_past.log(JobId(id))) == 1
 
 
-async def test_a_dry_run_counts_and_changes_nothing(store_with_past: Store) -> None:
+async def test_a_dry_run_counts_and_deletes_no_jobs(store_with_past: Store) -> None:
     assert await pruned(store_with_past, Pruning(before=NOW + 3, dry_run=True)) == 3
     assert await left(store_with_past) == list("01234567")
 
 
-async def test_live_jobs_stay(store: Store) -> None:
+async def test_live_jobs_are_not_pruned(store: Store) -> None:
     live = a_job("live")
     await store.commit(admitted(live), NOW)
     assert await pruned(store, Pruning()) == 0
     assert list(await store.jobs([JobId("live")])) == ["live"]
 
 
-async def test_what_a_live_job_depends_on_stays(store_with_past: Store) -> None:
+async def test_dependencies_of_a_live_job_are_not_pruned(store_with_past: Store) -> None:
     waiting = a_job("waiting", state=State.BLOCKED)
     changes = admitted(waiting)
     changes.dependencies.append((waiting.id, JobId("3")))
@@ -90,7 +90,7 @@ async def test_what_a_live_job_depends_on_stays(store_with_past: Store) -> None:
     assert await left(store_with_past) == ["3"]
 
 
-async def test_a_long_history_goes_in_pieces(store: Store) -> None:
+async def test_a_long_history_is_pruned_in_pieces(store: Store) -> None:
     jobs = [a_job(f"{n:05}", n) for n in range(2 * PIECE + 10)]
     await store.commit(admitted(*jobs), NOW)
     await store.commit(ended(*jobs, at=NOW), NOW)
@@ -102,15 +102,15 @@ async def test_a_long_history_goes_in_pieces(store: Store) -> None:
     assert len(await left(store)) == 5
 
 
-async def test_a_walk_does_not_stumble_over_those_that_stay(store: Store) -> None:
-    """A piece does not read the rows of the piece before again."""
+async def test_pruning_continues_after_a_piece_in_which_no_job_matches(store: Store) -> None:
+    """A piece does not read the rows of the previous piece again."""
     jobs = [a_job(f"{n:05}", n, queue="a" if n < PIECE else "b") for n in range(PIECE + 3)]
     await store.commit(admitted(*jobs), NOW)
     await store.commit(ended(*jobs, at=NOW), NOW)
     assert await pruned(store, Pruning(queue="b")) == 3
 
 
-async def test_firings_go_with_their_jobs_but_the_newest_stays(store: Store) -> None:
+async def test_firings_are_pruned_with_their_jobs_but_the_newest_stays(store: Store) -> None:
     for n in range(3):
         job = a_job(f"f{n}", created_at=NOW + n)
         changes = Changes(
@@ -124,10 +124,8 @@ async def test_firings_go_with_their_jobs_but_the_newest_stays(store: Store) -> 
     assert [row.job for row in await store.firings("nightly")] == ["f2"]
 
 
-async def test_a_retry_of_a_job_that_was_pruned_meanwhile_is_refused_whole(
-    store_with_past: Store,
-) -> None:
-    """A leader may have read the job just before; it must not come back without parameters."""
+async def test_the_commit_that_retries_a_pruned_job_is_refused(store_with_past: Store) -> None:
+    """A leader may have read the job just before; a job must not return without parameters."""
     found = (await store_with_past.ended_jobs([JobId("1")]))[JobId("1")]
     await pruned(store_with_past, Pruning())
     found.state = State.QUEUED
@@ -137,7 +135,7 @@ async def test_a_retry_of_a_job_that_was_pruned_meanwhile_is_refused_whole(
     assert (await store_with_past.read_image()).jobs == []
 
 
-async def test_a_job_that_was_retried_first_stays(store_with_past: Store) -> None:
+async def test_a_job_that_was_retried_before_is_not_pruned(store_with_past: Store) -> None:
     found = (await store_with_past.ended_jobs([JobId("1")]))[JobId("1")]
     found.state = State.QUEUED
     await store_with_past.commit(Changes(revived=[found.id], entered={found.id: found}), NOW)
@@ -145,5 +143,5 @@ async def test_a_job_that_was_retried_first_stays(store_with_past: Store) -> Non
     assert list(await store_with_past.jobs([JobId("1")])) == ["1"]
 
 
-async def test_nothing_is_done_at_once(store: Store) -> None:
+async def test_pruning_an_empty_history_is_done_at_once(store: Store) -> None:
     assert await store.prune(Pruning(), BEGINNING) == Pruned(is_done=True)

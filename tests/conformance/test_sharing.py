@@ -1,4 +1,4 @@
-"""The further operations of a database that several processes share."""
+"""The additional operations of a store that several processes share."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -36,11 +36,11 @@ def told(*messages: tuple[WorkerId, int, str]) -> Changes:
     return Changes(messages=list(messages))
 
 
-async def test_it_says_that_other_processes_may_be_alive(other: SharedStore) -> None:
+async def test_a_shared_store_is_not_for_a_single_process(other: SharedStore) -> None:
     assert other.single_process is False
 
 
-async def test_what_a_worker_says_comes_to_the_leader_in_order(
+async def test_reports_of_a_worker_reach_the_leader_in_order(
     leader: SharedStore, other: SharedStore
 ) -> None:
     for number in range(5):
@@ -50,7 +50,7 @@ async def test_what_a_worker_says_comes_to_the_leader_in_order(
     ]
 
 
-async def test_many_who_append_at_once_are_all_heard(
+async def test_concurrent_appends_all_reach_the_leader(
     leader: SharedStore, other: SharedStore
 ) -> None:
     keys = [f"k{number:03}" for number in range(200)]
@@ -58,7 +58,7 @@ async def test_many_who_append_at_once_are_all_heard(
     assert sorted(row.key for row in await leader.read_inbox(1000)) == keys
 
 
-async def test_a_worker_is_told_its_own_messages_in_order(
+async def test_a_worker_reads_its_own_messages_in_order(
     leader: SharedStore, other: SharedStore
 ) -> None:
     await leader.commit(joined(ANNA, BERT), NOW)
@@ -70,7 +70,7 @@ async def test_a_worker_is_told_its_own_messages_in_order(
     assert [message.number for message in await other.messages(BERT, 0)] == [2]
 
 
-async def test_messages_that_were_heard_are_forgotten_and_others_stay(
+async def test_deleted_messages_are_gone_and_other_messages_stay(
     leader: SharedStore, other: SharedStore
 ) -> None:
     await leader.commit(joined(ANNA, BERT), NOW)
@@ -81,7 +81,7 @@ async def test_messages_that_were_heard_are_forgotten_and_others_stay(
     assert [message.number for message in await other.messages(BERT, 0)] == [1]
 
 
-async def test_the_lease_of_a_worker_goes_with_what_is_known_of_it(
+async def test_the_lease_of_a_worker_is_deleted_with_its_record(
     leader: SharedStore, other: SharedStore
 ) -> None:
     lease = other.lease(ANNA)
@@ -101,7 +101,7 @@ async def test_the_lease_of_a_worker_goes_with_what_is_known_of_it(
     await lease.close()
 
 
-async def test_what_a_worker_needs_for_a_start_can_be_read_by_it(
+async def test_a_worker_reads_the_same_payload_as_the_leader(
     leader: SharedStore, other: SharedStore
 ) -> None:
     job = a_job("a", lane="x")
@@ -121,7 +121,7 @@ async def heard_by(store: SharedStore) -> list[str]:
     return names
 
 
-async def test_a_commit_is_news_to_everybody_and_a_hint_to_who_was_told(
+async def test_a_commit_notifies_all_listeners_and_the_workers_with_messages(
     leader: SharedStore, other: SharedStore
 ) -> None:
     names = await heard_by(other)
@@ -133,7 +133,7 @@ async def test_a_commit_is_news_to_everybody_and_a_hint_to_who_was_told(
 
 
 @pytest.mark.parametrize("verb", ["append", "send_report"])
-async def test_the_leader_is_woken_by_what_others_send(
+async def test_the_leader_is_notified_of_appends_and_reports(
     leader: SharedStore, other: SharedStore, verb: str
 ) -> None:
     names = await heard_by(leader)
@@ -142,7 +142,7 @@ async def test_the_leader_is_woken_by_what_others_send(
     await eventually(lambda: INBOX in names)
 
 
-async def test_a_burst_of_commits_is_a_few_hints_and_the_last_is_not_forgotten(
+async def test_every_worker_is_notified_after_a_burst_of_commits(
     leader: SharedStore, other: SharedStore
 ) -> None:
     names = await heard_by(other)
@@ -153,16 +153,18 @@ async def test_a_burst_of_commits_is_a_few_hints_and_the_last_is_not_forgotten(
     await eventually(lambda: set(workers) <= set(names))
 
 
-async def test_the_clock_of_the_database_is_compared_with_ours(leader: SharedStore) -> None:
-    assert abs(await leader.clock_skew()) < 1.0  # they are on one machine here
+async def test_the_clock_skew_of_the_database_is_measured(leader: SharedStore) -> None:
+    assert abs(await leader.clock_skew()) < 1.0  # both clocks are on one machine
 
 
-async def test_the_leases_are_for_the_leader_to_read(other: SharedStore) -> None:
+async def test_only_the_leader_can_read_lease_counts(other: SharedStore) -> None:
     with pytest.raises(NotLeading):
         await other.lease_counts()
 
 
-async def test_an_ended_job_waits_for_no_message(leader: SharedStore, other: SharedStore) -> None:
+async def test_reads_for_an_unknown_worker_or_job_are_empty(
+    leader: SharedStore, other: SharedStore
+) -> None:
     assert await other.messages(ANNA, 0) == []
     assert await other.assigned_payloads([]) == {}
     await other.delete_messages(ANNA, 7)

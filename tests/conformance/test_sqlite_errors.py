@@ -46,7 +46,7 @@ async def trouble_at(path: Path, kind: type[StoreError]) -> str:
     return caught.value.message
 
 
-def test_every_setting_of_a_connection_is_in_force(path: Path) -> None:
+def test_every_setting_of_a_connection_is_applied(path: Path) -> None:
     connection = connect(path, cache_kib=256)
     names = ("journal_mode", "synchronous", "wal_autocheckpoint", "journal_size_limit")
     assert [connection.pragma(name) for name in names] == ["wal", 2, 4000, 64 * 1024 * 1024]
@@ -54,7 +54,7 @@ def test_every_setting_of_a_connection_is_in_force(path: Path) -> None:
     connection.close()
 
 
-async def test_a_newer_schema_is_left_alone(path: Path) -> None:
+async def test_a_newer_schema_is_refused_and_left_unchanged(path: Path) -> None:
     store = SQLiteStore(path)
     await store.open()
     await store.close()
@@ -67,20 +67,20 @@ async def test_a_newer_schema_is_left_alone(path: Path) -> None:
     assert "upgrade Fairlane" in message
 
 
-async def test_a_file_that_is_no_database_is_left_alone(path: Path) -> None:
+async def test_a_file_that_is_no_database_is_refused_and_left_unchanged(path: Path) -> None:
     path.write_text("dear diary, " * 1000)
     assert "is not a Fairlane database" in await trouble_at(path, DatabaseCorrupt)
     assert path.read_text().startswith("dear diary")
 
 
-async def test_the_database_of_another_program_is_left_alone(path: Path) -> None:
+async def test_the_database_of_another_program_is_refused(path: Path) -> None:
     connection = apsw.Connection(str(path))
     connection.execute("CREATE TABLE diary (text)")
     connection.close()
     assert "another program's database" in await trouble_at(path, StoreUnavailable)
 
 
-async def test_a_damaged_database_says_so_when_the_damage_is_met(path: Path) -> None:
+async def test_a_read_of_a_damaged_database_raises_an_error_with_advice(path: Path) -> None:
     store = SQLiteStore(path)
     await store.open()
     await store.lead()
@@ -99,13 +99,13 @@ async def test_a_damaged_database_says_so_when_the_damage_is_met(path: Path) -> 
     await store.close()
 
 
-async def test_a_missing_folder_is_named(tmp_path: Path) -> None:
+async def test_the_error_names_a_missing_folder(tmp_path: Path) -> None:
     message = await trouble_at(tmp_path / "nowhere" / "work.db", StoreUnavailable)
     assert f"the folder {tmp_path / 'nowhere'}" in message
     assert "does not exist" in message
 
 
-async def test_a_file_in_the_place_of_the_folder_is_named(tmp_path: Path) -> None:
+async def test_the_error_names_a_file_in_the_place_of_the_folder(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     assert "does not exist" in await trouble_at(tmp_path / "file" / "work.db", StoreUnavailable)
 
@@ -138,7 +138,7 @@ async def test_a_file_on_a_read_only_file_system_is_refused() -> None:
     await trouble_at(Path("/proc/work.db"), StoreUnavailable)
 
 
-async def test_a_full_disk_refuses_the_commit_and_work_goes_on_when_there_is_room(
+async def test_a_commit_is_refused_on_a_full_disk_and_succeeds_when_there_is_space(
     store: SQLiteStore,
 ) -> None:
     def limit(connection: apsw.Connection) -> int:
@@ -169,17 +169,17 @@ async def test_a_database_locked_by_another_program_is_reported(
     await store.commit(admitted(a_job("a")), NOW)
 
 
-async def test_a_constraint_that_the_changes_break_comes_out_as_it_is(store: SQLiteStore) -> None:
+async def test_a_violated_constraint_raises_the_error_of_the_driver(store: SQLiteStore) -> None:
     jobs = [a_job("a", lane="x"), a_job("b", lane="x")]
     await store.commit(admitted(*jobs), NOW)
     with pytest.raises(apsw.ConstraintError, match=r"job\.queue, job\.lane"):
         await store.commit(started(*jobs), NOW)
 
 
-async def test_a_leader_whose_epoch_has_passed_is_refused_by_the_database(
+async def test_a_commit_with_an_old_epoch_is_refused_by_the_database(
     path: Path, store: SQLiteStore
 ) -> None:
-    """The lock file was deleted, so a second process could lead: the first must detect it."""
+    """The lock file was deleted, so a second process can lead; the first must detect it."""
     (path.parent / "work.db.lock").unlink()
     second = SQLiteStore(path)
     await second.open()
@@ -191,7 +191,7 @@ async def test_a_leader_whose_epoch_has_passed_is_refused_by_the_database(
     await second.close()
 
 
-async def test_a_store_that_is_not_open_says_what_to_do(path: Path) -> None:
+async def test_a_store_that_is_not_open_raises_an_error_with_advice(path: Path) -> None:
     store = SQLiteStore(path)
     with pytest.raises(StoreUnavailable, match=r"call open\(\) first"):
         await store.read_snapshot()
@@ -253,7 +253,7 @@ def test_an_address_names_its_store(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         ("memory://name", '"memory://name" names no database'),
     ],
 )
-def test_an_address_that_cannot_be_used_says_what_was_expected(address: str, said: str) -> None:
+def test_an_invalid_address_is_refused_with_the_expected_form(address: str, said: str) -> None:
     with pytest.raises(BadSetting) as caught:
         store_at(address)
     assert said in caught.value.message

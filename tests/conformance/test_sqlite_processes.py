@@ -18,7 +18,7 @@ from tests.support.stores import NOW, a_job, admitted
 
 Run = Callable[..., Awaitable[Process]]
 
-# Newer Pythons warn of a fork in a process with threads, which some of these tests do.
+# Some of these tests fork a process with threads, of which newer Pythons warn.
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 
 
@@ -66,7 +66,9 @@ async def heard(process: Process) -> str:
     return (await process.stdout.readline()).decode().strip()
 
 
-async def test_another_process_appends_and_the_leader_notices(store: SQLiteStore, run: Run) -> None:
+async def test_an_append_of_another_process_changes_the_version(
+    store: SQLiteStore, run: Run
+) -> None:
     await store.lead()
     before = await store.version()
     assert await heard(await run("append")) == "appended"
@@ -90,10 +92,10 @@ async def test_a_standby_takes_over_from_a_leader_that_was_killed(
     assert [job.id for job in (await store.load()).jobs] == ["a", "b"]
 
 
-async def test_appends_get_in_beside_a_leader_that_commits_without_a_pause(
+async def test_appends_succeed_while_a_leader_commits_without_pauses(
     store: SQLiteStore, run: Run
 ) -> None:
-    """Each gets in between a few commits; the bound is far above that and far below starving."""
+    """An append waits for a few commits; the bound is far above that and detects starvation."""
     leader = await run("commit_without_pause")
     assert await heard(leader) == "leads"
     for number in range(20):
@@ -102,16 +104,14 @@ async def test_appends_get_in_beside_a_leader_that_commits_without_a_pause(
     assert await store.answers(["k"]) == {"k": "1"}
 
 
-async def test_a_leader_waits_until_the_writer_is_done_or_its_patience_ends(
-    tmp_path: Path,
-) -> None:
+async def test_a_leader_waits_for_a_writer_for_a_limited_time(tmp_path: Path) -> None:
     writer, leader = WriteTurns(tmp_path / "inbox"), WriteTurns(tmp_path / "inbox")
     await leader.let_writers_pass()
     with writer.requested():
         waiting = asyncio.create_task(leader.let_writers_pass())
         await asyncio.sleep(0)
         assert not waiting.done()
-        await waiting  # it goes on although the writer still asks
+        await waiting  # the leader continues although the writer still waits
     await leader.let_writers_pass()
     writer.close()
     leader.close()
@@ -128,13 +128,13 @@ async def test_many_processes_may_open_a_new_file_and_append_at_once(
     assert len(await store.read_inbox(1000)) == 200
 
 
-async def test_many_processes_may_make_the_file_at_once(path: Path, run: Run) -> None:
+async def test_many_processes_may_create_the_file_at_once(path: Path, run: Run) -> None:
     processes = [await run("open_only") for _ in range(4)]
     assert [await heard(process) for process in processes] == ["opened"] * 4
 
 
 async def in_child(work: Callable[[], None]) -> int:
-    """Fork, run something in the child and return its exit code."""
+    """Fork, call the function in the child and return the exit code of the child."""
     child = os.fork()
     if child == 0:
         code = 1
@@ -148,7 +148,7 @@ async def in_child(work: Callable[[], None]) -> int:
 
 
 def appended_by_a_child(store: SQLiteStore, key: str) -> None:
-    """Run a loop of its own in a forked child, as the parent's loop is not the child's."""
+    """Append on a new event loop in a forked child, which cannot use the parent's loop."""
     asyncio.events._set_running_loop(None)
 
     async def append() -> None:
@@ -160,8 +160,10 @@ def appended_by_a_child(store: SQLiteStore, key: str) -> None:
     asyncio.run(append())
 
 
-async def test_what_a_forked_child_appends_survives_the_parent(store: SQLiteStore) -> None:
-    """The parent closes while the child works, and neither loses its commits."""
+async def test_an_append_of_a_forked_child_survives_the_close_of_the_parent(
+    store: SQLiteStore,
+) -> None:
+    """The child opens and closes the inherited store, and neither process loses its commits."""
     await store.lead()
     await store.commit(admitted(a_job("a")), NOW)
     assert await in_child(lambda: appended_by_a_child(store, "child")) == 0
@@ -173,7 +175,7 @@ async def test_what_a_forked_child_appends_survives_the_parent(store: SQLiteStor
     assert [job.id for job in (await store.load()).jobs] == ["a", "b"]
 
 
-async def test_a_child_that_works_on_when_its_parent_closed_loses_nothing(
+async def test_a_child_that_appends_after_its_parent_closed_loses_no_rows(
     path: Path, store: SQLiteStore
 ) -> None:
     closed, closing = os.pipe()
@@ -189,7 +191,7 @@ async def test_a_child_that_works_on_when_its_parent_closed_loses_nothing(
             os.write(ready_end, b"x")
             os.read(closed, 1)
             await store.append("after", "{}", NOW)
-            os._exit(0)  # without closing: a commit must be durable already
+            os._exit(0)  # without close(): a commit is already durable
 
         asyncio.run(append())
 
@@ -234,7 +236,7 @@ async def test_a_child_that_never_uses_the_store_does_not_keep_the_lock(
     await asyncio.to_thread(os.waitpid, child, 0)
 
 
-async def test_a_parent_leads_on_after_a_fork(store: SQLiteStore) -> None:
+async def test_a_parent_keeps_leading_after_a_fork(store: SQLiteStore) -> None:
     await store.lead()
     assert await in_child(lambda: None) == 0
     await store.commit(admitted(a_job("a")), NOW)

@@ -1,4 +1,4 @@
-"""The migrations make the reviewed schema, and each hot statement has its index."""
+"""The migrations create the reviewed schema, and each hot statement has its index."""
 
 import re
 from collections.abc import Iterator
@@ -37,25 +37,27 @@ def schema_of(connection: apsw.Connection) -> str:
     return "".join(" ".join(sql.split()) + "\n" for (sql,) in rows)
 
 
-def test_the_migrations_make_the_schema_that_was_reviewed(connection: apsw.Connection) -> None:
+def test_the_migrations_create_the_reviewed_schema(connection: apsw.Connection) -> None:
     assert schema_of(connection) == (HERE / "schema.txt").read_text()
     assert connection.pragma("user_version") == len(migrations())
     assert connection.pragma("application_id") == APPLICATION_ID
 
 
-def test_migrating_again_changes_nothing(connection: apsw.Connection) -> None:
+def test_a_second_migration_leaves_the_schema_unchanged(connection: apsw.Connection) -> None:
     before = schema_of(connection)
     migrate(connection, Path("memory"))
     assert schema_of(connection) == before
 
 
-def test_the_hot_table_has_the_fields_of_a_job_in_their_order(connection: apsw.Connection) -> None:
+def test_the_table_of_live_jobs_has_the_fields_of_a_live_job_in_order(
+    connection: apsw.Connection,
+) -> None:
     columns = [row[1] for row in connection.execute("PRAGMA table_info(job)")]
     assert tuple(columns) == LiveJob.__struct_fields__
 
 
 @pytest.mark.parametrize(("table", "names"), [("job", JOB), ("detail", DETAIL), ("ended", ENDED)])
-def test_the_columns_of_a_table_are_those_that_are_declared(
+def test_the_columns_of_a_table_match_their_declaration(
     connection: apsw.Connection, table: str, names: Names
 ) -> None:
     rows = connection.execute(f"PRAGMA table_info({table})").fetchall()
@@ -67,7 +69,7 @@ def test_the_columns_of_a_table_are_those_that_are_declared(
     assert stored == {name: (TYPES[name].sqlite, not TYPES[name].is_optional) for name in names}
 
 
-def test_the_database_repeats_the_states_of_the_core(connection: apsw.Connection) -> None:
+def test_the_check_constraints_have_the_states_of_the_core(connection: apsw.Connection) -> None:
     def named(table: str) -> set[str]:
         sql = connection.execute("SELECT sql FROM sqlite_schema WHERE name = ?", (table,)).get
         found = re.search(r"state IN \(([^)]*)\)", sql)
@@ -88,16 +90,16 @@ BIG = ("job", "detail", "ended", "report", "kept", "log", "event", "take", "answ
 
 
 def scans(plan: list[str]) -> list[str]:
-    """Return the steps that read a big table from end to end."""
+    """Return the steps that scan a big table."""
     return [step for step in plan if step.startswith("SCAN") and step.split()[1] in BIG]
 
 
 @pytest.mark.parametrize(("column", "sql"), STATEMENTS, ids=lambda value: value[:20])
-def test_no_statement_of_a_commit_reads_a_table_from_end_to_end(
+def test_no_statement_of_a_commit_scans_a_table(
     connection: apsw.Connection, column: str, sql: str
 ) -> None:
     plain = sql.replace(f"NEW.{column}", "?").replace("RAISE(ABORT, 'not leading')", "1")
-    plain = plain.split("AND EXISTS (SELECT 1")[0]  # which reads one row at most
+    plain = plain.split("AND EXISTS (SELECT 1")[0]  # the rest reads at most one row
     assert scans(plan_of(connection, plain)) == []
 
 
@@ -107,14 +109,12 @@ def test_no_statement_of_a_commit_reads_a_table_from_end_to_end(
      "EVENT_RANGE", "EVENTS", "LAST_SEQ", "DELETE_FROM_INBOX", "FIRINGS", "RECORDS_OF_KIND",
      "LANES_OF_QUEUE"],
 )  # fmt: skip
-def test_no_hot_question_reads_a_table_from_end_to_end(
-    connection: apsw.Connection, name: str
-) -> None:
+def test_no_hot_query_scans_a_table(connection: apsw.Connection, name: str) -> None:
     assert scans(plan_of(connection, getattr(statements, name))) == []
 
 
 @pytest.mark.parametrize("name", ["WAITING_JOBS", "JOBS_BEHIND"])
-def test_the_waiting_jobs_of_a_queue_are_found_in_order_by_their_index(
+def test_the_waiting_jobs_of_a_queue_are_read_in_order_from_their_index(
     connection: apsw.Connection, name: str
 ) -> None:
     plan = plan_of(connection, getattr(statements, name))
@@ -132,19 +132,19 @@ def test_counts_and_lanes_are_read_from_the_indexes_alone(
     assert [step for step in scans(plan) if "COVERING INDEX" not in step] == []
 
 
-def test_running_jobs_are_found_by_their_index(connection: apsw.Connection) -> None:
+def test_running_jobs_are_read_from_their_index(connection: apsw.Connection) -> None:
     plan = plan_of(connection, statements.RUNNING_JOBS)
     assert [step for step in scans(plan) if "job_running" not in step] == []
 
 
-def test_failures_are_found_by_their_index(connection: apsw.Connection) -> None:
+def test_failures_are_read_from_their_index(connection: apsw.Connection) -> None:
     numbers, _ = history_numbers(statements, Query(states=("failed", "cancelled"), cursor="5"))
     plan = plan_of(connection, statements.HISTORY.format(numbers=numbers))
     assert scans(plan) == []
     assert sum("ended_otherwise (state=?" in step for step in plan) == 2
 
 
-def test_a_page_of_history_walks_down_the_order_of_ending(connection: apsw.Connection) -> None:
+def test_a_page_of_history_is_read_in_the_order_of_ending(connection: apsw.Connection) -> None:
     numbers, _ = history_numbers(statements, Query(cursor="5", task="noop"))
     plan = plan_of(connection, statements.HISTORY.format(numbers=numbers))
     assert scans(plan) == []
@@ -158,7 +158,7 @@ def test_a_page_of_history_walks_down_the_order_of_ending(connection: apsw.Conne
         (Query(states=("running",)), "job_running"),
     ],
 )
-def test_a_page_of_live_jobs_walks_down_an_index(
+def test_a_page_of_live_jobs_is_read_from_an_index(
     connection: apsw.Connection, query: Query, index: str
 ) -> None:
     ids, _ = live_ids(statements, query)
@@ -166,16 +166,14 @@ def test_a_page_of_live_jobs_walks_down_an_index(
     assert any(index in step for step in plan), plan
 
 
-def test_the_rows_of_a_commit_come_in_the_order_of_the_statements() -> None:
+def test_the_rows_of_a_commit_are_in_the_order_of_the_statements() -> None:
     columns = [name for name in COLUMNS if name in sqlite_rows(Changes(), NOW)]
     assert list(sqlite_rows(Changes(), NOW)) == columns
     fixed = {"epoch", "old_events", "old_answers", "old_takes"}
     assert set(COLUMNS) - set(columns) == fixed
 
 
-def test_a_commit_too_large_for_one_statement_is_still_one_transaction(
-    connection: apsw.Connection,
-) -> None:
+def test_a_commit_in_several_statements_is_one_transaction(connection: apsw.Connection) -> None:
     commits = Commits(connection)
     jobs = [a_job(f"{n:03}", n, lane="x") for n in range(100)]
     changes = admitted(*jobs)
@@ -194,7 +192,7 @@ def test_a_commit_too_large_for_one_statement_is_still_one_transaction(
         str(seq) for seq in range(1, 101)
     )
     changes = admitted(*(a_job(f"new{n:03}", n) for n in range(100)))
-    changes.events = events(101, 50)  # the last row of the last piece is the one that fails
+    changes.events = events(101, 50)  # the last row of the last piece fails
     with pytest.raises(apsw.ConstraintError):
         send()
     assert not connection.in_transaction

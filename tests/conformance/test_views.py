@@ -49,7 +49,7 @@ async def test_a_live_job_is_shown_with_its_report_and_worker(store: Store) -> N
     assert (shown.error, shown.result, shown.ended_at) == (None, None, None)
 
 
-async def test_a_worker_that_is_no_device_gives_only_its_name(store: Store) -> None:
+async def test_a_worker_that_is_no_device_is_shown_with_its_name_only(store: Store) -> None:
     known, unknown = a_job("a"), a_job("b")
     await store.commit(admitted(known, unknown), NOW)
     await store.commit(started(known, worker="w1"), NOW)
@@ -87,7 +87,7 @@ async def test_an_ended_job_is_shown_with_its_result_and_error(store: Store) -> 
         (State.RETRYING, "due", "until 2025-10-09T09:00:00Z"),
     ],
 )
-async def test_a_waiting_job_says_what_it_waits_for(
+async def test_a_waiting_job_is_shown_with_its_reason(
     store: Store, state: State, code: str, message: str
 ) -> None:
     due_at = datetime(2025, 10, 9, 9, tzinfo=UTC).timestamp()
@@ -96,13 +96,13 @@ async def test_a_waiting_job_says_what_it_waits_for(
     assert (await store.jobs([job.id]))[job.id].waiting_for == [Reason(code, message)]
 
 
-async def test_a_queued_job_waits_for_its_turn_only(store: Store) -> None:
+async def test_a_queued_job_is_shown_without_a_reason(store: Store) -> None:
     job = a_job("a", reason=Reason("old", "no longer true"))
     await store.commit(admitted(job), NOW)
     assert (await store.jobs([job.id]))[job.id].waiting_for == []
 
 
-async def test_a_picture_has_the_first_of_each_queue_in_order(store: Store) -> None:
+async def test_a_snapshot_has_the_first_waiting_jobs_of_each_queue_in_order(store: Store) -> None:
     jobs = [
         a_job("low", 0, priority=Priority.LOW),
         a_job("second", 2),
@@ -133,10 +133,10 @@ async def test_a_picture_has_the_first_of_each_queue_in_order(store: Store) -> N
     assert [job.id for job in shorter.waiting["default"]] == order[:2]
     first = await store.jobs_behind("default", after=FRONT, limit=2)
     rest = await store.jobs_behind("default", after=Place.of(first[-1]), limit=9)
-    assert [job.id for job in first + rest] == order[:-1]  # one stands in no order
+    assert [job.id for job in first + rest] == order[:-1]  # `placeless` has no position
 
 
-async def test_a_picture_has_the_newest_ended_jobs_first(store: Store) -> None:
+async def test_a_snapshot_has_the_newest_ended_jobs_first(store: Store) -> None:
     jobs = [a_job(name) for name in "abc"]
     await store.commit(admitted(*jobs), NOW)
     for job in (jobs[1], jobs[0], jobs[2]):
@@ -146,7 +146,7 @@ async def test_a_picture_has_the_newest_ended_jobs_first(store: Store) -> None:
     assert (picture.counts, picture.waiting, picture.running) == ({}, {}, [])
 
 
-async def test_a_reader_sees_all_of_a_commit_or_nothing(
+async def test_a_reader_sees_a_whole_commit_or_none_of_it(
     store: Store, open_store: OpenStore
 ) -> None:
     reader = await open_store()
@@ -160,7 +160,7 @@ async def test_a_reader_sees_all_of_a_commit_or_nothing(
     assert (after.seq, after.counts) == (1, {"default": {"queued": 2}})
 
 
-async def test_a_lane_is_what_its_jobs_make_of_it(store: Store) -> None:
+async def test_the_state_of_a_lane_follows_from_its_jobs(store: Store) -> None:
     jobs = {
         "queues": a_job("q", lane="queues", state=State.RETRYING),
         "runs": a_job("r", lane="runs"),
@@ -192,9 +192,7 @@ async def test_a_lane_is_what_its_jobs_make_of_it(store: Store) -> None:
     assert (await store.read_snapshot()).lanes == await store.lanes()
 
 
-async def test_the_active_job_of_a_waiting_lane_is_the_one_that_holds_it_else_the_next(
-    store: Store,
-) -> None:
+async def test_the_active_job_of_a_waiting_lane_is_its_holder_or_its_next_job(store: Store) -> None:
     jobs = [a_job("later", 2, lane="x"), a_job("sooner", 1, lane="x")]
     await store.commit(admitted(*jobs), NOW)
     assert (await store.lanes())[0].active_job == "sooner"
@@ -203,9 +201,7 @@ async def test_the_active_job_of_a_waiting_lane_is_the_one_that_holds_it_else_th
     assert (await store.lanes())[0].active_job == "later"
 
 
-async def test_the_lanes_of_a_picture_are_the_same_however_many_jobs_it_shows(
-    store: Store,
-) -> None:
+async def test_the_lanes_of_a_snapshot_do_not_depend_on_its_number_of_jobs(store: Store) -> None:
     jobs = [a_job(f"j{n:02}", n, lane=f"lane {n % 5}") for n in range(20)]
     free = [a_job(f"free{n}", 20 + n) for n in range(3)]
     await store.commit(admitted(*jobs, *free), NOW)
@@ -221,7 +217,9 @@ async def test_the_lanes_of_a_picture_are_the_same_however_many_jobs_it_shows(
         assert (await store.read_snapshot(waiting=waiting)).lanes == everything
 
 
-async def test_a_picture_shows_so_many_lanes_and_first_those_of_its_jobs(store: Store) -> None:
+async def test_a_snapshot_with_a_limit_on_lanes_shows_the_lanes_of_its_jobs_first(
+    store: Store,
+) -> None:
     jobs = [a_job(name, number, lane=name) for number, name in enumerate("zyxw")]
     await store.commit(admitted(*jobs), NOW)
     changes = started(jobs[3])
@@ -234,7 +232,9 @@ async def test_a_picture_shows_so_many_lanes_and_first_those_of_its_jobs(store: 
     assert shown == {0: [], 1: ["w"], 3: ["w", "y", "z"], 4: ["a", "w", "y", "z"]}
 
 
-async def test_the_next_in_a_lane_is_told_by_its_position_whatever_its_length(store: Store) -> None:
+async def test_the_next_job_of_a_lane_is_found_by_positions_of_different_lengths(
+    store: Store,
+) -> None:
     first, between = a_job("zz", 1, lane="x"), a_job("aa", 1, lane="x")
     between.position += "V"
     unplaced = a_job("dependent", 0, lane="x", state=State.BLOCKED)
@@ -243,7 +243,7 @@ async def test_the_next_in_a_lane_is_told_by_its_position_whatever_its_length(st
     assert (await store.lanes())[0].active_job == "zz"
 
 
-async def test_what_is_not_said_of_a_lane_stays_as_it_was(store: Store) -> None:
+async def test_a_lane_change_leaves_other_fields_of_the_lane_unchanged(store: Store) -> None:
     key = ("default", "x")
     job = a_job("a", lane="x")
     await store.commit(admitted(job), NOW)
@@ -286,11 +286,11 @@ async def test_durations_are_medians_of_completed_jobs(store: Store) -> None:
     for job, seconds in zip(jobs, (1, 2, 30), strict=False):
         await store.commit(ended(job, at=began + seconds), NOW)
     await store.commit(ended(jobs[3], state=State.FAILED, at=NOW + 500), NOW)
-    await store.commit(ended(other), NOW)  # it never started
+    await store.commit(ended(other), NOW)  # the job never started
     assert await store.durations() == {"save": 2.0}
 
 
-async def test_an_image_can_be_of_one_queue_and_of_the_first_few(store: Store) -> None:
+async def test_an_image_can_be_limited_to_one_queue_and_a_number_of_jobs(store: Store) -> None:
     jobs = [
         a_job("a", 0, priority=Priority.LOW),
         a_job("b", 1),
@@ -307,7 +307,7 @@ async def test_an_image_can_be_of_one_queue_and_of_the_first_few(store: Store) -
     assert [job.id for job in (await store.read_image()).jobs] == ["a", "b", "c", "runs", "mail"]
 
 
-async def test_the_jobs_asked_for_come_in_the_order_asked_for(store: Store) -> None:
+async def test_requested_jobs_are_returned_in_the_requested_order(store: Store) -> None:
     jobs = [a_job(name) for name in "abc"]
     await store.commit(admitted(*jobs), NOW)
     await store.commit(ended(jobs[1]), NOW)
@@ -316,7 +316,7 @@ async def test_the_jobs_asked_for_come_in_the_order_asked_for(store: Store) -> N
     assert await store.jobs([]) == {}
 
 
-async def test_a_job_refused_at_submission_is_shown_with_its_reason_kept(store: Store) -> None:
+async def test_a_job_that_was_refused_at_submission_keeps_its_reason(store: Store) -> None:
     job = a_job("a", reason=Reason("duplicate", "b is active"))
     changes = ended(job, state=State.SKIPPED)
     changes.left, changes.submitted = [], [submission_of(job)]

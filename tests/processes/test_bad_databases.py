@@ -96,7 +96,7 @@ async def test_a_file_that_is_no_fairlane_database_is_refused_and_left_unchanged
     assert contents(tmp_path) == before
 
 
-async def test_a_missing_folder_is_named(tmp_path: Path) -> None:
+async def test_the_error_names_a_missing_folder(tmp_path: Path) -> None:
     code, line = await run(tmp_path / "nowhere" / "work.db", "asyncio")
     assert code == 1
     assert line.startswith("fairlane.errors.StoreUnavailable: ")
