@@ -204,7 +204,7 @@ async def test_a_job_that_entered_and_left_in_one_commit_does_not_stay(store: St
     assert (await store.jobs([job.id]))[job.id].state == "cancelled"
 
 
-async def test_a_commit_of_a_deposed_leader_changes_nothing(store: Store, place: Place) -> None:
+async def test_a_commit_of_a_deposed_leader_is_refused(store: Store, place: Place) -> None:
     await store.commit(admitted(a_job("a")), NOW)
     place.raise_epoch()
     with pytest.raises(NotLeading):

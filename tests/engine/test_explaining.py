@@ -90,7 +90,7 @@ def working(app: Fairlane, doors: Doors) -> None:
         await doors.wait(name)
 
 
-async def test_a_forecast_says_when_each_waiting_job_will_start(
+async def test_a_forecast_has_the_start_time_of_each_waiting_job(
     app: Fairlane, doors: Doors
 ) -> None:
     working(app, doors)
