@@ -36,6 +36,7 @@ log = logging.getLogger("fairlane.store")
 Names = tuple[str, ...]
 Dialect = Literal["sqlite", "postgres"]
 RowsMaker = Callable[[Iterable[Any]], list[tuple[Any, ...]]]
+HalvesMaker = Callable[[Iterable[Any]], Iterable[tuple[tuple[Any, ...], tuple[Any, ...]]]]
 
 
 class Column(Struct, frozen=True):
@@ -288,12 +289,17 @@ def rows_maker(names: Names, structs: Mapping[str, type[Struct]]) -> RowsMaker:
     `structs` has the types by the name of a variable, or of a variable's field with a dot. A value
     comes from the first struct that has a field of this name.
     """
-    return _compiled_rows(_row(names, structs), structs)
+    return _compiled(f"lambda items: [{_row(names, structs)} {_each(structs)}]", _ENCODERS)
 
 
-def halves_maker(shared: Names, own: Names, structs: Mapping[str, type[Struct]]) -> RowsMaker:
-    """Like `rows_maker`, for rows in two halves: values that rows may share, and their own."""
-    return _compiled_rows(f"{_row(shared, structs)}, {_row(own, structs)}", structs)
+def halves_maker(shared: Names, own: Names, structs: Mapping[str, type[Struct]]) -> HalvesMaker:
+    """Like `rows_maker`, for rows in two halves: values that rows may share, and their own.
+
+    The rows are generated: a list of them all would hold each equal first half until the end, and
+    the garbage collector would walk through it (1.4 µs a job became 3).
+    """
+    halves = f"({_row(shared, structs)}, {_row(own, structs)})"
+    return _compiled(f"lambda items: ({halves} {_each(structs)})", _ENCODERS)
 
 
 def _row(names: Names, structs: Mapping[str, type[Struct]]) -> str:
@@ -304,9 +310,8 @@ def _row(names: Names, structs: Mapping[str, type[Struct]]) -> str:
     return f"({', '.join(map(value, names))},)"
 
 
-def _compiled_rows(row: str, structs: Mapping[str, type[Struct]]) -> RowsMaker:
-    variables = ", ".join(name for name in structs if "." not in name)
-    return _compiled(f"lambda items: [({row}) for {variables} in items]", _ENCODERS)
+def _each(structs: Mapping[str, type[Struct]]) -> str:
+    return f"for {', '.join(name for name in structs if '.' not in name)} in items"
 
 
 # Rows that were read.
