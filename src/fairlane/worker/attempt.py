@@ -59,7 +59,7 @@ class Attempt:
         self.early_check: EarlyCheck | None = None  # preconditions, if their check has begun
         self.stop_reason: str | None = None  # "cancel", "return", "timeout", "stall", "down"
         self.delete_outputs = False
-        self.link = AttemptLink(worker, self)
+        self.link = AttemptLink(worker, start)
         self.span: AttemptSpan | None = None
         self._time = asyncio.get_running_loop().time
         self._stop_requested = False  # also when the request came after the function returned

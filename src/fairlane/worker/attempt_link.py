@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from fairlane.core.decisions import Start
 from fairlane.core.inputs import EnterStage, LeaveStage, StoreValue
 from fairlane.redaction import Redactor
 from fairlane.store.views import ReportBody
 from fairlane.task.attempt_report import AttemptReport
 
 if TYPE_CHECKING:
-    from fairlane.worker.attempt import Attempt
     from fairlane.worker.worker import Worker
 
 
@@ -20,13 +20,13 @@ class AttemptLink:
     """The `WorkerLink` of an attempt that runs in this process.
 
     An attempt in a child process has another link there; `child_attempt` passes its messages on to
-    this one.
+    this one. The link does not refer to its attempt: that cycle of references would leave every
+    ended attempt to the garbage collector.
     """
 
-    def __init__(self, worker: "Worker", attempt: "Attempt") -> None:
+    def __init__(self, worker: "Worker", start: Start) -> None:
+        self.start = start
         self._worker = worker
-        self._attempt = attempt
-        self._start = attempt.start
         self._time = asyncio.get_running_loop().time
         self.redactor: Redactor | None = None
         self.active_at = self._time()  # when the task last reported or logged
@@ -35,15 +35,15 @@ class AttemptLink:
 
     def report(self, snapshot: Callable[[], ReportBody], stage: str | None) -> None:
         self.active_at = self._time()
-        self._worker.queue_report(self._attempt, lambda: self._masked(snapshot()), stage)
+        self._worker.queue_report(self, lambda: self._masked(snapshot()), stage)
 
     def log(self, level: str, message: str) -> None:
         self.active_at = self._time()
         message = self.redactor.redact(message) if self.redactor else message
-        self._worker.queue_log_line(self._attempt, level, message)
+        self._worker.queue_log_line(self, level, message)
 
     async def enter_stage(self, limits: tuple[str, ...], uses: tuple[tuple[str, int], ...]) -> str:
-        start = self._start
+        start = self.start
         token = self._worker.new_token()
         entry = EnterStage(start.job, start.worker, start.fence, token, limits, uses)
         try:
@@ -54,7 +54,7 @@ class AttemptLink:
         return token
 
     def leave_stage(self, token: str) -> None:
-        start = self._start
+        start = self.start
         self._worker.send(LeaveStage(start.job, start.worker, start.fence, token))
 
     async def store_value(self, name: str, body: str | None) -> None:
@@ -63,10 +63,10 @@ class AttemptLink:
 
     def store_value_soon(self, name: str, body: str) -> None:
         token = self._worker.new_token()
-        self._worker.send_soon(self._attempt, token, self._value(token, name, body))
+        self._worker.send_soon(self, token, self._value(token, name, body))
 
     def _value(self, token: str, name: str, body: str | None) -> StoreValue:
-        start = self._start
+        start = self.start
         return StoreValue(start.job, start.worker, start.fence, token, name, body)
 
     def final_report(self) -> str | None:

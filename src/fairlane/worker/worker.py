@@ -30,6 +30,7 @@ from fairlane.task.attempt_outputs import remove_all_outputs
 from fairlane.task.definition import Definition
 from fairlane.task.output_files import OutputRegistry
 from fairlane.worker.attempt import Attempt, EarlyCheck, token_of
+from fairlane.worker.attempt_link import AttemptLink
 from fairlane.worker.child_attempt import ChildExecutor
 from fairlane.worker.device_actor import DeviceActor
 from fairlane.worker.preconditions import (
@@ -75,9 +76,9 @@ class Worker:
         self._attempts: dict[JobId, Attempt] = {}
         self._unacknowledged: dict[str, FromWorker] = {}
         self._answers: dict[str, asyncio.Future[None]] = {}
-        self._reports: dict[Attempt, tuple[Callable[[], ReportBody], str | None]] = {}
-        self._log_lines: dict[Attempt, list[tuple[float, str, str]]] = {}
-        self._soon: dict[Attempt, list[FromWorker]] = {}
+        self._reports: dict[AttemptLink, tuple[Callable[[], ReportBody], str | None]] = {}
+        self._log_lines: dict[AttemptLink, list[tuple[float, str, str]]] = {}
+        self._soon: dict[AttemptLink, list[FromWorker]] = {}
         self._early_checks: dict[JobId, tuple[int, EarlyCheck]] = {}  # with the fence of each
         self._blocked: dict[JobId, tuple[Attempt, Obstacle]] = {}
         self._tokens = 0
@@ -205,14 +206,14 @@ class Worker:
         self._unacknowledged[token] = message
         self._put(message)
 
-    def send_soon(self, attempt: Attempt, token: str, message: FromWorker) -> None:
+    def send_soon(self, link: AttemptLink, token: str, message: FromWorker) -> None:
         """Do the same after a short delay: if the attempt ends meanwhile, both are one commit."""
         self._unacknowledged[token] = message
-        self._soon.setdefault(attempt, []).append(message)
-        asyncio.get_running_loop().call_later(SOON_SECONDS, self._send_delayed, attempt)
+        self._soon.setdefault(link, []).append(message)
+        asyncio.get_running_loop().call_later(SOON_SECONDS, self._send_delayed, link)
 
-    def _send_delayed(self, attempt: Attempt) -> None:
-        for message in self._soon.pop(attempt, ()):
+    def _send_delayed(self, link: AttemptLink) -> None:
+        for message in self._soon.pop(link, ()):
             self._put(message)
 
     def new_token(self) -> str:
@@ -233,18 +234,18 @@ class Worker:
         self._attempts.pop(attempt.start.job, None)
         # Otherwise this process lost its lease and has a new worker id: the outcome is stale.
         if carrier_of(outcome.worker) == self.id:
-            self._send_report(attempt)  # so that followers see the last report before the outcome
+            self._send_report(attempt.link)  # followers see the last report before the outcome
             self.send_until_acknowledged(attempt.token, outcome)
         if not self._attempts:
             self.idle.set()
 
     def queue_report(
-        self, attempt: Attempt, snapshot: Callable[[], ReportBody], stage: str | None
+        self, link: AttemptLink, snapshot: Callable[[], ReportBody], stage: str | None
     ) -> None:
-        self._reports[attempt] = (snapshot, stage)
+        self._reports[link] = (snapshot, stage)
 
-    def queue_log_line(self, attempt: Attempt, level: str, message: str) -> None:
-        lines = self._log_lines.setdefault(attempt, [])
+    def queue_log_line(self, link: AttemptLink, level: str, message: str) -> None:
+        lines = self._log_lines.setdefault(link, [])
         if len(lines) < _MOST_LINES:
             lines.append((self._clock.now(), storable_name(level), storable(message)))
         elif len(lines) == _MOST_LINES:
@@ -261,17 +262,17 @@ class Worker:
     # services: each runs once and returns the seconds until its next run
 
     async def send_reports(self) -> float:
-        for attempt in [*{**self._reports, **self._log_lines}]:
-            self._send_report(attempt)
+        for link in [*{**self._reports, **self._log_lines}]:
+            self._send_report(link)
         return REPORT_SECONDS
 
-    def _send_report(self, attempt: Attempt) -> None:
-        self._send_delayed(attempt)
-        start = attempt.start
-        lines = self._log_lines.pop(attempt, None)
+    def _send_report(self, link: AttemptLink) -> None:
+        self._send_delayed(link)
+        start = link.start
+        lines = self._log_lines.pop(link, None)
         if lines:
             self._put(LogLines(start.job, start.worker, start.fence, lines))
-        report = self._reports.pop(attempt, None)
+        report = self._reports.pop(link, None)
         if report is not None:
             snapshot, stage = report
             try:
