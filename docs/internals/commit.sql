@@ -109,15 +109,15 @@ WHERE (SELECT id
     FROM detail
     WHERE detail.id = value) IS NULL;
 
--- forgotten
-DELETE FROM kept
+-- removed_values
+DELETE FROM stored_value
 WHERE (job, name) IN (SELECT value ->> 0, value ->> 1
-    FROM jsonb_each(NEW.forgotten));
+    FROM jsonb_each(NEW.removed_values));
 
--- kept
-INSERT OR REPLACE INTO kept (job, name, body)
+-- stored_values
+INSERT OR REPLACE INTO stored_value (job, name, body)
 SELECT e.value ->> 0, e.value ->> 1, e.value ->> 2
-FROM jsonb_each(NEW.kept) e;
+FROM jsonb_each(NEW.stored_values) e;
 
 -- ended
 INSERT INTO ended (id, task, queue, lane, kind, priority, state, attempt, failures, crashes, fence,
@@ -136,11 +136,11 @@ WHERE job IN (SELECT value
     FROM json_each(NEW.finished)) AND EXISTS (SELECT 1
     FROM report);
 
--- whole
-DELETE FROM kept
+-- without_values
+DELETE FROM stored_value
 WHERE job IN (SELECT value
-    FROM json_each(NEW.whole)) AND EXISTS (SELECT 1
-    FROM kept);
+    FROM json_each(NEW.without_values)) AND EXISTS (SELECT 1
+    FROM stored_value);
 
 -- dependencies
 INSERT INTO dependency (job, on_job)
@@ -162,17 +162,17 @@ INSERT INTO log (job, at, level, message)
 SELECT e.value ->> 0, e.value ->> 1, e.value ->> 2, e.value ->> 3
 FROM jsonb_each(NEW.logs) e;
 
--- untakes
-DELETE FROM take
-WHERE number IN (SELECT take.number
-    FROM jsonb_each(NEW.untakes) e JOIN take
-    ON take.at = e.value ->> 1
-    WHERE take.key = e.value ->> 0 AND take.job = e.value ->> 2);
+-- returned_starts
+DELETE FROM rate_start
+WHERE number IN (SELECT s.number
+    FROM jsonb_each(NEW.returned_starts) e JOIN rate_start s
+    ON s.at = e.value ->> 1
+    WHERE s.key = e.value ->> 0 AND s.job = e.value ->> 2);
 
--- takes
-INSERT INTO take (key, at, job)
+-- rate_starts
+INSERT INTO rate_start (key, at, job)
 SELECT e.value ->> 0, e.value ->> 1, e.value ->> 2
-FROM jsonb_each(NEW.takes) e;
+FROM jsonb_each(NEW.rate_starts) e;
 
 -- grants
 INSERT OR REPLACE INTO stage_grant (job, token, uses)
@@ -245,9 +245,9 @@ WHERE seq < NEW.old_events;
 DELETE FROM answer
 WHERE at < NEW.old_answers;
 
--- old_takes
-DELETE FROM take
-WHERE at < NEW.old_takes - (SELECT coalesce(max(max(coalesce(body ->> '$.code.per_seconds', 0),
+-- old_starts
+DELETE FROM rate_start
+WHERE at < NEW.old_starts - (SELECT coalesce(max(max(coalesce(body ->> '$.code.per_seconds', 0),
                     coalesce(body ->> '$.operator.per_seconds', 0))), 0)
     FROM record
     WHERE kind = 'rate');
@@ -403,17 +403,18 @@ WHERE (SELECT id
     FROM fairlane.detail
     WHERE detail.id = e.value) IS NULL;
 
--- forgotten
-DELETE FROM fairlane.kept
-WHERE kept.ctid = ANY (ARRAY(SELECT found.place
-        FROM (SELECT value ->> 0 AS job, value ->> 1 AS name FROM jsonb_array_elements(:forgotten))
-            e CROSS JOIN LATERAL (SELECT ctid AS place FROM fairlane.kept WHERE kept.job = e.job AND
-                kept.name = e.name OFFSET 0) found));
+-- removed_values
+DELETE FROM fairlane.stored_value
+WHERE stored_value.ctid = ANY (ARRAY(SELECT found.place
+        FROM (SELECT value ->> 0 AS job, value ->> 1 AS name FROM
+                jsonb_array_elements(:removed_values)) e CROSS JOIN LATERAL (SELECT ctid AS place
+                FROM fairlane.stored_value WHERE stored_value.job = e.job AND stored_value.name =
+                e.name OFFSET 0) found));
 
--- kept
-INSERT INTO fairlane.kept (job, name, body)
+-- stored_values
+INSERT INTO fairlane.stored_value (job, name, body)
 SELECT e.value ->> 0, e.value ->> 1, e.value ->> 2
-FROM jsonb_array_elements(:kept) e
+FROM jsonb_array_elements(:stored_values) e
 ON CONFLICT (job, name) DO UPDATE
 SET body = excluded.body;
 
@@ -439,10 +440,10 @@ DELETE FROM fairlane.report
 WHERE report.job = ANY (ARRAY(SELECT e.value::text
         FROM jsonb_array_elements_text(:finished) e (value)));
 
--- whole
-DELETE FROM fairlane.kept
-WHERE kept.job = ANY (ARRAY(SELECT e.value::text
-        FROM jsonb_array_elements_text(:whole) e (value)));
+-- without_values
+DELETE FROM fairlane.stored_value
+WHERE stored_value.job = ANY (ARRAY(SELECT e.value::text
+        FROM jsonb_array_elements_text(:without_values) e (value)));
 
 -- dependencies
 INSERT INTO fairlane.dependency (job, on_job)
@@ -466,18 +467,18 @@ INSERT INTO fairlane.log (job, at, level, message)
 SELECT e.value ->> 0, (e.value ->> 1)::double precision, e.value ->> 2, e.value ->> 3
 FROM jsonb_array_elements(:logs) e;
 
--- untakes
-DELETE FROM fairlane.take
-WHERE take.ctid = ANY (ARRAY(SELECT found.place
+-- returned_starts
+DELETE FROM fairlane.rate_start
+WHERE rate_start.ctid = ANY (ARRAY(SELECT found.place
         FROM (SELECT value ->> 0 AS key, (value ->> 1)::double precision AS at, value ->> 2 AS job
-                FROM jsonb_array_elements(:untakes)) e CROSS JOIN LATERAL (SELECT ctid AS place FROM
-                fairlane.take WHERE take.key = e.key AND take.at = e.at AND take.job = e.job OFFSET
-                0) found));
+                FROM jsonb_array_elements(:returned_starts)) e CROSS JOIN LATERAL (SELECT ctid AS
+                place FROM fairlane.rate_start WHERE rate_start.key = e.key AND rate_start.at = e.at
+                AND rate_start.job = e.job OFFSET 0) found));
 
--- takes
-INSERT INTO fairlane.take (key, at, job)
+-- rate_starts
+INSERT INTO fairlane.rate_start (key, at, job)
 SELECT e.value ->> 0, (e.value ->> 1)::double precision, e.value ->> 2
-FROM jsonb_array_elements(:takes) e;
+FROM jsonb_array_elements(:rate_starts) e;
 
 -- grants
 INSERT INTO fairlane.stage_grant (job, token, uses)
@@ -586,9 +587,10 @@ SET swept = :old_events;
 DELETE FROM fairlane.answer
 WHERE at < :old_answers;
 
--- old_takes
-DELETE FROM fairlane.take
-WHERE at < :old_takes - (SELECT coalesce(max(greatest((body::jsonb #>> '{code,per_seconds}')::double
-                    precision, (body::jsonb #>> '{operator,per_seconds}')::double precision)), 0)
+-- old_starts
+DELETE FROM fairlane.rate_start
+WHERE at < :old_starts - (SELECT coalesce(max(greatest((body::jsonb #>>
+                        '{code,per_seconds}')::double precision, (body::jsonb #>>
+                        '{operator,per_seconds}')::double precision)), 0)
     FROM fairlane.record
     WHERE kind = 'rate');

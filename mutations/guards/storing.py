@@ -107,23 +107,23 @@ STORING: Final = (
         noticed_by=(suite("tests/simulation/test_guards_storing.py"),),
     ),
     Mutation(
-        name="giving back before taking again, on disk",
+        name="returning a rate start before storing it again, on disk",
         guards="The store on disk gives back before it takes, as the one in memory does.",
         file=_COMMITTING,
-        find="""    (  # before "takes": one taken again at the same instant is another
-        "untakes",
-        "DELETE FROM take WHERE number IN (SELECT take.number FROM jsonb_each(NEW.untakes) e "
-        "JOIN take ON take.at = e.value ->> 1 "
-        "WHERE take.key = e.value ->> 0 AND take.job = e.value ->> 2)",
+        find="""    (  # before "rate_starts": a start at the same instant is another one
+        "returned_starts",
+        "DELETE FROM rate_start WHERE number IN (SELECT s.number "
+        "FROM jsonb_each(NEW.returned_starts) e JOIN rate_start s ON s.at = e.value ->> 1 "
+        "WHERE s.key = e.value ->> 0 AND s.job = e.value ->> 2)",
     ),
-    ("takes", _insert("take", "takes", ("key", "at", "job"))),
+    ("rate_starts", _insert("rate_start", "rate_starts", ("key", "at", "job"))),
 """,
-        replace="""    ("takes", _insert("take", "takes", ("key", "at", "job"))),
+        replace="""    ("rate_starts", _insert("rate_start", "rate_starts", ("key", "at", "job"))),
     (
-        "untakes",
-        "DELETE FROM take WHERE number IN (SELECT take.number FROM jsonb_each(NEW.untakes) e "
-        "JOIN take ON take.at = e.value ->> 1 "
-        "WHERE take.key = e.value ->> 0 AND take.job = e.value ->> 2)",
+        "returned_starts",
+        "DELETE FROM rate_start WHERE number IN (SELECT s.number "
+        "FROM jsonb_each(NEW.returned_starts) e JOIN rate_start s ON s.at = e.value ->> 1 "
+        "WHERE s.key = e.value ->> 0 AND s.job = e.value ->> 2)",
     ),
 """,
         noticed_by=(suite(_COMMITS),),
@@ -163,18 +163,18 @@ STORING: Final = (
         noticed_by=(suite(_COMMITS),),
     ),
     Mutation(
-        name="giving back before taking again",
+        name="returning a rate start before storing it again",
         guards="A start that is taken again at the instant it was given back still counts.",
         file=_MEMORY,
-        find="""            self._replace_takes([take for take in self.takes if take not in gone])
-        for take in changes.rate_starts:
-            self._append(self.takes, take)
+        find="""            self._replace_starts([s for s in self.rate_starts if s not in gone])
+        for start in changes.rate_starts:
+            self._append(self.rate_starts, start)
 """,
-        replace="""            self._replace_takes(
-                [take for take in (*self.takes, *changes.rate_starts) if take not in gone]
+        replace="""            self._replace_starts(
+                [s for s in (*self.rate_starts, *changes.rate_starts) if s not in gone]
             )
-        for take in () if changes.returned_rate_starts else changes.rate_starts:
-            self._append(self.takes, take)
+        for start in () if changes.returned_rate_starts else changes.rate_starts:
+            self._append(self.rate_starts, start)
 """,
         noticed_by=(suite(_COMMITS),),
     ),

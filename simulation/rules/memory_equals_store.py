@@ -16,7 +16,7 @@ def check_memory(journal: Journal, scheduler: Scheduler, image: Image, now: floa
     again = Scheduler()
     again.load(
         jobs=image.jobs, dependencies=image.dependencies, records=image.records,
-        rate_starts=image.takes, grants=image.grants, seq=image.seq, now=now,
+        rate_starts=image.rate_starts, grants=image.grants, seq=image.seq, now=now,
     )  # fmt: skip
     mine, theirs = _picture(scheduler, now), _picture(again, now)
     for part, found in mine.items():

@@ -13,7 +13,7 @@ from fairlane.core.inputs import WorkerJoined
 from fairlane.core.queues import QueueSettings, settings_from
 from fairlane.leader.schedule import Schedule
 from fairlane.redaction import saved_call_without_secrets, without_secrets
-from fairlane.store.views import JobView, LaneView, Picture, instant
+from fairlane.store.views import JobView, LaneView, StoreSnapshot, instant
 from fairlane.worker.device import PAUSED, DeviceRecord
 
 
@@ -157,7 +157,7 @@ def device_view(
     )  # fmt: skip
 
 
-def snapshot_from(picture: Picture, now: float) -> Snapshot:
+def snapshot_from(picture: StoreSnapshot, now: float) -> Snapshot:
     queues: dict[str, QueueView] = {}
     workers: list[WorkerView] = []
     schedules: list[ScheduleView] = []

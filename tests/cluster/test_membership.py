@@ -298,7 +298,7 @@ async def _records(app: SharedApp, job: JobId) -> AsyncIterator[str]:
     start = Start(job, "write", WorkerId(""), 1, 1, True, "start", "default", None)
     store = SharedMemoryStore(app.shared_database)
     for payload in (await store.assigned_payloads([start])).values():
-        for body in payload.kept.values():
+        for body in payload.stored_values.values():
             yield body
 
 

@@ -79,7 +79,7 @@ async def test_a_job_that_violates_a_constraint_fails_the_whole_commit(store: St
     await refused(store, changes)
     image = await store.load()
     assert list(image.jobs) == [first]
-    assert (image.records, image.takes, image.seq) == ({}, [], 0)
+    assert (image.records, image.rate_starts, image.seq) == ({}, [], 0)
     assert await store.answers(["key"]) == {}
     assert [row.key for row in await store.read_inbox(10)] == ["key"]
     assert await store.jobs([JobId("b"), JobId("c")]) == {}
@@ -246,7 +246,7 @@ async def test_dependencies_rate_starts_grants_and_records_are_loaded(store: Sto
     await store.commit(changes, NOW)
     image = await store.load()
     assert sorted(image.dependencies) == changes.dependencies
-    assert image.takes == changes.rate_starts
+    assert image.rate_starts == changes.rate_starts
     assert sorted(image.grants) == changes.grants
     assert image.records == changes.records
     assert image.seq == 42
@@ -275,7 +275,7 @@ async def test_returned_rate_starts_met_dependencies_and_deleted_records_are_gon
     await store.commit(undone, NOW)
     image = await store.load()
     assert image.dependencies == [("c", "a"), ("d", "e")]
-    assert image.takes == [("host", NOW + 2 / 3, "a")]
+    assert image.rate_starts == [("host", NOW + 2 / 3, "a")]
     assert image.grants == [("a", "t2", "[]")]
     assert image.records == {("queue", "default"): "{}"}
 
@@ -307,7 +307,7 @@ async def test_a_rate_start_that_is_returned_and_stored_in_one_commit_counts_onc
         rate_starts=[("host", NOW, job.id)], returned_rate_starts=[("host", NOW, job.id)]
     )
     await store.commit(again, NOW)
-    assert (await store.load()).takes == [("host", NOW, "a")]
+    assert (await store.load()).rate_starts == [("host", NOW, "a")]
 
 
 async def test_old_rate_starts_and_answers_are_deleted(store: Store) -> None:
@@ -315,7 +315,7 @@ async def test_old_rate_starts_and_answers_are_deleted(store: Store) -> None:
     changes = Changes(rate_starts=[("host", NOW, JobId("a"))], answers={"k": "{}"})
     await store.commit(changes, NOW)
     await store.commit(Changes(rate_starts=[("host", NOW + day, JobId("b"))]), NOW + day + 1)
-    assert (await store.load()).takes == [("host", NOW + day, "b")]
+    assert (await store.load()).rate_starts == [("host", NOW + day, "b")]
     assert await store.answers(["k"]) == {}
 
 
@@ -325,6 +325,6 @@ async def test_a_rate_start_is_stored_for_the_window_of_its_rate(store: Store) -
     changes = Changes(rate_starts=[("host", NOW, JobId("a"))], records={("rate", "host"): rate})
     await store.commit(changes, NOW)
     await store.commit(Changes(answers={"k": "{}"}), NOW + 2 * day)
-    assert (await store.load()).takes == [("host", NOW, "a")]
+    assert (await store.load()).rate_starts == [("host", NOW, "a")]
     await store.commit(Changes(answers={"l": "{}"}), NOW + 9 * day)
-    assert (await store.load()).takes == []
+    assert (await store.load()).rate_starts == []

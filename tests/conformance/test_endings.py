@@ -64,7 +64,7 @@ async def test_a_payload_has_the_stored_values_and_the_report_of_earlier_attempt
     await store.commit(changes, NOW)
     payload = await payload_of(store, job)
     assert payload.report == '{"statistics":{"n":2}}'
-    assert payload.kept == {"stage:one": "2", "stage:two": '"zwei"'}
+    assert payload.stored_values == {"stage:one": "2", "stage:two": '"zwei"'}
 
 
 async def test_only_a_job_of_the_kind_continue_gets_the_checkpoint_of_its_lane(
@@ -163,7 +163,7 @@ async def test_a_revived_job_gets_back_its_report_and_stored_values(store: Store
     assert list((await store.load()).jobs) == [again]
     assert await store.ended_jobs([job.id]) == {}
     payload = await payload_of(store, again)
-    assert (payload.report, payload.kept) == ('{"statistics":{"n":1}}', {"stage:one": "1"})
+    assert (payload.report, payload.stored_values) == ('{"statistics":{"n":1}}', {"stage:one": "1"})
 
 
 async def test_the_stored_values_of_a_completed_job_are_deleted(store: Store) -> None:
@@ -174,7 +174,7 @@ async def test_the_stored_values_of_a_completed_job_are_deleted(store: Store) ->
     changes.stored_values = [(job.id, "stage:two", "2")]
     await store.commit(changes, NOW)
     again = await revive(store, job)
-    assert (await payload_of(store, again)).kept == {}
+    assert (await payload_of(store, again)).stored_values == {}
 
 
 async def test_the_report_of_the_end_replaces_an_earlier_report_in_the_same_commit(

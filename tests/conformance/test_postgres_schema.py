@@ -58,11 +58,11 @@ INSERT INTO fairlane.detail (id, terms, params, meta, options)
 SELECT kind || n, '{{}}', '{{}}', '{{}}', '{{}}'
 FROM generate_series(1, {ROWS}) n, unnest(ARRAY['j', 'e']) kind;
 INSERT INTO fairlane.report SELECT 'j' || n, '{{}}' FROM generate_series(1, {ROWS}) n;
-INSERT INTO fairlane.kept SELECT 'j' || n, 'k', '1' FROM generate_series(1, {ROWS}) n;
+INSERT INTO fairlane.stored_value SELECT 'j' || n, 'k', '1' FROM generate_series(1, {ROWS}) n;
 INSERT INTO fairlane.log (job, at, level, message)
 SELECT 'j' || n % 1000, n, 'info', 'x' FROM generate_series(1, {ROWS}) n;
 INSERT INTO fairlane.event SELECT n, n, '[]' FROM generate_series(1, {ROWS}) n;
-INSERT INTO fairlane.take (key, at, job) SELECT 'k', n, 'j' FROM generate_series(1, {ROWS}) n;
+INSERT INTO fairlane.rate_start (key, at, job) SELECT 'k', n, 'j' FROM generate_series(1, {ROWS}) n;
 INSERT INTO fairlane.stage_grant SELECT 'j' || n, 't', '[]' FROM generate_series(1, {ROWS}) n;
 INSERT INTO fairlane.dependency SELECT 'j' || n, 'j' FROM generate_series(1, {ROWS}) n;
 INSERT INTO fairlane.lane (queue, lane) SELECT 'q', 'l' || n FROM generate_series(1, {ROWS}) n;

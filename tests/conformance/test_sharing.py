@@ -112,7 +112,7 @@ async def test_a_worker_reads_the_same_payload_as_the_leader(
     found = await other.assigned_payloads([start])
     assert found == await leader.payloads([start])
     assert found[job.id].params == '{"n":1}'
-    assert found[job.id].kept == {"stage:one": "1", "stage:two": "2"}
+    assert found[job.id].stored_values == {"stage:one": "1", "stage:two": "2"}
 
 
 async def heard_by(store: SharedStore) -> list[str]:

@@ -169,7 +169,7 @@ def test_a_page_of_live_jobs_is_read_from_an_index(
 def test_the_rows_of_a_commit_are_in_the_order_of_the_statements() -> None:
     columns = [name for name in COLUMNS if name in sqlite_rows(Changes(), NOW)]
     assert list(sqlite_rows(Changes(), NOW)) == columns
-    fixed = {"epoch", "old_events", "old_answers", "old_takes"}
+    fixed = {"epoch", "old_events", "old_answers", "old_starts"}
     assert set(COLUMNS) - set(columns) == fixed
 
 

@@ -159,7 +159,7 @@ def _image_shown(image: Any) -> dict[str, Any]:
     return {
         "jobs": list(image.jobs),
         "dependencies": sorted(image.dependencies),
-        "takes": image.takes,
+        "rate_starts": image.rate_starts,
         "grants": sorted(image.grants),
     }
 

@@ -88,7 +88,7 @@ class Queues:
             scheduler = Scheduler()
             scheduler.load(
                 jobs=image.jobs, dependencies=image.dependencies, records=image.records,
-                rate_starts=image.takes, grants=image.grants, seq=image.seq, now=now,
+                rate_starts=image.rate_starts, grants=image.grants, seq=image.seq, now=now,
             )  # fmt: skip
             return forecast(scheduler, now=now, durations=durations, queue=queue, what_if=what_if)
 

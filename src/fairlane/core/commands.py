@@ -156,14 +156,14 @@ def move(board: Board, command: Move, ended: dict[JobId, LiveJob]) -> dict[str, 
             )
         if target is not job:
             priority = target.priority
-            position = _position_beside(
+            position = _position_next_to(
                 board, queue, job, target, before=command.before is not None
             )
     _reposition(board, job, priority, position)
     return {"state": job.state.value, "position": job.position}
 
 
-def _position_beside(
+def _position_next_to(
     board: Board, queue: Queue, job: LiveJob, target: LiveJob, *, before: bool
 ) -> str:
     """Return a position next to the target. It reads the whole queue, which a move may cost.

@@ -29,7 +29,7 @@ class EventFeed:
         self._store = store
         self._window: list[EventView] = []  # consecutive numbers
         self._followers = 0
-        self._hints = 0
+        self._notified = 0
         self._news = asyncio.Condition()
         self._closed = False
         self._turn = asyncio.Lock()
@@ -54,7 +54,7 @@ class EventFeed:
 
     async def wake_followers(self) -> None:
         """Wake the followers that wait for events: there may be a new commit."""
-        self._hints += 1
+        self._notified += 1
         async with self._news:
             self._news.notify_all()
 
@@ -78,7 +78,7 @@ class EventFeed:
         self._followers += 1
         try:
             while not self._closed:
-                hints = self._hints
+                notified = self._notified
                 events = await self._after(after, limit)
                 if events is None:
                     yield [await self._resync()]
@@ -87,7 +87,7 @@ class EventFeed:
                     yield events
                     after = events[-1].seq
                 else:
-                    await self._hint_after(hints)
+                    await self._next_notification(notified)
         finally:
             self._followers -= 1
             if not self._followers:
@@ -97,9 +97,9 @@ class EventFeed:
         seq, at = await self._store.last_seq(), datetime.now(UTC)
         return EventView(seq=seq, type="resync", at=at, job=None, queue=None, data={})
 
-    async def _hint_after(self, hints: int) -> None:
+    async def _next_notification(self, notified: int) -> None:
         async with self._news:
-            await self._news.wait_for(lambda: self._hints != hints or self._closed)
+            await self._news.wait_for(lambda: self._notified != notified or self._closed)
 
     async def _after(self, cursor: int, limit: int) -> list[EventView] | None:
         if self._is_behind(cursor):

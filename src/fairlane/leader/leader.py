@@ -253,7 +253,7 @@ class Leader:
         payloads = await self._store.payloads(decisions.discards)
         for job, name, body in decisions.changes.stored_values:  # of this batch: not stored yet
             if job in payloads and body is not None:
-                payloads[job].kept[name] = body
+                payloads[job].stored_values[name] = body
         self._cleanup.plan_discard(payloads)
         return payloads
 

@@ -19,7 +19,7 @@ async def load_scheduler(scheduler: Scheduler, store: Store, now: float) -> Imag
             jobs=image.jobs,
             dependencies=image.dependencies,
             records=image.records,
-            rate_starts=image.takes,
+            rate_starts=image.rate_starts,
             grants=image.grants,
             seq=image.seq,
             now=now,

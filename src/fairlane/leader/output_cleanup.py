@@ -29,7 +29,7 @@ class OutputCleanup:
     def remove_unfinished(self, payloads: Payloads) -> None:
         """Remove the half-written files of dead attempts, before the jobs start again."""
         for job, payload in payloads.items():
-            for path in remove_half_written(payload.kept):
+            for path in remove_half_written(payload.stored_values):
                 log.info("removed %s, left half written by job %s", path, job)
         self._add_remote(payloads, finished=False)
 
@@ -40,13 +40,15 @@ class OutputCleanup:
     def discard(self, payloads: Payloads) -> None:
         """Remove all files of cancelled jobs that lie on this host."""
         for payload in payloads.values():
-            remove_published_outputs(payload.kept, everywhere=self._one_host)
-            remove_half_written(payload.kept)
+            remove_published_outputs(payload.stored_values, everywhere=self._one_host)
+            remove_half_written(payload.stored_values)
 
     def _add_remote(self, payloads: Payloads, *, finished: bool) -> None:
         if not self._one_host:
             for payload in payloads.values():
-                self._remote += outputs_on_other_hosts(payload.kept, finished=finished).items()
+                self._remote += outputs_on_other_hosts(
+                    payload.stored_values, finished=finished
+                ).items()
 
     def order_removals(self, decisions: Decisions, workers: Iterable[KnownWorker]) -> None:
         """Order a worker of each host to remove its files; without a worker they wait."""

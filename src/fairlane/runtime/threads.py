@@ -73,7 +73,7 @@ def resolve_future(woken: "asyncio.Future[None]") -> None:
 def _our_pool() -> ThreadPoolExecutor:
     global _pool
     if _pool is None:
-        _pool = ThreadPoolExecutor(_POOL_THREADS, thread_name_prefix="fairlane-beside")
+        _pool = ThreadPoolExecutor(_POOL_THREADS, thread_name_prefix="fairlane-background")
     return _pool
 
 

@@ -83,7 +83,7 @@ def live_jobs(changes: Changes) -> tuple[list[LiveJob], list[LiveJob]]:
 def rows_of(changes: Changes, waiting: list[LiveJob], at: float) -> dict[str, list[Any]]:
     """Return the rows of the columns that are the same in both dialects."""
     left = set(changes.left)
-    kept = {(job, name): body for job, name, body in changes.stored_values}
+    values = {(job, name): body for job, name, body in changes.stored_values}
     entered = {id: job for id, job in changes.entered.items() if id not in left}
     new = [
         (job, item)
@@ -105,17 +105,19 @@ def rows_of(changes: Changes, waiting: list[LiveJob], at: float) -> dict[str, li
         "entered": _entered_rows(job for id, job in entered.items() if id not in whole),
         "submitted": _submitted_rows(item for item in changes.submitted if item.id not in whole),
         "revived": changes.revived,
-        "forgotten": [key for key, body in kept.items() if body is None],
-        "kept": [(*key, body) for key, body in kept.items() if body is not None],
+        "removed_values": [key for key, body in values.items() if body is None],
+        "stored_values": [(*key, body) for key, body in values.items() if body is not None],
         "ended": _ended_rows(ended for id, ended in changes.ended.items() if id not in completed),
         "finished": list(changes.ended),
-        "whole": [id for id, ended in changes.ended.items() if ended.forget or id in completed],
+        "without_values": [
+            id for id, ended in changes.ended.items() if ended.forget or id in completed
+        ],
         "dependencies": changes.dependencies,
         "settled": changes.settled,
         "met": changes.met_dependencies,
         "logs": changes.logs,
-        "untakes": changes.returned_rate_starts,
-        "takes": changes.rate_starts,
+        "returned_starts": changes.returned_rate_starts,
+        "rate_starts": changes.rate_starts,
         "grants": changes.grants,
         "releases": changes.releases,
         "stopped": [*changes.left, *(job.id for job in waiting)],

@@ -14,7 +14,7 @@ class Expiry(Struct, frozen=True):
 
     events: int | None = None
     answers: float | None = None
-    takes: float | None = None
+    rate_starts: float | None = None
 
 
 class ExpirySchedule:
@@ -37,7 +37,7 @@ class ExpirySchedule:
             return Expiry(events=events)
         self._swept_at = at
         before = at - self._keep_seconds
-        return Expiry(events=events, answers=before, takes=before)
+        return Expiry(events=events, answers=before, rate_starts=before)
 
     def _events(self, newest: int | None) -> int | None:
         if newest is None:

@@ -27,9 +27,9 @@ from fairlane.store.views import (
     LogLine,
     Page,
     Payload,
-    Picture,
     Place,
     Query,
+    StoreSnapshot,
 )
 
 
@@ -39,7 +39,7 @@ class Image(Struct):
     jobs: list[LiveJob]
     dependencies: list[tuple[JobId, JobId]]
     records: dict[tuple[str, str], str]
-    takes: list[tuple[str, float, JobId]]
+    rate_starts: list[tuple[str, float, JobId]]
     grants: list[tuple[JobId, str, str]]
     seq: int
 
@@ -105,7 +105,7 @@ class Store(Protocol):
 
     async def read_snapshot(
         self, *, waiting: int = 200, ended: int = 50, lanes: int = 200
-    ) -> Picture:
+    ) -> StoreSnapshot:
         """Return a snapshot; lanes of the running and waiting jobs in it come first."""
 
     async def jobs_behind(self, queue: str, *, after: Place, limit: int) -> list[JobView]:

@@ -46,9 +46,9 @@ from fairlane.store.views import (
     LogLine,
     Page,
     Payload,
-    Picture,
     Place,
     Query,
+    StoreSnapshot,
     WorkerName,
     job_view,
     worker_names,
@@ -142,7 +142,7 @@ class Reads:
             by_queue.setdefault(queue, {})[state] = amount
         return by_queue
 
-    def snapshot(self, *, waiting: int, ended: int, lanes: int) -> Steps[Picture]:
+    def snapshot(self, *, waiting: int, ended: int, lanes: int) -> Steps[StoreSnapshot]:
         records = yield from self.all_records()
         workers = worker_names(
             {name: body for (kind, name), body in records.items() if kind == "worker"}
@@ -156,7 +156,7 @@ class Reads:
             if rows:
                 first[queue] = [job_view(row, workers) for row in rows]
         jobs = [*running, *chain(*first.values())]
-        return Picture(
+        return StoreSnapshot(
             seq=(yield from self.last_seq()),
             counts=counts,
             running=running,
@@ -260,13 +260,13 @@ class Reads:
         jobs.sort(key=attrgetter("position"))
         dependencies = yield Statement(self._sql.DEPENDENCIES, tuple[JobId, JobId])
         records = yield from self.all_records()
-        takes = yield Statement(self._sql.RATE_STARTS, tuple[str, float, JobId])
+        rate_starts = yield Statement(self._sql.RATE_STARTS, tuple[str, float, JobId])
         grants = yield Statement(self._sql.GRANTS, tuple[JobId, str, str])
         return Image(
             jobs=jobs,
             dependencies=[(job, on) for job, on in dependencies],
             records=records,
-            takes=[(key, at, job) for key, at, job in takes],
+            rate_starts=[(key, at, job) for key, at, job in rate_starts],
             grants=[(job, token, uses) for job, token, uses in grants],
             seq=(yield from self.last_seq()),
         )
@@ -282,8 +282,8 @@ class Reads:
         ]
         rows = yield Statement(self._sql.PAYLOADS, _PayloadRow, (Table(wanted, 3),))
         return {
-            id: Payload(params, meta, options, report, checkpoint, dict(kept or ()))
-            for id, params, meta, options, report, checkpoint, kept in rows
+            id: Payload(params, meta, options, report, checkpoint, dict(values or ()))
+            for id, params, meta, options, report, checkpoint, values in rows
         }
 
 

@@ -268,7 +268,7 @@ class Query(Struct, kw_only=True):
     cursor: str | None = None
 
 
-class Picture(Struct, kw_only=True):
+class StoreSnapshot(Struct, kw_only=True):
     """A consistent snapshot of the database at the event `seq`."""
 
     seq: int
@@ -288,4 +288,4 @@ class Payload(Struct):
     options: str
     report: str | None = None  # of the job, from earlier attempts
     checkpoint: str | None = None  # of the lane, for a `continue`
-    kept: dict[str, str] = field(default_factory=dict)  # stage results, unpublished outputs
+    stored_values: dict[str, str] = field(default_factory=dict)  # stage results, output records

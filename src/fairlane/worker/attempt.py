@@ -55,7 +55,7 @@ class Attempt:
         self.start = start
         self.payload = payload
         self.definition = definition
-        self.stored_values = dict(payload.kept)
+        self.stored_values = dict(payload.stored_values)
         self.early_check: EarlyCheck | None = None  # preconditions, if their check has begun
         self.stop_reason: str | None = None  # "cancel", "return", "timeout", "stall", "down"
         self.delete_outputs = False

@@ -61,7 +61,7 @@ def _check(
             return Obstacle("precondition", message)
     chosen = definition.policy(values) if definition.outputs else OutputPolicy.RENAME
     planned = [resolve(path) for path in planned_outputs(payload.options)]
-    own = published_paths(payload.kept)
+    own = published_paths(payload.stored_values)
     reserved: list[Path] = []
     for path in planned:
         # A file that an earlier attempt of this same job published is no obstacle.

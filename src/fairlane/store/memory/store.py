@@ -53,9 +53,9 @@ from fairlane.store.views import (
     LogLine,
     Page,
     Payload,
-    Picture,
     Place,
     Query,
+    StoreSnapshot,
     WorkerName,
     job_view,
     worker_names,
@@ -162,7 +162,7 @@ class MemoryStore:
 
     async def read_snapshot(
         self, *, waiting: int = 200, ended: int = 50, lanes: int = 200
-    ) -> Picture:
+    ) -> StoreSnapshot:
         with self._database.turn:
             database, workers = self._database, self._workers()
             running: list[LiveJob] = []
@@ -185,7 +185,7 @@ class MemoryStore:
             }
             busy = [*shown, *chain(*first.values())]
             named = set(lanes_of(busy, sorted(database.lanes), lanes))
-            return Picture(
+            return StoreSnapshot(
                 seq=self._seq(),
                 counts=counts,
                 running=shown,
@@ -259,7 +259,7 @@ class MemoryStore:
                     (job, on) for job, all in database.dependencies.items() for on in all
                 ],
                 records=dict(database.records),
-                takes=list(database.takes),
+                rate_starts=list(database.rate_starts),
                 grants=[
                     (job, token, uses)
                     for job, grants in database.grants.items()
@@ -462,7 +462,7 @@ class MemoryStore:
             options=submission.options,
             report=database.reports.get(start.job),
             checkpoint=lane.checkpoint if lane else None,
-            kept=dict(database.kept.get(start.job, {})),
+            stored_values=dict(database.stored_values.get(start.job, {})),
         )
 
 

@@ -69,11 +69,11 @@ class MemoryDatabase:
         self.ended_numbers: dict[JobId, int] = {}
         self.ended_last = 0
         self.reports: dict[JobId, str] = {}
-        self.kept: dict[JobId, dict[str, str]] = {}
+        self.stored_values: dict[JobId, dict[str, str]] = {}
         self.logs: dict[JobId, list[tuple[float, str, str]]] = {}
         self.events: list[MemoryEvent] = []
         self.dependencies: dict[JobId, dict[JobId, None]] = {}
-        self.takes: list[tuple[str, float, JobId]] = []
+        self.rate_starts: list[tuple[str, float, JobId]] = []
         self.grants: dict[JobId, dict[str, str]] = {}
         self.lanes: dict[tuple[str, str], StoredLane] = {}
         self.records: dict[tuple[str, str], str] = {}
@@ -126,7 +126,7 @@ class MemoryDatabase:
                     del firings[fire_at]
             del self.ended[row.number], self.ended_numbers[id], self.details[id]
             self.logs.pop(id, None)
-            self.kept.pop(id, None)
+            self.stored_values.pop(id, None)
         self.version += 1
 
     # The order is that of the commit on SQLite, for the same reasons.
@@ -149,11 +149,11 @@ class MemoryDatabase:
             self._revive(id)
         for id, body in changes.reports.items():
             self._put(self.reports, id, body)
-        for id, name, kept in changes.stored_values:
-            if kept is None:
-                self._drop(self.kept.get(id, {}), name)
+        for id, name, value in changes.stored_values:
+            if value is None:
+                self._drop(self.stored_values.get(id, {}), name)
             else:
-                self._put(self._inner(self.kept, id), name, kept)
+                self._put(self._inner(self.stored_values, id), name, value)
         for ended in changes.ended.values():
             self._end(ended)
         for id, on in changes.dependencies:
@@ -166,9 +166,9 @@ class MemoryDatabase:
             self._append(self.logs.setdefault(id, []), (moment, level, message))
         if changes.returned_rate_starts:  # first: a start at the same instant is another one
             gone = set(changes.returned_rate_starts)
-            self._replace_takes([take for take in self.takes if take not in gone])
-        for take in changes.rate_starts:
-            self._append(self.takes, take)
+            self._replace_starts([s for s in self.rate_starts if s not in gone])
+        for start in changes.rate_starts:
+            self._append(self.rate_starts, start)
         for id, token, uses in changes.grants:
             self._put(self._inner(self.grants, id), token, uses)
         for id, token in changes.releases:
@@ -269,7 +269,7 @@ class MemoryDatabase:
         self._insert(self.ended, number, row)
         self._drop(self.reports, job.id)
         if job.state is State.COMPLETED or ended.forget:
-            self._drop(self.kept, job.id)
+            self._drop(self.stored_values, job.id)
 
     def _change_lane(self, key: tuple[str, str], change: LaneChange) -> None:
         lane = copy.copy(self.lanes.get(key)) or StoredLane(*key, None, None, None, None)
@@ -294,9 +294,9 @@ class MemoryDatabase:
                 self.events, self.events[-1].seq - self.keep_events + 1, key=lambda row: row.seq
             )]  # fmt: skip
         before = at - self.keep_seconds
-        if self.takes and self.takes[0][1] < before:
+        if self.rate_starts and self.rate_starts[0][1] < before:
             counts_since = before - self._longest_window()
-            self.takes = [take for take in self.takes if take[1] >= counts_since]
+            self.rate_starts = [start for start in self.rate_starts if start[1] >= counts_since]
         for key in [key for key, (_, since) in self.answers.items() if since < before]:
             del self.answers[key]
 
@@ -332,10 +332,10 @@ class MemoryDatabase:
             self._put(table, key, {})
         return table[key]
 
-    def _replace_takes(self, takes: list[tuple[str, float, JobId]]) -> None:
-        old = self.takes
-        self.takes = takes
-        self._undo.append(lambda: setattr(self, "takes", old))
+    def _replace_starts(self, starts: list[tuple[str, float, JobId]]) -> None:
+        old = self.rate_starts
+        self.rate_starts = starts
+        self._undo.append(lambda: setattr(self, "rate_starts", old))
 
 
 def _text(value: Any) -> str:

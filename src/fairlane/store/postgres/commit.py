@@ -264,18 +264,18 @@ STATEMENTS: Final[tuple[tuple[str, str], ...]] = (
         f"INSERT INTO fairlane.report (job, body) SELECT e.value, NULL FROM {_texts('revived')} "
         "WHERE (SELECT id FROM fairlane.detail WHERE detail.id = e.value) IS NULL",
     ),
-    ("forgotten", _delete_rows("kept", ("job", "name"), "forgotten")),
-    ("kept", _replace("kept", "kept", ("job", "name", "body"), key=2)),
+    ("removed_values", _delete_rows("stored_value", ("job", "name"), "removed_values")),
+    ("stored_values", _replace("stored_value", "stored_values", ("job", "name", "body"), key=2)),
     ("ended", _ENDED),
     ("finished", _delete("report", "job", "finished")),
-    ("whole", _delete("kept", "job", "whole")),
+    ("without_values", _delete("stored_value", "job", "without_values")),
     ("dependencies", _insert("dependency", "dependencies", ("job", "on_job"))),
     ("settled", _delete("dependency", "job", "settled")),
     ("met", _delete_rows("dependency", ("job", "on_job"), "met")),
     ("logs", _insert("log", "logs", ("job", "at", "level", "message"))),
-    # before "takes": a start at the same instant is another one
-    ("untakes", _delete_rows("take", ("key", "at", "job"), "untakes")),
-    ("takes", _insert("take", "takes", ("key", "at", "job"))),
+    # before "rate_starts": a start at the same instant is another one
+    ("returned_starts", _delete_rows("rate_start", ("key", "at", "job"), "returned_starts")),
+    ("rate_starts", _insert("rate_start", "rate_starts", ("key", "at", "job"))),
     ("grants", _replace("stage_grant", "grants", ("job", "token", "uses"), key=2)),
     ("releases", _delete_rows("stage_grant", ("job", "token"), "releases")),
     ("stopped", _delete("stage_grant", "job", "stopped")),
@@ -297,14 +297,14 @@ STATEMENTS: Final[tuple[tuple[str, str], ...]] = (
     ),
     ("old_events", "UPDATE fairlane.leadership SET swept = :old_events"),
     ("old_answers", "DELETE FROM fairlane.answer WHERE at < :old_answers"),
-    ("old_takes", f"DELETE FROM fairlane.take WHERE at < :old_takes - ({_LONGEST_WINDOW})"),
+    ("old_starts", f"DELETE FROM fairlane.rate_start WHERE at < :old_starts - ({_LONGEST_WINDOW})"),
 )
 
 COLUMNS: Final = tuple(dict.fromkeys(column for column, _ in STATEMENTS))
 FIXED: Final = {
     "old_events": "bigint",
     "old_answers": "double precision",
-    "old_takes": "double precision",
+    "old_starts": "double precision",
 }
 
 _ARGUMENTS: Final = ", ".join(f"given_{name} {FIXED.get(name, 'jsonb')}" for name in COLUMNS)
@@ -350,7 +350,7 @@ def calls_of(parts: list[tuple[str, str]], *, epoch: int, expiry: Expiry) -> lis
     fixed: dict[str, Any] = {
         "old_events": expiry.events,
         "old_answers": expiry.answers,
-        "old_takes": expiry.takes,
+        "old_starts": expiry.rate_starts,
     }
     together = dict(parts)
     if len(together) == len(parts):

@@ -178,7 +178,7 @@ SELECT {_JOB} FROM fairlane.live WHERE $1::text IS NULL OR queue = $1
 ORDER BY state <> 'running', priority, position, id LIMIT $2
 """
 DEPENDENCIES: Final = "SELECT job, on_job FROM fairlane.dependency"
-RATE_STARTS: Final = "SELECT key, at, job FROM fairlane.take ORDER BY number"
+RATE_STARTS: Final = "SELECT key, at, job FROM fairlane.rate_start ORDER BY number"
 GRANTS: Final = "SELECT job, token, uses FROM fairlane.stage_grant"
 # A limit, so that the leader decides these rows before the server ends its silent session.
 _MOST_BYTES: Final = 16 * 1024 * 1024
@@ -199,7 +199,7 @@ JOIN fairlane.ended ON ended.id = wanted.id JOIN fairlane.detail ON detail.id = 
 """
 PAYLOADS: Final = """
 SELECT detail.id, detail.params, detail.meta, detail.options, report.body, lane.checkpoint,
-    (SELECT array_agg(ARRAY[kept.name, kept.body]) FROM fairlane.kept WHERE kept.job = detail.id)
+    (SELECT array_agg(ARRAY[v.name, v.body]) FROM fairlane.stored_value v WHERE v.job = detail.id)
 FROM unnest($1::text[], $2::text[], $3::text[]) wanted (id, queue, lane)
 -- OFFSET 0 forces a lookup by key: the planner has old statistics of a table that grows fast.
 CROSS JOIN LATERAL (SELECT * FROM fairlane.detail WHERE detail.id = wanted.id OFFSET 0) detail

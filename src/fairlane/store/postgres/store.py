@@ -50,9 +50,9 @@ from fairlane.store.views import (
     LogLine,
     Page,
     Payload,
-    Picture,
     Place,
     Query,
+    StoreSnapshot,
 )
 
 T = TypeVar("T")
@@ -215,7 +215,7 @@ class PostgresStore:
 
     async def read_snapshot(
         self, *, waiting: int = 200, ended: int = 50, lanes: int = 200
-    ) -> Picture:
+    ) -> StoreSnapshot:
         return await self._read_consistently(
             lambda: self._reads.snapshot(waiting=waiting, ended=ended, lanes=lanes)
         )

@@ -145,18 +145,21 @@ STATEMENTS: Final[tuple[tuple[str, str], ...]] = (
         "WHERE (SELECT id FROM detail WHERE detail.id = value) IS NULL",
     ),
     (
-        "forgotten",
-        "DELETE FROM kept WHERE (job, name) IN "
-        "(SELECT value ->> 0, value ->> 1 FROM jsonb_each(NEW.forgotten))",
+        "removed_values",
+        "DELETE FROM stored_value WHERE (job, name) IN "
+        "(SELECT value ->> 0, value ->> 1 FROM jsonb_each(NEW.removed_values))",
     ),
-    ("kept", _insert("kept", "kept", ("job", "name", "body"), verb="INSERT OR REPLACE")),
+    (
+        "stored_values",
+        _insert("stored_value", "stored_values", ("job", "name", "body"), verb="INSERT OR REPLACE"),
+    ),
     (
         "ended",
         f"INSERT INTO ended ({', '.join(ENDED)}) "
         f"SELECT {_ended_values(ENDED)} FROM jsonb_each(NEW.ended) e",
     ),
     ("finished", _delete_if_any("report", "job", "finished")),
-    ("whole", _delete_if_any("kept", "job", "whole")),
+    ("without_values", _delete_if_any("stored_value", "job", "without_values")),
     ("dependencies", _insert("dependency", "dependencies", ("job", "on_job"))),
     ("settled", _delete("dependency", "job", "settled")),
     (
@@ -165,13 +168,13 @@ STATEMENTS: Final[tuple[tuple[str, str], ...]] = (
         "(SELECT e.value ->> 0, e.value ->> 1 FROM jsonb_each(NEW.met) e)",
     ),
     ("logs", _insert("log", "logs", ("job", "at", "level", "message"))),
-    (  # before "takes": one taken again at the same instant is another
-        "untakes",
-        "DELETE FROM take WHERE number IN (SELECT take.number FROM jsonb_each(NEW.untakes) e "
-        "JOIN take ON take.at = e.value ->> 1 "
-        "WHERE take.key = e.value ->> 0 AND take.job = e.value ->> 2)",
+    (  # before "rate_starts": a start at the same instant is another one
+        "returned_starts",
+        "DELETE FROM rate_start WHERE number IN (SELECT s.number "
+        "FROM jsonb_each(NEW.returned_starts) e JOIN rate_start s ON s.at = e.value ->> 1 "
+        "WHERE s.key = e.value ->> 0 AND s.job = e.value ->> 2)",
     ),
-    ("takes", _insert("take", "takes", ("key", "at", "job"))),
+    ("rate_starts", _insert("rate_start", "rate_starts", ("key", "at", "job"))),
     (
         "grants",
         _insert("stage_grant", "grants", ("job", "token", "uses"), verb="INSERT OR REPLACE"),
@@ -210,7 +213,7 @@ STATEMENTS: Final[tuple[tuple[str, str], ...]] = (
     ("dead_letters", _insert("dead_letter", "dead_letters", ("input", "error", "at"))),
     ("old_events", "DELETE FROM event WHERE seq < NEW.old_events"),
     ("old_answers", "DELETE FROM answer WHERE at < NEW.old_answers"),
-    ("old_takes", f"DELETE FROM take WHERE at < NEW.old_takes - ({_LONGEST_WINDOW})"),
+    ("old_starts", f"DELETE FROM rate_start WHERE at < NEW.old_starts - ({_LONGEST_WINDOW})"),
 )
 
 COLUMNS: Final = tuple(dict.fromkeys(column for column, _ in STATEMENTS))
@@ -249,7 +252,7 @@ class Commits:
             for name, value in (
                 ("old_events", expiry.events),
                 ("old_answers", expiry.answers),
-                ("old_takes", expiry.takes),
+                ("old_starts", expiry.rate_starts),
             )
             if value is not None
         }

@@ -33,7 +33,12 @@ WHERE schedule IN (SELECT schedule FROM detail WHERE id IN {_IDS})
 """,
     *(
         f"DELETE FROM {table} WHERE {key} IN {_IDS}"
-        for table, key in (("log", "job"), ("kept", "job"), ("detail", "id"), ("ended", "id"))
+        for table, key in (
+            ("log", "job"),
+            ("stored_value", "job"),
+            ("detail", "id"),
+            ("ended", "id"),
+        )
     ),
 )
 

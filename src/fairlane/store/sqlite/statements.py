@@ -2,7 +2,7 @@
 
 Each gathers its rows into one JSON text inside SQLite, for the same reason as a commit is one
 statement: every row that the driver returns costs a wait for Python's lock, and 100,000 rows next
-to a computing thread would take minutes.
+to a computing thread would rate_start minutes.
 """
 
 # ruff: noqa: S608  the names that are put into SQL here are constants; values are bound.
@@ -196,7 +196,9 @@ SELECT json_group_array(json_array({_JOB})) FROM (
 ) first CROSS JOIN job ON job.id = first.id
 """
 DEPENDENCIES: Final = "SELECT json_group_array(json_array(job, on_job)) FROM dependency"
-RATE_STARTS: Final = "SELECT json_group_array(json_array(key, at, job) ORDER BY number) FROM take"
+RATE_STARTS: Final = (
+    "SELECT json_group_array(json_array(key, at, job) ORDER BY number) FROM rate_start"
+)
 GRANTS: Final = "SELECT json_group_array(json_array(job, token, uses)) FROM stage_grant"
 READ_INBOX: Final = """
 SELECT json_group_array(json_array(id, key, body, at, answered) ORDER BY id) FROM (
@@ -215,7 +217,7 @@ SELECT json_group_array(json_array(
     (SELECT body FROM report WHERE job = detail.id),
     (SELECT checkpoint FROM lane
      WHERE queue = wanted.value ->> 1 AND lane = wanted.value ->> 2),
-    json((SELECT json_group_object(name, body) FROM kept WHERE job = detail.id))
+    json((SELECT json_group_object(name, body) FROM stored_value WHERE job = detail.id))
 )) FROM jsonb_each(?) wanted CROSS JOIN detail ON detail.id = wanted.value ->> 0
 """
 APPEND: Final = "INSERT OR IGNORE INTO inbox (key, body, at) VALUES (?, ?, ?)"

@@ -37,9 +37,9 @@ from fairlane.store.views import (
     LogLine,
     Page,
     Payload,
-    Picture,
     Place,
     Query,
+    StoreSnapshot,
 )
 
 T = TypeVar("T")
@@ -70,16 +70,16 @@ class SQLiteStore:
         self._writer = Handle(self.path, partial(connect, self.path, cache_kib=256, busy_seconds=0))
         self._leader = Handle(self.path, self._leader_connection)
         self._handles = (self._reader, self._writer, self._leader)
-        self._lock = LeaderLock(self._beside("lock"), id=uuid4().hex)
-        self._inbox_turn = WriteTurns(self._beside("inbox"))
-        self._leader_turn = WriteTurns(self._beside("inbox"))
+        self._lock = LeaderLock(self._file_next_to("lock"), id=uuid4().hex)
+        self._inbox_turn = WriteTurns(self._file_next_to("inbox"))
+        self._leader_turn = WriteTurns(self._file_next_to("inbox"))
         self._expiry = ExpirySchedule(keep_events=keep_events, keep_seconds=keep_seconds)
         self._reads = SQLiteReads()
         self._epoch: int | None = None
         self._reading: ThreadPoolExecutor | None = None
         self._appending: ThreadPoolExecutor | None = None
 
-    def _beside(self, ending: str) -> Path:
+    def _file_next_to(self, ending: str) -> Path:
         return self.path.with_name(f"{self.path.name}.{ending}")
 
     def _leader_connection(self) -> apsw.Connection:
@@ -188,7 +188,7 @@ class SQLiteStore:
 
     async def read_snapshot(
         self, *, waiting: int = 200, ended: int = 50, lanes: int = 200
-    ) -> Picture:
+    ) -> StoreSnapshot:
         snapshot = self._reads.snapshot(waiting=waiting, ended=ended, lanes=lanes)
         return await self._view(snapshot)
 

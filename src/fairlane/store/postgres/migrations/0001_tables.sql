@@ -142,7 +142,7 @@ CREATE TABLE fairlane.report (
     autovacuum_vacuum_threshold = 1000
 );
 
-CREATE TABLE fairlane.kept (
+CREATE TABLE fairlane.stored_value (
     job text COLLATE "C" NOT NULL,
     name text COLLATE "C" NOT NULL,
     body text NOT NULL,
@@ -178,14 +178,14 @@ CREATE TABLE fairlane.dependency (
 );
 
 -- The starts that count for a rate limit.
-CREATE TABLE fairlane.take (
+CREATE TABLE fairlane.rate_start (
     number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     key text NOT NULL,
     at double precision NOT NULL,
     job text NOT NULL
 );
 
-CREATE INDEX take_at ON fairlane.take (at);
+CREATE INDEX rate_start_at ON fairlane.rate_start (at);
 
 CREATE TABLE fairlane.stage_grant (
     job text COLLATE "C" NOT NULL,

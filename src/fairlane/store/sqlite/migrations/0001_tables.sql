@@ -86,7 +86,7 @@ CREATE TABLE report (
     body TEXT NOT NULL
 ) WITHOUT ROWID;
 
-CREATE TABLE kept (
+CREATE TABLE stored_value (
     job TEXT NOT NULL,
     name TEXT NOT NULL,
     body TEXT NOT NULL,
@@ -119,14 +119,14 @@ CREATE TABLE dependency (
 ) WITHOUT ROWID;
 
 -- The starts that count for a rate limit.
-CREATE TABLE take (
+CREATE TABLE rate_start (
     number INTEGER PRIMARY KEY,
     key TEXT NOT NULL,
     at REAL NOT NULL,
     job TEXT NOT NULL
 );
 
-CREATE INDEX take_at ON take (at);
+CREATE INDEX rate_start_at ON rate_start (at);
 
 CREATE TABLE stage_grant (
     job TEXT NOT NULL,
