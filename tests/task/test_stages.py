@@ -284,3 +284,18 @@ async def test_a_stage_returns_the_same_type_the_first_time_and_from_its_stored_
             await job.wait()
         await job.retry()
         assert await job.wait() == "Page"
+
+
+async def test_a_stage_with_a_limit_is_not_run_again_by_the_next_attempt(app: Fairlane) -> None:
+    app.limit("host", starts=9, per_seconds=1)
+    runs: list[int] = []
+
+    @app.task(retry=Retry(times=1, first_seconds=0))
+    async def work(ctx: Context) -> int:
+        await ctx.stage("loading").run(runs.append, ctx.attempt, limits=["host"])
+        if ctx.attempt == 1:
+            raise ConnectionError("lost after the stage")
+        return len(runs)
+
+    async with running(app):
+        assert await (await work.submit()).wait() == 1

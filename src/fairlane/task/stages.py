@@ -121,8 +121,8 @@ class StageRunner:
                 raise UsageError(
                     f'stage "{self.name}" uses {amount!r} of "{resource}": it must be 1 or more'
                 )
-        for key in limits:
-            check_text("limit", key)
+        for limit in limits:
+            check_text("limit", limit)
         try:
             value = await self._run_with_retries(
                 function, args, named, retry, needs, tuple(limits), timeout_seconds
