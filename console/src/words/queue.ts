@@ -119,7 +119,7 @@ export const zh: Record<keyof typeof en, string> = {
   "queue.limit.set": "限制 {queue} 的并发数",
   "queue.counts": "{running} 个运行中，{waiting} 个等待中",
   "queue.filter": "按任务名、通道、参数或编号筛选",
-  "queue.priority": "{band}优先级",
+  "queue.priority": "{priority}优先级",
   "queue.unordered": "尚无位置",
   "queue.in_order": "严格顺序",
   "queue.position": "第 {n} 位",

@@ -10,6 +10,21 @@ it("words are filled in, and take the number that fits", () => {
   expect(fill("Go to {page}", {})).toBe("Go to {page}");
 });
 
+it("a text has the same placeholders in both languages", () => {
+  const pages = import.meta.glob<{ en?: Record<string, string>; zh?: Record<string, string> }>(
+    ["./*.ts", "!./*.test.ts", "!./*.svelte.ts"], { eager: true },
+  );
+  const placeholders = (text: string) => [...new Set(text.match(/\{\w+\}/g))].sort();
+  const texts = Object.values(pages).flatMap(({ en = {}, zh = {} }) =>
+    Object.keys(en).map((word) => [word, en[word] ?? "", zh[word] ?? ""] as const),
+  );
+  expect(texts.length).toBeGreaterThan(100);
+  const different = texts.filter(
+    ([, en, zh]) => placeholders(en).join() !== placeholders(zh).join(),
+  );
+  expect(different).toEqual([]);
+});
+
 it("spans are short", () => {
   expect([800, 59_400, 61_000, 3_661_000, 90_061_000].map(span)).toEqual([
     "1s", "59s", "1m 01s", "1h 01m", "1d 1h",

@@ -11,7 +11,7 @@ Rules:
   - `blocked`: in its line, but in no demand, until the worker that watches the precondition reports
     that it holds. With unfinished dependencies, in no line at all.
   - `running`: counted by its queue, by its worker and by the resources it holds; it holds its lane.
-- Only `transitions.transition` changes the state of a job on the board.
+- Only `state_changes.transition` changes the state of a job on the board.
 
 `Board` is plain data with lookups. The modules that work on it, in the order of their imports:
 `waiting` (the lines and demands of waiting jobs), `capacity` (rates, resources and worker slots,
