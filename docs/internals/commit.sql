@@ -12,8 +12,8 @@ WHERE NEW.epoch <> (SELECT value
     WHERE name = 'epoch');
 
 -- reports
-INSERT OR REPLACE INTO report (job, body)
-SELECT e.value ->> 0, e.value ->> 1
+INSERT OR REPLACE INTO report (job, body, at)
+SELECT e.value ->> 0, e.value ->> 1, e.value ->> 2
 FROM jsonb_each(NEW.reports) e;
 
 -- completed
@@ -37,7 +37,7 @@ UPDATE job
 SET priority = e.value ->> 1, position = e.value ->> 2, state = e.value ->> 3, attempt = e.value ->>
     4, failures = e.value ->> 5, crashes = e.value ->> 6, fence = e.value ->> 7, holds_lane =
     e.value ->> 8, worker = e.value ->> 9, due_at = e.value ->> 10, reason = e.value ->> 11,
-    cancel_outputs = e.value ->> 12, started_at = e.value ->> 13
+    cancel_outputs = e.value ->> 12, started_at = e.value ->> 13, updated_at = e.value ->> 14
 FROM jsonb_each(NEW.waiting) e
 WHERE job.id = e.value ->> 0;
 
@@ -46,22 +46,23 @@ UPDATE job
 SET priority = e.value ->> 1, position = e.value ->> 2, state = e.value ->> 3, attempt = e.value ->>
     4, failures = e.value ->> 5, crashes = e.value ->> 6, fence = e.value ->> 7, holds_lane =
     e.value ->> 8, worker = e.value ->> 9, due_at = e.value ->> 10, reason = e.value ->> 11,
-    cancel_outputs = e.value ->> 12, started_at = e.value ->> 13
+    cancel_outputs = e.value ->> 12, started_at = e.value ->> 13, updated_at = e.value ->> 14
 FROM jsonb_each(NEW.running) e
 WHERE job.id = e.value ->> 0;
 
 -- new
 INSERT INTO job (task, queue, kind, priority, state, terms, exclusive, due_at, reason, created_at,
-        id, lane, position, dedupe, digest, bucket, attempt, failures, crashes, fence, holds_lane)
+        updated_at, id, lane, position, dedupe, digest, bucket, attempt, failures, crashes, fence,
+        holds_lane)
 SELECT g.task, g.queue, g.kind, g.priority, g.state, g.terms, g.exclusive, g.due_at, g.reason,
-    g.created_at, e.value ->> 0, e.value ->> 1, e.value ->> 2, e.value ->> 3, e.value ->> 4, e.value
-    ->> 5, 0, 0, 0, 0, 0
+    g.created_at, g.updated_at, e.value ->> 0, e.value ->> 1, e.value ->> 2, e.value ->> 3, e.value
+    ->> 4, e.value ->> 5, 0, 0, 0, 0, 0
 FROM (SELECT value ->> '$[0][0]' AS task, value ->> '$[0][1]' AS queue, value ->> '$[0][2]' AS kind,
         value ->> '$[0][3]' AS priority, value ->> '$[0][4]' AS state, value ->> '$[0][5]' AS terms,
         value ->> '$[0][6]' AS exclusive, value ->> '$[0][7]' AS due_at, value ->> '$[0][8]' AS
-        reason, value ->> '$[0][9]' AS created_at, value ->> '$[0][10]' AS meta, value ->>
-        '$[0][11]' AS options, value ->> '$[0][12]' AS schedule, jsonb_extract(value, '$[1]') AS
-        members
+        reason, value ->> '$[0][9]' AS created_at, value ->> '$[0][10]' AS updated_at, value ->>
+        '$[0][11]' AS meta, value ->> '$[0][12]' AS options, value ->> '$[0][13]' AS schedule,
+        jsonb_extract(value, '$[1]') AS members
     FROM jsonb_each(NEW.new) LIMIT -1) g CROSS JOIN jsonb_each(g.members) e;
 
 INSERT INTO detail (terms, meta, options, schedule, id, dedupe, digest, bucket, params)
@@ -70,19 +71,20 @@ SELECT g.terms, g.meta, g.options, g.schedule, e.value ->> 0, e.value ->> 3, e.v
 FROM (SELECT value ->> '$[0][0]' AS task, value ->> '$[0][1]' AS queue, value ->> '$[0][2]' AS kind,
         value ->> '$[0][3]' AS priority, value ->> '$[0][4]' AS state, value ->> '$[0][5]' AS terms,
         value ->> '$[0][6]' AS exclusive, value ->> '$[0][7]' AS due_at, value ->> '$[0][8]' AS
-        reason, value ->> '$[0][9]' AS created_at, value ->> '$[0][10]' AS meta, value ->>
-        '$[0][11]' AS options, value ->> '$[0][12]' AS schedule, jsonb_extract(value, '$[1]') AS
-        members
+        reason, value ->> '$[0][9]' AS created_at, value ->> '$[0][10]' AS updated_at, value ->>
+        '$[0][11]' AS meta, value ->> '$[0][12]' AS options, value ->> '$[0][13]' AS schedule,
+        jsonb_extract(value, '$[1]') AS members
     FROM jsonb_each(NEW.new) LIMIT -1) g CROSS JOIN jsonb_each(g.members) e;
 
 -- entered
 INSERT INTO job (id, task, queue, lane, kind, priority, position, state, terms, dedupe, exclusive,
         digest, bucket, attempt, failures, crashes, fence, holds_lane, worker, due_at, reason,
-        cancel_outputs, created_at, started_at)
+        cancel_outputs, created_at, started_at, updated_at)
 SELECT e.value ->> 0, e.value ->> 1, e.value ->> 2, e.value ->> 3, e.value ->> 4, e.value ->> 5,
     e.value ->> 6, e.value ->> 7, e.value ->> 8, e.value ->> 9, e.value ->> 10, e.value ->> 11,
     e.value ->> 12, e.value ->> 13, e.value ->> 14, e.value ->> 15, e.value ->> 16, e.value ->> 17,
-    e.value ->> 18, e.value ->> 19, e.value ->> 20, e.value ->> 21, e.value ->> 22, e.value ->> 23
+    e.value ->> 18, e.value ->> 19, e.value ->> 20, e.value ->> 21, e.value ->> 22, e.value ->> 23,
+    e.value ->> 24
 FROM jsonb_each(NEW.entered) e;
 
 -- submitted
@@ -92,8 +94,8 @@ SELECT e.value ->> 0, e.value ->> 1, e.value ->> 2, e.value ->> 3, e.value ->> 4
 FROM jsonb_each(NEW.submitted) e;
 
 -- revived
-INSERT OR REPLACE INTO report (job, body)
-SELECT id, report
+INSERT OR REPLACE INTO report (job, body, at)
+SELECT id, report, ended_at
 FROM ended
 WHERE id IN (SELECT value
     FROM json_each(NEW.revived)) AND report IS NOT NULL;
@@ -102,8 +104,8 @@ DELETE FROM ended
 WHERE id IN (SELECT value
     FROM json_each(NEW.revived));
 
-INSERT INTO report (job, body)
-SELECT value, NULL
+INSERT INTO report (job, body, at)
+SELECT value, NULL, 0
 FROM json_each(NEW.revived)
 WHERE (SELECT id
     FROM detail
@@ -258,11 +260,11 @@ WHERE at < NEW.old_starts - (SELECT coalesce(max(max(coalesce(body ->> '$.code.p
 -- fairlane.committed.
 
 -- reports
-INSERT INTO fairlane.report (job, body)
-SELECT e.value ->> 0, e.value ->> 1
+INSERT INTO fairlane.report (job, body, at)
+SELECT e.value ->> 0, e.value ->> 1, (e.value ->> 2)::double precision
 FROM jsonb_array_elements(:reports) e
 ON CONFLICT (job) DO UPDATE
-SET body = excluded.body;
+SET body = excluded.body, at = excluded.at;
 
 -- completed
 WITH gone AS ( DELETE FROM fairlane.job USING (
@@ -306,14 +308,16 @@ UPDATE fairlane.job
 SET priority = given.priority, state = given.state, attempt = given.attempt, failures =
     given.failures, crashes = given.crashes, fence = given.fence, holds_lane = given.holds_lane,
     worker = given.worker, due_at = given.due_at, reason = given.reason, cancel_outputs =
-    given.cancel_outputs, started_at = given.started_at, position = given.position
+    given.cancel_outputs, started_at = given.started_at, updated_at = given.updated_at, position =
+    given.position
 FROM (SELECT g.*, e.value ->> 1 AS position, found.place
     FROM (SELECT (value -> 0 ->> 0)::smallint AS priority, value -> 0 ->> 1 AS state, (value -> 0
                 ->> 2)::integer AS attempt, (value -> 0 ->> 3)::integer AS failures, (value -> 0 ->>
                 4)::integer AS crashes, (value -> 0 ->> 5)::bigint AS fence, (value -> 0 ->>
                 6)::boolean AS holds_lane, value -> 0 ->> 7 AS worker, (value -> 0 ->> 8)::double
             precision AS due_at, value -> 0 ->> 9 AS reason, value -> 0 ->> 10 AS cancel_outputs,
-            (value -> 0 ->> 11)::double precision AS started_at, value -> 1 AS members
+            (value -> 0 ->> 11)::double precision AS started_at, (value -> 0 ->> 12)::double
+            precision AS updated_at, value -> 1 AS members
         FROM jsonb_array_elements(:waiting) OFFSET 0) g CROSS JOIN jsonb_array_elements(g.members) e
         CROSS JOIN LATERAL (SELECT ctid AS place
         FROM fairlane.job
@@ -322,36 +326,38 @@ WHERE job.ctid = given.place;
 
 -- running
 INSERT INTO fairlane.running (job, position, lane, queue, priority, attempt, failures, crashes,
-        fence, holds_lane, worker, due_at, reason, cancel_outputs, started_at)
+        fence, holds_lane, worker, due_at, reason, cancel_outputs, started_at, updated_at)
 SELECT e.value ->> 0, e.value ->> 1, e.value ->> 2, g.queue, g.priority, g.attempt, g.failures,
-    g.crashes, g.fence, g.holds_lane, g.worker, g.due_at, g.reason, g.cancel_outputs, g.started_at
+    g.crashes, g.fence, g.holds_lane, g.worker, g.due_at, g.reason, g.cancel_outputs, g.started_at,
+    g.updated_at
 FROM (SELECT value -> 0 ->> 0 AS queue, (value -> 0 ->> 1)::smallint AS priority, (value -> 0 ->>
             2)::integer AS attempt, (value -> 0 ->> 3)::integer AS failures, (value -> 0 ->>
             4)::integer AS crashes, (value -> 0 ->> 5)::bigint AS fence, (value -> 0 ->> 6)::boolean
         AS holds_lane, value -> 0 ->> 7 AS worker, (value -> 0 ->> 8)::double precision AS due_at,
         value -> 0 ->> 9 AS reason, value -> 0 ->> 10 AS cancel_outputs, (value -> 0 ->> 11)::double
-        precision AS started_at, value -> 1 AS members
+        precision AS started_at, (value -> 0 ->> 12)::double precision AS updated_at, value -> 1 AS
+        members
     FROM jsonb_array_elements(:running) OFFSET 0) g CROSS JOIN jsonb_array_elements(g.members) e
 ON CONFLICT (job) DO UPDATE
 SET position = excluded.position, lane = excluded.lane, queue = excluded.queue, priority =
     excluded.priority, attempt = excluded.attempt, failures = excluded.failures, crashes =
     excluded.crashes, fence = excluded.fence, holds_lane = excluded.holds_lane, worker =
     excluded.worker, due_at = excluded.due_at, reason = excluded.reason, cancel_outputs =
-    excluded.cancel_outputs, started_at = excluded.started_at;
+    excluded.cancel_outputs, started_at = excluded.started_at, updated_at = excluded.updated_at;
 
 -- new
 INSERT INTO fairlane.job (task, queue, kind, priority, state, terms, exclusive, due_at, reason,
-        created_at, id, lane, position, dedupe, digest, bucket, attempt, failures, crashes, fence,
-        holds_lane)
+        created_at, updated_at, id, lane, position, dedupe, digest, bucket, attempt, failures,
+        crashes, fence, holds_lane)
 SELECT g.task, g.queue, g.kind, g.priority, g.state, g.terms, g.exclusive, g.due_at, g.reason,
-    g.created_at, e.value ->> 0, e.value ->> 1, e.value ->> 2, e.value ->> 3, e.value ->> 4, e.value
-    ->> 5, 0, 0, 0, 0, false
+    g.created_at, g.updated_at, e.value ->> 0, e.value ->> 1, e.value ->> 2, e.value ->> 3, e.value
+    ->> 4, e.value ->> 5, 0, 0, 0, 0, false
 FROM (SELECT value -> 0 ->> 0 AS task, value -> 0 ->> 1 AS queue, value -> 0 ->> 2 AS kind, (value
             -> 0 ->> 3)::smallint AS priority, value -> 0 ->> 4 AS state, value -> 0 ->> 5 AS terms,
         (value -> 0 ->> 6)::boolean AS exclusive, (value -> 0 ->> 7)::double precision AS due_at,
-        value -> 0 ->> 8 AS reason, (value -> 0 ->> 9)::double precision AS created_at, value -> 0
-        ->> 10 AS meta, value -> 0 ->> 11 AS options, value -> 0 ->> 12 AS schedule, value -> 1 AS
-        members
+        value -> 0 ->> 8 AS reason, (value -> 0 ->> 9)::double precision AS created_at, (value -> 0
+            ->> 10)::double precision AS updated_at, value -> 0 ->> 11 AS meta, value -> 0 ->> 12 AS
+        options, value -> 0 ->> 13 AS schedule, value -> 1 AS members
     FROM jsonb_array_elements(:new) OFFSET 0) g CROSS JOIN jsonb_array_elements(g.members) e;
 
 INSERT INTO fairlane.detail (terms, meta, options, schedule, id, dedupe, digest, bucket, params)
@@ -360,21 +366,22 @@ SELECT g.terms, g.meta, g.options, g.schedule, e.value ->> 0, e.value ->> 3, e.v
 FROM (SELECT value -> 0 ->> 0 AS task, value -> 0 ->> 1 AS queue, value -> 0 ->> 2 AS kind, (value
             -> 0 ->> 3)::smallint AS priority, value -> 0 ->> 4 AS state, value -> 0 ->> 5 AS terms,
         (value -> 0 ->> 6)::boolean AS exclusive, (value -> 0 ->> 7)::double precision AS due_at,
-        value -> 0 ->> 8 AS reason, (value -> 0 ->> 9)::double precision AS created_at, value -> 0
-        ->> 10 AS meta, value -> 0 ->> 11 AS options, value -> 0 ->> 12 AS schedule, value -> 1 AS
-        members
+        value -> 0 ->> 8 AS reason, (value -> 0 ->> 9)::double precision AS created_at, (value -> 0
+            ->> 10)::double precision AS updated_at, value -> 0 ->> 11 AS meta, value -> 0 ->> 12 AS
+        options, value -> 0 ->> 13 AS schedule, value -> 1 AS members
     FROM jsonb_array_elements(:new) OFFSET 0) g CROSS JOIN jsonb_array_elements(g.members) e;
 
 -- entered
 INSERT INTO fairlane.job (id, task, queue, lane, kind, priority, position, state, terms, dedupe,
         exclusive, digest, bucket, attempt, failures, crashes, fence, holds_lane, worker, due_at,
-        reason, cancel_outputs, created_at, started_at)
+        reason, cancel_outputs, created_at, started_at, updated_at)
 SELECT e.value ->> 0, e.value ->> 1, e.value ->> 2, e.value ->> 3, e.value ->> 4, (e.value ->>
         5)::smallint, e.value ->> 6, e.value ->> 7, e.value ->> 8, e.value ->> 9, (e.value ->>
         10)::boolean, e.value ->> 11, e.value ->> 12, (e.value ->> 13)::integer, (e.value ->>
         14)::integer, (e.value ->> 15)::integer, (e.value ->> 16)::bigint, (e.value ->>
         17)::boolean, e.value ->> 18, (e.value ->> 19)::double precision, e.value ->> 20, e.value
-    ->> 21, (e.value ->> 22)::double precision, (e.value ->> 23)::double precision
+    ->> 21, (e.value ->> 22)::double precision, (e.value ->> 23)::double precision, (e.value ->>
+        24)::double precision
 FROM jsonb_array_elements(:entered) e;
 
 -- submitted
@@ -384,20 +391,20 @@ SELECT e.value ->> 0, e.value ->> 1, e.value ->> 2, e.value ->> 3, e.value ->> 4
 FROM jsonb_array_elements(:submitted) e;
 
 -- revived
-INSERT INTO fairlane.report (job, body)
-SELECT ended.id, ended.report
+INSERT INTO fairlane.report (job, body, at)
+SELECT ended.id, ended.report, ended.ended_at
 FROM fairlane.ended
 WHERE ended.id = ANY (ARRAY(SELECT e.value
         FROM jsonb_array_elements_text(:revived) e (value))) AND ended.report IS NOT NULL
 ON CONFLICT (job) DO UPDATE
-SET body = excluded.body;
+SET body = excluded.body, at = excluded.at;
 
 DELETE FROM fairlane.ended
 WHERE ended.id = ANY (ARRAY(SELECT e.value::text
         FROM jsonb_array_elements_text(:revived) e (value)));
 
-INSERT INTO fairlane.report (job, body)
-SELECT e.value, NULL
+INSERT INTO fairlane.report (job, body, at)
+SELECT e.value, NULL, 0
 FROM jsonb_array_elements_text(:revived) e (value)
 WHERE (SELECT id
     FROM fairlane.detail

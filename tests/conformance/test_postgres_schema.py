@@ -57,7 +57,7 @@ FROM generate_series(1, {ROWS}) n;
 INSERT INTO fairlane.detail (id, terms, params, meta, options)
 SELECT kind || n, '{{}}', '{{}}', '{{}}', '{{}}'
 FROM generate_series(1, {ROWS}) n, unnest(ARRAY['j', 'e']) kind;
-INSERT INTO fairlane.report SELECT 'j' || n, '{{}}' FROM generate_series(1, {ROWS}) n;
+INSERT INTO fairlane.report SELECT 'j' || n, '{{}}', 1 FROM generate_series(1, {ROWS}) n;
 INSERT INTO fairlane.stored_value SELECT 'j' || n, 'k', '1' FROM generate_series(1, {ROWS}) n;
 INSERT INTO fairlane.log (job, at, level, message)
 SELECT 'j' || n % 1000, n, 'info', 'x' FROM generate_series(1, {ROWS}) n;

@@ -175,7 +175,7 @@ def view(id: str, state: str, *, error: str | None = None) -> JobView:
         priority="normal", position=None, params={}, progress=Progress(), stages=[], statistics={},
         attempt=1, crashes=0, stopping=False, waiting_for=[], error=found, result=None, meta={},
         artifacts=[], worker=None, device=None, due_at=None, created_at=datetime.now(UTC),
-        started_at=None, ended_at=None,
+        started_at=None, updated_at=datetime.now(UTC), ended_at=None,
     )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-// Made by `npm run schema` from the OpenAPI document 495c485f87e8d1730b014102a1da7dabe9ffebde639848a0e5f5020ebe91bab4.
+// Made by `npm run schema` from the OpenAPI document 961340032228ef52bdb387df8615694f8258c4b7a4362781fc3aecb00ee658c0.
 export interface paths {
     "/api/dedupe": {
         parameters: {
@@ -1143,6 +1143,12 @@ export interface components {
             stopping: boolean;
             /** Task */
             task: string;
+            /**
+             * Updated At
+             * Format: date-time
+             * @description The last change of its state, place, progress or statistics
+             */
+            updated_at: string;
             /** Waiting For */
             waiting_for: components["schemas"]["Reason"][];
             /** Worker */

@@ -10,7 +10,8 @@ export function job(given: Partial<Job> & { id: string }): Job {
     position: given.id, params: {}, progress: { percent: null, message: "" }, stages: [],
     statistics: {}, attempt: 0, crashes: 0, stopping: false, waiting_for: [], error: null,
     result: null, meta: {}, artifacts: [], worker: null, device: null, due_at: null,
-    created_at: "2026-01-01T00:00:00Z", started_at: null, ended_at: null, ...given,
+    created_at: "2026-01-01T00:00:00Z", started_at: null, ended_at: null,
+    updated_at: "2026-01-01T00:00:00Z", ...given,
   } as Job;
 }
 

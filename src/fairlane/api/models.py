@@ -180,6 +180,9 @@ class Job(BaseModel):
     due_at: datetime | None
     created_at: datetime
     started_at: datetime | None
+    updated_at: datetime = Field(
+        description="The last change of its state, place, progress or statistics"
+    )
     ended_at: datetime | None
 
 

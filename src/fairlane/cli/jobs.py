@@ -103,8 +103,9 @@ def _job_fields(view: dict[str, Any]) -> list[tuple[str, str | Text]]:
         (name, _format_when(view[field]))
         for name, field in (
             ("submitted", "created_at"), ("due", "due_at"), ("started", "started_at"),
-            ("ended", "ended_at"),
+            ("updated", "updated_at"), ("ended", "ended_at"),
         )
+        if field != "updated_at" or not view["ended_at"]  # its end was its last change
     ]  # fmt: skip
     return [
         ("job", view["id"]),

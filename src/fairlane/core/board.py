@@ -124,6 +124,7 @@ class Board:
         )
 
     def mark_changed(self, job: LiveJob) -> None:
+        job.updated_at = self.now
         if job.id not in self.changes.entered:
             self.changes.changed[job.id] = job
 

@@ -63,7 +63,8 @@ class LiveJob(Struct, gc=False):
 
     `attempt` counts attempts as users see them. `fence` counts assignments, so that a late message
     of a refused or lost assignment is recognized as stale. `holds_lane` is true from the first
-    start to the end, also between attempts unless `terms.hold_lane` is false.
+    start to the end, also between attempts unless `terms.hold_lane` is false. `updated_at` is the
+    time of the last change of this row; a report has its own time.
     """
 
     id: JobId
@@ -90,6 +91,7 @@ class LiveJob(Struct, gc=False):
     cancel_outputs: str | None = None
     created_at: float = 0.0
     started_at: float | None = None
+    updated_at: float | None = None
 
     @property
     def is_final(self) -> bool:

@@ -85,6 +85,7 @@ COLUMNS: Final = (
     Column("cancel_outputs", ("job",), mutable=True),
     Column("created_at", ("job", "ended"), bulk="shared", at_completion="copied", repeats=True),
     Column("started_at", ("job", "ended"), mutable=True, at_completion="copied"),
+    Column("updated_at", ("job",), mutable=True, bulk="shared"),  # of an ended job: `ended_at`
     Column("params", ("detail",), bulk="own"),
     Column("meta", ("detail",), bulk="shared"),
     Column("options", ("detail",), bulk="shared"),
@@ -115,12 +116,14 @@ class StoredJob(Struct, array_like=True, kw_only=True):
     cancel_outputs: str | None = None
     created_at: float
     started_at: float | None = None
+    updated_at: float | None = None
     ended_at: float | None = None
     error: str | None = None
     result: str | None = None
     params: str
     meta: str
     report: str | None = None
+    reported_at: float | None = None
     options: str
 
 

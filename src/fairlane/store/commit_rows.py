@@ -98,7 +98,7 @@ def rows_of(changes: Changes, waiting: list[LiveJob], at: float) -> dict[str, li
         if ended.job.state is State.COMPLETED and id in left and id not in changes.entered
     }
     return {
-        "reports": list(changes.reports.items()),
+        "reports": [(id, body, at) for id, body in changes.reports.items()],
         "completed": _completed_rows(completed.values()),
         "gone": changes.left,
         "new": grouped(_new_rows(new)),

@@ -86,6 +86,7 @@ class JobView(Struct, kw_only=True):
     due_at: datetime | None
     created_at: datetime
     started_at: datetime | None
+    updated_at: datetime
     ended_at: datetime | None
 
 
@@ -147,8 +148,17 @@ def job_view(facts: StoredJob, workers: Mapping[str, WorkerName]) -> JobView:
         due_at=instant(facts.due_at),
         created_at=datetime.fromtimestamp(facts.created_at, UTC),
         started_at=instant(facts.started_at),
+        updated_at=datetime.fromtimestamp(_updated_at(facts), UTC),
         ended_at=instant(facts.ended_at),
     )
+
+
+def _updated_at(facts: StoredJob) -> float:
+    """Return the time of the last change of a job's row or of its report."""
+    if facts.ended_at is not None:
+        return facts.ended_at
+    changes = (facts.created_at, facts.updated_at, facts.reported_at)
+    return max(at for at in changes if at is not None)
 
 
 def _waiting_for(facts: StoredJob) -> list[Reason]:

@@ -89,11 +89,12 @@ export class Watched {
     for (const event of mine) if (event.type === "job_progress") this.#progress(event);
   }
 
-  #progress({ data }: LiveEvent): void {
+  #progress({ data, at }: LiveEvent): void {
     if (this.job?.state !== "running") return;
     const { progress, stages, statistics } = data as Partial<Job>;
     this.job = {
       ...this.job,
+      updated_at: at,
       ...(progress ? { progress } : {}),
       ...(stages ? { stages } : {}),
       ...(statistics ? { statistics } : {}),

@@ -371,18 +371,21 @@ class MemoryStore:
         return None if number is None else self._past(database.ended[number])
 
     def _live(self, job: LiveJob) -> StoredJob:
-        return self._of(job, report=self._database.reports.get(job.id))
+        facts = self._of(job)
+        facts.report, facts.reported_at = self._database.reports.get(job.id, (None, None))
+        return facts
 
     def _past(self, row: EndedRow) -> StoredJob:
-        facts = self._of(row.job, report=row.report)
+        facts = self._of(row.job)
         facts.ended_at, facts.error, facts.result = row.ended_at, row.error, row.result
+        facts.report = row.report
         for name in _LIVE_ONLY:
             setattr(facts, name, None)
         return facts
 
-    def _of(self, job: LiveJob, *, report: str | None) -> StoredJob:
+    def _of(self, job: LiveJob) -> StoredJob:
         [values] = _stored_values([(job, self._database.details[job.id].submission)])
-        return StoredJob(**dict(zip(_STORED, values, strict=True)), report=report)
+        return StoredJob(**dict(zip(_STORED, values, strict=True)))
 
     def _created(self, wanted: set[JobId]) -> dict[JobId, JobView]:
         return {
@@ -460,7 +463,7 @@ class MemoryStore:
             params=submission.params,
             meta=submission.meta,
             options=submission.options,
-            report=database.reports.get(start.job),
+            report=database.reports.get(start.job, (None, 0.0))[0],
             checkpoint=lane.checkpoint if lane else None,
             stored_values=dict(database.stored_values.get(start.job, {})),
         )

@@ -68,7 +68,7 @@ class MemoryDatabase:
         self.ended: dict[int, EndedRow] = {}
         self.ended_numbers: dict[JobId, int] = {}
         self.ended_last = 0
-        self.reports: dict[JobId, str] = {}
+        self.reports: dict[JobId, tuple[str, float]] = {}  # body and time
         self.stored_values: dict[JobId, dict[str, str]] = {}
         self.logs: dict[JobId, list[tuple[float, str, str]]] = {}
         self.events: list[MemoryEvent] = []
@@ -148,7 +148,7 @@ class MemoryDatabase:
         for id in changes.revived:
             self._revive(id)
         for id, body in changes.reports.items():
-            self._put(self.reports, id, body)
+            self._put(self.reports, id, (body, at))
         for id, name, value in changes.stored_values:
             if value is None:
                 self._drop(self.stored_values.get(id, {}), name)
@@ -245,9 +245,9 @@ class MemoryDatabase:
         number = self.ended_numbers.get(id)
         if number is None:
             raise Clash(f"job {id} is to run again and was pruned meanwhile")
-        report = self.ended[number].report
-        if report is not None:
-            self._put(self.reports, id, report)
+        row = self.ended[number]
+        if row.report is not None:
+            self._put(self.reports, id, (row.report, row.ended_at))
         self._drop(self.ended, number)
         self._drop(self.ended_numbers, id)
 
@@ -257,13 +257,14 @@ class MemoryDatabase:
             raise Clash(f"job {job.id} is {job.state}, which is not a final state")
         self.ended_last += 1
         number = self.ended_last
+        last_report, _ = self.reports.get(job.id, (None, None))
         row = EndedRow(
             number=number,
             job=copy.copy(job),
             ended_at=ended.ended_at,
             result=ended.result,
             error=None if ended.error is None else _text(ended.error),
-            report=self.reports.get(job.id) if ended.report is None else ended.report,
+            report=last_report if ended.report is None else ended.report,
         )
         self._insert(self.ended_numbers, job.id, number)
         self._insert(self.ended, number, row)

@@ -242,7 +242,7 @@ ON CONFLICT (queue, lane) DO UPDATE SET status = excluded.status, last_job = exc
 
 # Each argument of the function with the statements that read it, in the order they run.
 STATEMENTS: Final[tuple[tuple[str, str], ...]] = (
-    ("reports", _replace("report", "reports", ("job", "body"), key=1)),
+    ("reports", _replace("report", "reports", ("job", "body", "at"), key=1)),
     ("completed", _COMPLETED),
     ("gone", _delete("job", "id", "gone")),
     ("stopped", _delete("running", "job", "stopped")),
@@ -254,14 +254,17 @@ STATEMENTS: Final[tuple[tuple[str, str], ...]] = (
     ("submitted", _insert("detail", "submitted", DETAIL)),
     (
         "revived",
-        "INSERT INTO fairlane.report (job, body) SELECT ended.id, ended.report FROM fairlane.ended "
+        "INSERT INTO fairlane.report (job, body, at) "
+        "SELECT ended.id, ended.report, ended.ended_at FROM fairlane.ended "
         f"WHERE ended.id = ANY (ARRAY(SELECT e.value FROM {_texts('revived')})) "
-        "AND ended.report IS NOT NULL ON CONFLICT (job) DO UPDATE SET body = excluded.body",
+        "AND ended.report IS NOT NULL "
+        "ON CONFLICT (job) DO UPDATE SET body = excluded.body, at = excluded.at",
     ),
     ("revived", _delete("ended", "id", "revived")),
     (  # a job that was pruned meanwhile makes the commit fail: a body cannot be NULL
         "revived",
-        f"INSERT INTO fairlane.report (job, body) SELECT e.value, NULL FROM {_texts('revived')} "
+        "INSERT INTO fairlane.report (job, body, at) "
+        f"SELECT e.value, NULL, 0 FROM {_texts('revived')} "
         "WHERE (SELECT id FROM fairlane.detail WHERE detail.id = e.value) IS NULL",
     ),
     ("removed_values", _delete_rows("stored_value", ("job", "name"), "removed_values")),

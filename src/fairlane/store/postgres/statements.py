@@ -23,7 +23,8 @@ _IN_ENDED: Final = {"ended": ENDED, "detail": DETAIL}
 _WITH_DETAIL: Final = """
 JOIN fairlane.detail ON detail.id = live.id LEFT JOIN fairlane.report ON report.job = live.id
 """
-_LIVE: Final = selected(StoredJob, _IN_LIVE, {"report": "report.body"}, dialect="postgres")
+_REPORT: Final = {"report": "report.body", "reported_at": "report.at"}
+_LIVE: Final = selected(StoredJob, _IN_LIVE, _REPORT, dialect="postgres")
 _ENDED: Final = selected(StoredJob, _IN_ENDED, dialect="postgres")
 _JOB: Final = selected(LiveJob, _IN_LIVE, dialect="postgres")
 _ENDED_JOB: Final = selected(LiveJob, _IN_ENDED, dialect="postgres")

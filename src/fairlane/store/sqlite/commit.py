@@ -124,7 +124,7 @@ STATEMENTS: Final[tuple[tuple[str, str], ...]] = (
         "SELECT RAISE(ABORT, 'not leading') "
         "WHERE NEW.epoch <> (SELECT value FROM meta WHERE name = 'epoch')",
     ),
-    ("reports", _insert("report", "reports", ("job", "body"), verb="INSERT OR REPLACE")),
+    ("reports", _insert("report", "reports", ("job", "body", "at"), verb="INSERT OR REPLACE")),
     ("completed", _COMPLETED),
     ("gone", _delete("job", "id", "gone")),
     ("waiting", _update("waiting")),
@@ -135,13 +135,13 @@ STATEMENTS: Final[tuple[tuple[str, str], ...]] = (
     ("submitted", _insert("detail", "submitted", DETAIL)),
     (
         "revived",
-        "INSERT OR REPLACE INTO report (job, body) SELECT id, report FROM ended "
+        "INSERT OR REPLACE INTO report (job, body, at) SELECT id, report, ended_at FROM ended "
         "WHERE id IN (SELECT value FROM json_each(NEW.revived)) AND report IS NOT NULL",
     ),
     ("revived", _delete("ended", "id", "revived")),
     (  # a job that was pruned meanwhile makes the commit fail: a body cannot be NULL
         "revived",
-        "INSERT INTO report (job, body) SELECT value, NULL FROM json_each(NEW.revived) "
+        "INSERT INTO report (job, body, at) SELECT value, NULL, 0 FROM json_each(NEW.revived) "
         "WHERE (SELECT id FROM detail WHERE detail.id = value) IS NULL",
     ),
     (

@@ -24,7 +24,8 @@ ORDER_OF_RUNNING: Final = (
 _IN_LIVE: Final = {"job": JOB, "detail": DETAIL}
 _IN_ENDED: Final = {"ended": ENDED, "detail": DETAIL}
 _WITH_DETAIL: Final = "JOIN detail ON detail.id = job.id LEFT JOIN report ON report.job = job.id"
-_LIVE: Final = selected(StoredJob, _IN_LIVE, {"report": "report.body"}, dialect="sqlite")
+_REPORT: Final = {"report": "report.body", "reported_at": "report.at"}
+_LIVE: Final = selected(StoredJob, _IN_LIVE, _REPORT, dialect="sqlite")
 _ENDED: Final = selected(StoredJob, _IN_ENDED, dialect="sqlite")
 _JOB: Final = selected(LiveJob, _IN_LIVE, dialect="sqlite")
 _ENDED_JOB: Final = selected(LiveJob, _IN_ENDED, dialect="sqlite")

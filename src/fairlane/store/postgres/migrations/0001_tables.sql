@@ -32,7 +32,8 @@ CREATE TABLE fairlane.job (
     reason text,
     cancel_outputs text,
     created_at double precision NOT NULL,
-    started_at double precision
+    started_at double precision,
+    updated_at double precision
 ) WITH (
     autovacuum_vacuum_scale_factor = 0.02,
     autovacuum_vacuum_threshold = 1000,
@@ -63,7 +64,8 @@ CREATE TABLE fairlane.running (
     due_at double precision,
     reason text,
     cancel_outputs text,
-    started_at double precision
+    started_at double precision,
+    updated_at double precision
 ) WITH (
     autovacuum_vacuum_scale_factor = 0,
     autovacuum_vacuum_threshold = 1000,
@@ -89,7 +91,8 @@ SELECT job.id, job.task, job.queue, job.lane, job.kind,
     CASE WHEN running.job IS NULL THEN job.reason ELSE running.reason END AS reason,
     CASE WHEN running.job IS NULL THEN job.cancel_outputs ELSE running.cancel_outputs END AS cancel_outputs,
     job.created_at,
-    CASE WHEN running.job IS NULL THEN job.started_at ELSE running.started_at END AS started_at
+    CASE WHEN running.job IS NULL THEN job.started_at ELSE running.started_at END AS started_at,
+    CASE WHEN running.job IS NULL THEN job.updated_at ELSE running.updated_at END AS updated_at
 FROM fairlane.job LEFT JOIN fairlane.running ON running.job = job.id;
 
 -- The parts of a submission that are in neither `job` nor `ended`, written once, never changed.
@@ -135,7 +138,8 @@ CREATE INDEX ended_otherwise ON fairlane.ended (state, number) WHERE state <> 'c
 
 CREATE TABLE fairlane.report (
     job text COLLATE "C" PRIMARY KEY,
-    body text NOT NULL
+    body text NOT NULL,
+    at double precision NOT NULL
 ) WITH (
     fillfactor = 70,
     autovacuum_vacuum_scale_factor = 0.05,

@@ -27,7 +27,8 @@ CREATE TABLE job (
     reason TEXT,
     cancel_outputs TEXT,
     created_at REAL NOT NULL,
-    started_at REAL
+    started_at REAL,
+    updated_at REAL
 ) WITHOUT ROWID;
 
 -- A unique index treats NULLs as different, so jobs without a lane never conflict here, and the
@@ -83,7 +84,8 @@ CREATE INDEX ended_otherwise ON ended (state) WHERE state <> 'completed';
 
 CREATE TABLE report (
     job TEXT PRIMARY KEY,
-    body TEXT NOT NULL
+    body TEXT NOT NULL,
+    at REAL NOT NULL
 ) WITHOUT ROWID;
 
 CREATE TABLE stored_value (
