@@ -66,6 +66,8 @@ class Run(Struct, eq=False):
     ended_at: float | None = None
     how: RunEnd | None = None
     doubtful: bool = False  # its process was suspended past its lease
+    active_at: float = 0.0  # when it last made progress
+    stage_waits: bool = False  # for a limit or resource
 
 
 class Command(Struct, eq=False):
@@ -174,7 +176,7 @@ class Journal:
         run = Run(
             number=self.next_number(), job=job, kind=KINDS[task], queue=queue, lane=lane,
             attempt=attempt, process=process, began_at=self.now(), wall_at=wall_at,
-            since=self.decided_since(process),
+            since=self.decided_since(process), active_at=self.now(),
         )  # fmt: skip
         self.runs.append(run)
         self.runs_of_job.setdefault(job, []).append(run)
@@ -241,6 +243,9 @@ class Journal:
         self.checked("resources")
         if self.used[name] > most:
             self.violate("resources", f"{self.used[name]} of {most} {name} used by {run.job}")
+
+    def stage_waits(self, run: Run, waits: bool) -> None:
+        run.stage_waits, run.active_at = waits, self.now()
 
     def stage_ran(self, run: Run) -> None:
         self.checked("stages")

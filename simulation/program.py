@@ -44,6 +44,8 @@ class Kind(Struct, frozen=True, eq=False):
     uses: tuple[tuple[str, int], ...] = ()
     hold_lane: bool = True
     timeout_seconds: float | None = None
+    stall_seconds: float | None = None
+    retries: int = 2
 
 
 KINDS: Final = {
@@ -57,6 +59,7 @@ KINDS: Final = {
         Kind("passing", "lanes", has_lane=True, hold_lane=False),
         Kind("drawing", "lanes", uses=(("gpu", 1),)),
         Kind("staged", "lanes", has_lane=True),
+        Kind("patient", "lanes", stall_seconds=2.0, retries=0),
         Kind("single", "single", has_lane=True),
         Kind("merged", "merged", has_lane=True),
         Kind("turning", "rounds", has_lane=True),
@@ -108,7 +111,8 @@ def _program() -> Fairlane:
             uses=dict(kind.uses),
             hold_lane=kind.hold_lane,
             timeout_seconds=kind.timeout_seconds,
-            retry=Retry(times=2, first_seconds=2.0, factor=2.0),
+            stall_seconds=kind.stall_seconds,
+            retry=Retry(times=kind.retries, first_seconds=2.0, factor=2.0),
             grace_seconds=1.0,
         )(work)
     ticking = app.tasks["tick"].call(lane="-", key="-", seconds=[1.5], ends=["ok"])
@@ -138,6 +142,8 @@ async def work(
     try:
         if job.task == "staged":
             await _stages(ctx, journal, run)
+        if job.task == "patient":
+            await _wait_for_gpu(ctx, journal, run)
         length, how_planned = Plan(seconds, ends).of(ctx.attempt)
         await _pass(length, how_planned)
         how = "ok" if how_planned == "stubborn" else how_planned
@@ -167,6 +173,19 @@ async def _stages(ctx: Context, journal: "Journal", run: "Run") -> None:
             await asyncio.sleep(0.5)
 
     await ctx.stage("second").run(second, limits=["api"], uses={"gpu": 1})
+
+
+async def _wait_for_gpu(ctx: Context, journal: "Journal", run: "Run") -> None:
+    """Run a stage that may wait for longer than the task may be without progress."""
+
+    async def draw() -> None:
+        journal.stage_waits(run, False)
+        with journal.using("gpu", 1, run):
+            await asyncio.sleep(0.5)
+
+    journal.stage_waits(run, True)
+    await ctx.stage("drawing").run(draw, uses={"gpu": 1})
+    journal.stage_waits(run, False)
 
 
 async def _pass(seconds: float, how: str) -> None:

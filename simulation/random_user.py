@@ -92,7 +92,7 @@ class RandomUser:
         ends = [random.choice(("ok",) * 6 + ("again", "again", "final")) for _ in range(3)]
         if random.random() < 0.05:
             ends[0] = "stubborn"
-        if kind.timeout_seconds is not None and random.random() < 0.3:
+        if (kind.timeout_seconds or kind.stall_seconds) and random.random() < 0.3:
             ends[0] = "hang"
         return Plan(seconds, ends)
 

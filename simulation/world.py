@@ -32,6 +32,7 @@ from simulation.rules.final_states import check_ends
 from simulation.rules.firings import check_firings
 from simulation.rules.memory_equals_store import check_memory
 from simulation.rules.rates import check_rates
+from simulation.rules.stalls import check_stalls
 from simulation.rules.start_conditions import check_start
 from simulation.rules.starvation import Starvation
 from simulation.rules.submission_order import check_moves, check_order
@@ -175,6 +176,7 @@ class World:
         check_order(journal)
         check_moves(journal)
         check_rates(journal)
+        check_stalls(journal, views)
         check_keys(journal)
         check_refusals(journal)
         check_firings(journal, firings, views)

@@ -10,6 +10,7 @@ from mutations.guards.leading import LEADING
 from mutations.guards.limits import LIMITS
 from mutations.guards.membership import MEMBERSHIP
 from mutations.guards.recovery import RECOVERY
+from mutations.guards.stages import STAGES
 from mutations.guards.storing import STORING
 from mutations.mutation import Mutation
 
@@ -23,4 +24,5 @@ MUTATIONS: Final[tuple[Mutation, ...]] = (
     *LEADING,
     *MEMBERSHIP,
     *DEVICES,
+    *STAGES,
 )

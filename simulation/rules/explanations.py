@@ -109,7 +109,7 @@ def _recent_use(journal: Journal) -> bool:
     """Return whether a use may have ended or been granted without the leader knowing it."""
     since = journal.now() - 30
     return _recent_trouble(journal) or any(
-        (run.kind.uses or run.kind.name == "staged")
+        (run.kind.uses or run.kind.name in ("staged", "patient"))
         and (run.ended_at is None or run.ended_at > since)
         for run in journal.runs
     )

@@ -7,8 +7,6 @@ from fairlane.core.lifecycle import FINAL
 from fairlane.store.views import JobView
 from simulation.journal import Journal, Run, Submission
 
-RETRIES = 2  # declared by every task of the program
-
 
 def check_ends(journal: Journal, views: Mapping[str, JobView], reported: Mapping[str, str]) -> None:
     for submission in journal.submissions.values():
@@ -57,7 +55,8 @@ def _check_end(journal: Journal, submission: Submission, view: JobView) -> None:
         case "failed":
             code = view.error.code if view.error is not None else None
             was_set_aside = code == "internal_error" and journal.was_broken
-            excused = code == "crash_loop" or was_set_aside
+            # The rule of stalls checks a stall; its body may have ignored that it was stopped.
+            excused = code in ("crash_loop", "stall") or was_set_aside
             if not excused and (last is None or last.how in ("ok", None)):
                 journal.violate(
                     "ends", f"{submission.id} failed ({view.error}), its last body: {last}"
@@ -102,13 +101,13 @@ def _check_attempts(journal: Journal, submission: Submission, view: JobView) -> 
     otherwise = view.error is not None and view.error.code in ("crash_loop", "internal_error")
     if view.state == "failed" and not otherwise and runs and runs[-1].how == "again":
         journal.checked("attempts")
-        if failures <= RETRIES:
+        if failures <= submission.kind.retries:
             journal.violate("attempts", f"{submission.id} was given up after {failures} failures")
 
 
 def _was_too_long(run: Run) -> bool:
     """Return whether a body ran past its timeout, so that its result does not count."""
-    most = run.kind.timeout_seconds
+    most = run.kind.timeout_seconds or run.kind.stall_seconds
     return most is not None and (run.ended_at or run.began_at) - run.began_at >= most
 
 

@@ -15,6 +15,7 @@ from simulation.rules.explanations import check_explanation
 from simulation.rules.final_states import check_ends
 from simulation.rules.firings import check_firings
 from simulation.rules.rates import check_rates
+from simulation.rules.stalls import check_stalls
 from simulation.rules.start_conditions import check_start
 from simulation.rules.submission_order import check_order
 from simulation.rules.uniqueness import check_keys, check_refusals
@@ -184,6 +185,20 @@ def test_an_answered_cancel_of_a_job_that_ends_otherwise(journal: Journal) -> No
     cancelled(journal, "a")
     check_ends(journal, {"a": view("a", "skipped")}, {})
     assert broken(journal) == {"answers"}
+
+
+def test_a_stall_while_a_stage_waits(journal: Journal) -> None:
+    run = begin(journal, "a", "patient")
+    journal.stage_waits(run, True)
+    journal.finish(run, "stopped")
+    check_stalls(journal, {"a": view("a", "failed", error="stall")})
+    assert broken(journal) == {"stalls"}
+
+
+def test_a_stall_too_early(journal: Journal) -> None:
+    journal.finish(begin(journal, "a", "patient"), "stopped")
+    check_stalls(journal, {"a": view("a", "failed", error="stall")})
+    assert broken(journal) == {"stalls"}
 
 
 def test_too_few_attempts(journal: Journal) -> None:

@@ -34,6 +34,10 @@ async def coroutine_with_stage(ctx: Context) -> str:
     return str(await ctx.stage("making").run(process_id, fallback=Give(0)) != 0)
 
 
+def waits_for_the_gpu(ctx: SyncContext) -> str:
+    return str(ctx.stage("asr").run(str.upper, "done", uses={"gpu": 1}))
+
+
 def asks_for_an_unknown_limit(ctx: SyncContext) -> None:
     ctx.stage("parsing").run(process_id, limits=["mastdon"])
 

@@ -9,7 +9,8 @@ operations block and never suspend, so `SyncStage` can drive the same coroutine 
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any, Final, Self
 
@@ -139,6 +140,15 @@ class StageRunner:
         self.end(status, message)
         return results.decode_or_plain(text)
 
+    @contextmanager
+    def _waiting(self) -> Iterator[None]:
+        """Mark the stage as waiting: this time does not count as time without progress."""
+        self._link.mark_waiting(self.name, waits=True)
+        try:
+            yield
+        finally:
+            self._link.mark_waiting(self.name, waits=False)
+
     async def _run_with_retries(
         self,
         function: Callable[..., Any],
@@ -166,7 +176,8 @@ class StageRunner:
                     :LONGEST_MESSAGE
                 ]
                 self._report.change_stage(self.name, message=message)
-                await self._operations.sleep(wait)
+                with self._waiting():
+                    await self._operations.sleep(wait)
 
     async def _run_once(
         self,
@@ -177,7 +188,10 @@ class StageRunner:
         limits: tuple[str, ...],
         timeout_seconds: float | None,
     ) -> Any:
-        token = await self._operations.enter(limits, uses) if uses or limits else None
+        token = None
+        if uses or limits:
+            with self._waiting():
+                token = await self._operations.enter(limits, uses)
         try:
             if timeout_seconds is None:
                 return await self._operations.call(function, *args, **named)

@@ -22,6 +22,12 @@ class WorkerLink(Protocol):
 
     def leave_stage(self, token: str) -> None: ...
 
+    def mark_waiting(self, stage: str, *, waits: bool) -> None:
+        """Announce that a stage waits for a limit, a resource or its backoff, or waits no more.
+
+        The time in which a stage waits does not count as time without progress.
+        """
+
     async def store_value(self, name: str, body: str | None) -> None:
         """Store a value of the job and return once it is durable; None deletes the value."""
 

@@ -29,16 +29,31 @@ class AttemptLink:
         self._worker = worker
         self._time = asyncio.get_running_loop().time
         self.redactor: Redactor | None = None
-        self.active_at = self._time()  # when the task last reported or logged
+        self._active_at = self._time()  # when the task last reported or logged
+        self._waiting: set[str] = set()  # the names of stages; threads add and discard them
         self.live_report: AttemptReport | None = None
         self.child_report: str | None = None  # the last one from a child process, as JSON
 
+    @property
+    def is_waiting(self) -> bool:
+        """Whether a stage waits for a limit, a resource or its backoff."""
+        return bool(self._waiting)
+
+    @property
+    def active_at(self) -> float:
+        """Return when the attempt last made progress; a wait for the engine is no lack of it."""
+        return self._time() if self.is_waiting else self._active_at
+
+    def mark_waiting(self, stage: str, *, waits: bool) -> None:
+        self._active_at = self._time()
+        (self._waiting.add if waits else self._waiting.discard)(stage)
+
     def report(self, snapshot: Callable[[], ReportBody], stage: str | None) -> None:
-        self.active_at = self._time()
+        self._active_at = self._time()
         self._worker.queue_report(self, lambda: self._masked(snapshot()), stage)
 
     def log(self, level: str, message: str) -> None:
-        self.active_at = self._time()
+        self._active_at = self._time()
         message = self.redactor.redact(message) if self.redactor else message
         self._worker.queue_log_line(self, level, message)
 

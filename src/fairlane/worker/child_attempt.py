@@ -26,6 +26,7 @@ from fairlane.worker.child_messages import (
     ReportMessage,
     ResultMessage,
     RunMessage,
+    StageWaitsMessage,
     StopMessage,
     StoreValueMessage,
     StoreValueSoonMessage,
@@ -98,6 +99,8 @@ class ChildExecutor:
                 link.log(message.level, message.message)
             case LeaveStageMessage():
                 link.leave_stage(message.token)
+            case StageWaitsMessage():
+                link.mark_waiting(message.stage, waits=message.waits)
             case EnterStageMessage():
                 requests.add(asyncio.create_task(self._enter_stage(attempt, child, message)))
             case StoreValueMessage():

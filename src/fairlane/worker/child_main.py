@@ -40,6 +40,7 @@ from fairlane.worker.child_messages import (
     ReportMessage,
     ResultMessage,
     RunMessage,
+    StageWaitsMessage,
     StopMessage,
     StoreValueMessage,
     StoreValueSoonMessage,
@@ -84,6 +85,9 @@ class ChildLink:
 
     def leave_stage(self, token: str) -> None:
         self._post(LeaveStageMessage(token))
+
+    def mark_waiting(self, stage: str, *, waits: bool) -> None:
+        self._post(StageWaitsMessage(stage, waits))
 
     async def store_value(self, name: str, body: str | None) -> None:
         number = self._next_number()

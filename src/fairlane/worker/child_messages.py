@@ -64,6 +64,13 @@ class LeaveStageMessage(Struct, tag="leave_stage"):
     token: str
 
 
+class StageWaitsMessage(Struct, tag="stage_waits"):
+    """A stage waits for a limit, a resource or its backoff, or waits no more."""
+
+    stage: str
+    waits: bool
+
+
 class StoreValueMessage(Struct, tag="store_value"):
     number: int
     name: str
@@ -83,6 +90,7 @@ FromChild = (
     | LogMessage
     | EnterStageMessage
     | LeaveStageMessage
+    | StageWaitsMessage
     | StoreValueMessage
     | StoreValueSoonMessage
 )

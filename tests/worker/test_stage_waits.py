@@ -1,0 +1,169 @@
+"""A stage that waits for a limit, a resource or its backoff: it does not stall."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from fairlane import Context, Fairlane, Retry, SyncContext
+from fairlane.testing import running
+from tests.support import apps_isolated
+from tests.support.apps import Doors
+from tests.support.eventually import eventually
+
+STALL_SECONDS = 0.1
+
+
+def coroutine(app: Fairlane) -> Any:
+    @app.task(stall_seconds=STALL_SECONDS)
+    async def work(ctx: Context) -> str:
+        return str(await ctx.stage("asr").run(str.upper, "done", uses={"gpu": 1}, limits=["host"]))
+
+    return work
+
+
+def thread(app: Fairlane) -> Any:
+    @app.task(stall_seconds=STALL_SECONDS)
+    def work(ctx: SyncContext) -> str:
+        return str(ctx.stage("asr").run(str.upper, "done", uses={"gpu": 1}, limits=["host"]))
+
+    return work
+
+
+def process(app: Fairlane) -> Any:
+    # Starting the child process takes longer than the others need for all of it.
+    return app.task(stall_seconds=5.0, isolation="process")(apps_isolated.waits_for_the_gpu)
+
+
+async def outlast_a_stall(app: Fairlane) -> None:
+    """Return when a job that reports nothing, submitted now, has failed as stalled."""
+    view = await app.jobs.wait((await app.tasks["silent"].submit()).id)
+    assert view.error is not None
+    assert view.error.code == "stall"
+
+
+async def waits(app: Fairlane) -> None:
+    """Return when the leader lets a stage wait."""
+    board = app._engine.leader.scheduler.board
+    await eventually(lambda: bool(board.waiting_stages), what="a stage that waits")
+
+
+Make = Callable[[Fairlane], Any]
+
+
+@pytest.fixture
+def gpu(app: Fairlane) -> Fairlane:
+    app.resource("gpu", 1)
+    app.limit("host", starts=1, per_seconds=60)
+
+    @app.task(stall_seconds=STALL_SECONDS)
+    async def silent() -> None:
+        await asyncio.Event().wait()
+
+    return app
+
+
+@pytest.mark.parametrize("make", [coroutine, thread])
+async def test_a_stage_that_waits_for_a_resource_does_not_stall(
+    gpu: Fairlane, doors: Doors, make: Make
+) -> None:
+    work = make(gpu)
+
+    @gpu.task(uses={"gpu": 1})
+    async def hold() -> None:
+        await doors.wait("holding")
+
+    async with running(gpu):
+        await hold.submit()
+        await doors.reached("holding")
+        job = await work.submit()
+        await waits(gpu)
+        await outlast_a_stall(gpu)
+        doors.open("holding")
+
+        assert await job.wait() == "DONE"
+
+
+@pytest.mark.parametrize("make", [coroutine, thread])
+async def test_a_stage_that_waits_for_a_rate_does_not_stall(gpu: Fairlane, make: Make) -> None:
+    work = make(gpu)
+
+    @gpu.task(limits=["host"])
+    async def first() -> None: ...
+
+    async with running(gpu) as world:
+        await (await first.submit()).wait()
+        job = await work.submit()
+        await waits(gpu)
+        await outlast_a_stall(gpu)
+        await world.advance(60)
+
+        assert await job.wait() == "DONE"
+
+
+@pytest.mark.parametrize("make", ["coroutine", "thread"])
+async def test_a_stage_that_waits_out_its_backoff_does_not_stall(app: Fairlane, make: str) -> None:
+    retry = Retry(times=1, first_seconds=5 * STALL_SECONDS)
+    tries: list[int] = []
+
+    def load() -> str:
+        tries.append(1)
+        if len(tries) == 1:
+            raise ConnectionError("lost")
+        return "loaded"
+
+    @app.task(stall_seconds=STALL_SECONDS)
+    async def coroutine(ctx: Context) -> str:
+        return str(await ctx.stage("loading").run(load, retry=retry))
+
+    @app.task(stall_seconds=STALL_SECONDS)
+    def thread(ctx: SyncContext) -> str:
+        return str(ctx.stage("loading").run(load, retry=retry))
+
+    async with running(app):
+        assert await (await app.tasks[make].submit()).wait() == "loaded"
+
+
+async def test_a_stage_in_a_child_process_that_waits_does_not_stall(
+    gpu: Fairlane, doors: Doors
+) -> None:
+    work = process(gpu)
+
+    @gpu.task(uses={"gpu": 1})
+    async def hold() -> None:
+        await doors.wait("holding")
+
+    async with running(gpu):
+        await hold.submit()
+        await doors.reached("holding")
+        job = await work.submit()
+        await waits(gpu)
+        attempt = gpu._engine.worker._attempts[job.id]
+        assert attempt.link.is_waiting
+        doors.open("holding")
+
+        assert await job.wait() == "DONE"
+        assert not attempt.link.is_waiting
+
+
+async def test_a_stage_that_has_waited_stalls_like_any_other(gpu: Fairlane, doors: Doors) -> None:
+    @gpu.task(uses={"gpu": 1})
+    async def hold() -> None:
+        await doors.wait("holding")
+
+    @gpu.task(stall_seconds=STALL_SECONDS)
+    async def work(ctx: Context) -> None:
+        await ctx.stage("asr").run(doors.wait, "never", uses={"gpu": 1})
+
+    async with running(gpu):
+        await hold.submit()
+        await doors.reached("holding")
+        job = await work.submit()
+        await waits(gpu)
+        await outlast_a_stall(gpu)
+        doors.open("holding")
+
+        error = (await gpu.jobs.wait(job.id)).error
+        assert error is not None
+        assert error.code == "stall"
