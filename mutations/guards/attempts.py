@@ -7,6 +7,7 @@ from mutations.mutation import Mutation, suite, worlds
 _WORKER: Final = "src/fairlane/worker/worker.py"
 _OUTCOMES: Final = "src/fairlane/core/worker_reports.py"
 _PICKING: Final = "src/fairlane/core/picking.py"
+_ISOLATION: Final = suite("tests/worker/test_isolation.py")
 
 ATTEMPTS: Final = (
     Mutation(
@@ -40,6 +41,22 @@ ATTEMPTS: Final = (
         find="self.send_until_acknowledged(attempt.token, outcome)",
         replace="self.send(outcome)",
         noticed_by=(suite("tests/simulation/test_guards_leading.py"),),
+    ),
+    Mutation(
+        name="messages of an earlier job in a child process",
+        guards="A child process that is used again cannot write into the log of its next job.",
+        file="src/fairlane/worker/child_attempt.py",
+        find="if sent.run != run:",
+        replace="if False:",
+        noticed_by=(_ISOLATION,),
+    ),
+    Mutation(
+        name="order of the messages of a child process",
+        guards="The log lines of a child process reach the worker before the result.",
+        file="src/fairlane/worker/child_main.py",
+        find="        link.post(answer)",
+        replace="        self._connection.post(MessageOfRun(message.run, answer))",
+        noticed_by=(_ISOLATION,),
     ),
     Mutation(
         name="stage results stored before they are used",

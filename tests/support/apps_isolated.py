@@ -3,8 +3,11 @@
 import asyncio
 import os
 import signal
+import threading
 import time
 from pathlib import Path
+
+from pydantic import SecretStr
 
 from fairlane import Context, Give, Retryable, SyncContext
 from tests.support.programs_processes import script
@@ -65,3 +68,33 @@ def stops_when_asked(ctx: SyncContext, place: str) -> str:
 
 def runs_a_family(ctx: SyncContext, folder: str) -> None:
     ctx.run(script("programs_family.py", folder))
+
+
+async def logs_its_key(ctx: Context, key: SecretStr) -> int:
+    ctx.log(f"the key is {key.get_secret_value()}")
+    return os.getpid()
+
+
+def logs_a_name_that_is_not_text(ctx: SyncContext) -> None:
+    ctx.log("x\ud800y")
+
+
+_next_job_runs, _logged_late = threading.Event(), threading.Event()
+
+
+def leaves_a_thread_that_logs(ctx: SyncContext, key: SecretStr) -> int:
+    """Return while a thread still runs, which logs when the next job runs in this process."""
+
+    def log_late() -> None:
+        _next_job_runs.wait(20)
+        ctx.log(f"the key is {key.get_secret_value()}")
+        _logged_late.set()
+
+    threading.Thread(target=log_late, daemon=True).start()
+    return os.getpid()
+
+
+def waits_for_the_late_line() -> int:
+    _next_job_runs.set()
+    assert _logged_late.wait(20)
+    return os.getpid()

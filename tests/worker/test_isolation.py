@@ -6,8 +6,10 @@ import threading
 from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
 
 from fairlane import BadSetting, Fairlane, JobFailed, Retry, Task
+from fairlane.redaction import MASK
 from fairlane.testing import running
 from tests.support import apps_isolated
 
@@ -77,6 +79,47 @@ async def test_a_child_process_has_the_whole_context(app: Fairlane, tmp_path: Pa
     assert [Path(artifact.path).name for artifact in view.artifacts] == ["made.txt"]
     assert lane.checkpoint == {"cursor": 1}
     assert path.read_text() == "whole"
+
+
+async def test_a_log_line_before_the_return_stays_with_its_job_and_is_masked(
+    app: Fairlane,
+) -> None:
+    first = app.task(isolation="process")(apps_isolated.logs_its_key)
+    second = app.task(isolation="process")(apps_isolated.process_id_of_coroutine)
+    async with running(app):
+        mine = await first.submit(SecretStr("hunter2"))
+        child = await mine.wait()
+        next_one = await second.submit()
+        assert await next_one.wait() == child
+
+        assert [line.message for line in await mine.log()] == [f"the key is {MASK}"]
+        assert await next_one.log() == []
+
+
+async def test_a_thread_that_outlives_its_job_cannot_write_into_the_log_of_the_next_one(
+    app: Fairlane,
+) -> None:
+    first = app.task(isolation="process")(apps_isolated.leaves_a_thread_that_logs)
+    second = app.task(isolation="process")(apps_isolated.waits_for_the_late_line)
+    async with running(app):
+        mine = await first.submit(SecretStr("hunter2"))
+        child = await mine.wait()
+        next_one = await second.submit()
+        assert await next_one.wait() == child
+
+        assert await next_one.log() == []
+        assert await mine.log() == []
+
+
+async def test_a_log_line_with_a_lone_surrogate_is_stored_also_from_a_child_process(
+    app: Fairlane,
+) -> None:
+    work = app.task(isolation="process")(apps_isolated.logs_a_name_that_is_not_text)
+    async with running(app):
+        job = await work.submit()
+        await job.wait()
+
+        assert [line.message for line in await job.log()] == [r"x\ud800y"]
 
 
 async def test_an_async_task_in_a_child_process_has_stages(app: Fairlane) -> None:

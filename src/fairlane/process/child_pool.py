@@ -44,13 +44,20 @@ class MessagePipe:
 
     def post(self, message: Any) -> None:
         """Send a message without waiting; it is lost silently if the other process has ended."""
+        self.write(self.encode(message))
+
+    def encode(self, message: Any) -> bytes:
+        """Return the bytes of a message; from any thread."""
         body = msgspec.json.encode(message)
         if len(body) > MESSAGE_BYTES:
             raise TooLarge(
                 "a message between a worker and its child process", len(body), MESSAGE_BYTES
             )
+        return len(body).to_bytes(4, "big") + body
+
+    def write(self, encoded: bytes) -> None:
         if not self._writer.is_closing():
-            self._writer.write(len(body).to_bytes(4, "big") + body)
+            self._writer.write(encoded)
 
     async def send(self, message: Any) -> None:
         """Send a message, and wait while the other process reads slowly."""

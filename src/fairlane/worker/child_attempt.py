@@ -5,6 +5,7 @@ requests from the child go to the link of the attempt, as if the function ran in
 """
 
 import asyncio
+import itertools
 import sys
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ from fairlane.worker.child_messages import (
     FromChild,
     LeaveStageMessage,
     LogMessage,
+    MessageOfRun,
     ReplyMessage,
     ReportMessage,
     ResultMessage,
@@ -50,7 +52,8 @@ class ChildExecutor:
     """Runs attempts in child processes of one pool."""
 
     def __init__(self, process_deadline: ProcessDeadline) -> None:
-        self._pool = ChildPool(_ARGV, process_deadline=process_deadline, messages=FromChild)
+        self._pool = ChildPool(_ARGV, process_deadline=process_deadline, messages=MessageOfRun)
+        self._runs = itertools.count(1)
 
     async def close(self) -> None:
         await self._pool.close()
@@ -66,10 +69,14 @@ class ChildExecutor:
             attempt.can_be_stopped_by(
                 kill=child.kill, request_stop=lambda: child.send(StopMessage())
             )
-            child.send(_run_message(attempt, declared))
+            run = next(self._runs)
+            child.send(_run_message(run, attempt, declared))
             requests: set[asyncio.Task[None]] = set()
             try:
-                async for message in child.messages():
+                async for sent in child.messages():
+                    if sent.run != run:
+                        continue  # a thread of an earlier job still runs in the child
+                    message = sent.message
                     if isinstance(message, ResultMessage):
                         return message.value
                     if isinstance(message, FailureMessage):
@@ -128,8 +135,9 @@ class ChildExecutor:
         child.send(ReplyMessage(message.number))
 
 
-def _run_message(attempt: "Attempt", declared: list[str]) -> RunMessage:
+def _run_message(run: int, attempt: "Attempt", declared: list[str]) -> RunMessage:
     return RunMessage(
+        run=run,
         location=attempt.definition.location,
         path=sys.path,
         facts=attempt.facts(),

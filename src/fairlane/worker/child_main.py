@@ -22,6 +22,7 @@ from fairlane.errors import FairlaneError
 from fairlane.logs import LogSubject, configure, current_configuration, set_subject
 from fairlane.process.child_pool import IN_CHILD, MessagePipe, connect
 from fairlane.redaction import Redactor, redactor_for
+from fairlane.runtime.storable_text import storable
 from fairlane.runtime.threads import in_thread
 from fairlane.store.views import ReportBody
 from fairlane.task.context import Context, JobFacts, SyncContext
@@ -36,6 +37,7 @@ from fairlane.worker.child_messages import (
     FromChild,
     LeaveStageMessage,
     LogMessage,
+    MessageOfRun,
     ReplyMessage,
     ReportMessage,
     ResultMessage,
@@ -51,11 +53,17 @@ _REPORT_SECONDS: Final = 0.2
 
 
 class ChildLink:
-    """The `WorkerLink` of a context in a child process: every call is a message to the worker."""
+    """The `WorkerLink` of a context in a child process: every call is a message to the worker.
 
-    def __init__(self, connection: MessagePipe, loop: asyncio.AbstractEventLoop) -> None:
+    Each attempt has its own link. All messages, the result too, are sent by callbacks of the loop:
+    they keep their order, and the result is the last one.
+    """
+
+    def __init__(self, connection: MessagePipe, loop: asyncio.AbstractEventLoop, run: int) -> None:
         self._connection = connection
         self._loop = loop
+        self._run = run
+        self.redactor: Redactor | None = None
         self._replies: dict[int, asyncio.Future[str]] = {}
         self._number = 0
         self._pending: tuple[Callable[[], ReportBody], str | None] | None = None
@@ -74,17 +82,19 @@ class ChildLink:
         if pending is not None:
             snapshot, stage = pending
             body = msgspec.json.encode(snapshot()).decode()
-            self._connection.post(ReportMessage(body, stage))
+            self.post(ReportMessage(body, stage))
 
     def log(self, level: str, message: str) -> None:
-        self._post(LogMessage(level, message))
+        if self.redactor is not None:
+            message = self.redactor.redact(message)
+        self.post(LogMessage(storable(level), storable(message)))
 
     async def enter_stage(self, limits: tuple[str, ...], uses: tuple[tuple[str, int], ...]) -> str:
         number = self._next_number()
         return await self._request(number, EnterStageMessage(number, limits, uses))
 
     def leave_stage(self, token: str) -> None:
-        self._post(LeaveStageMessage(token))
+        self.post(LeaveStageMessage(token))
 
     def mark_waiting(self, stage: str, *, waits: bool) -> None:
         self._post(StageWaitsMessage(stage, waits))
@@ -94,7 +104,7 @@ class ChildLink:
         await self._request(number, StoreValueMessage(number, name, body))
 
     def store_value_soon(self, name: str, body: str) -> None:
-        self._connection.post(StoreValueSoonMessage(name, body))
+        self.post(StoreValueSoonMessage(name, body))
 
     def reply_received(self, reply: ReplyMessage) -> None:
         waiting = self._replies.pop(reply.number, None)
@@ -105,8 +115,10 @@ class ChildLink:
         else:
             waiting.set_result(reply.token)
 
-    def _post(self, message: FromChild) -> None:
-        self._loop.call_soon_threadsafe(self._connection.post, message)
+    def post(self, message: FromChild) -> None:
+        """Send a message after all earlier ones; from any thread."""
+        encoded = self._connection.encode(MessageOfRun(self._run, message))
+        self._loop.call_soon_threadsafe(self._connection.write, encoded)
 
     def _next_number(self) -> int:
         self._number += 1
@@ -115,7 +127,7 @@ class ChildLink:
     async def _request(self, number: int, message: FromChild) -> str:
         reply: asyncio.Future[str] = self._loop.create_future()
         self._replies[number] = reply
-        self._connection.post(message)
+        self.post(message)
         return await reply
 
 
@@ -145,7 +157,7 @@ class ChildRunner:
     def __init__(self, connection: MessagePipe) -> None:
         self._connection = connection
         self._loop = asyncio.get_running_loop()
-        self._link = ChildLink(connection, self._loop)
+        self._link: ChildLink | None = None  # of the current attempt, or of the last one
         self._outputs = OutputRegistry()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="fairlane-task")
         self._task: asyncio.Task[None] | None = None
@@ -159,10 +171,11 @@ class ChildRunner:
             match message:
                 case RunMessage():
                     self._stopping = False
-                    self._task = asyncio.create_task(self._run(message))
+                    self._link = ChildLink(self._connection, self._loop, message.run)
+                    self._task = asyncio.create_task(self._run(message, self._link))
                 case StopMessage():
                     self._stop()
-                case ReplyMessage():
+                case ReplyMessage() if self._link is not None:
                     self._link.reply_received(message)
 
     def _stop(self) -> None:
@@ -172,20 +185,20 @@ class ChildRunner:
         if self._task is not None and self._is_async:
             self._task.cancel()
 
-    async def _run(self, message: RunMessage) -> None:
+    async def _run(self, message: RunMessage, link: ChildLink) -> None:
         answer: ResultMessage | FailureMessage
         try:
-            answer = ResultMessage(await self._call(message))
+            answer = ResultMessage(await self._call(message, link))
         except BaseException as error:  # noqa: BLE001 - user code; it is sent to the worker
             answer = FailureMessage(classify(error))
         self._context = None
         try:
-            self._link.send_report()
+            link.send_report()
         except (TypeError, ValueError, RecursionError) as error:
             answer = FailureMessage(classify(error))
-        self._connection.post(answer)
+        link.post(answer)
 
-    async def _call(self, message: RunMessage) -> str:
+    async def _call(self, message: RunMessage, link: ChildLink) -> str:
         sys.path[:] = message.path
         logs = message.logs
         if logs is not None and logs != current_configuration():
@@ -194,11 +207,12 @@ class ChildRunner:
         definition = await in_thread(find_definition, *message.location)
         self._is_async = definition.is_async
         payload, facts = message.payload, message.facts
-        _set_log_subject(facts, redactor_for(definition.parameters.secrets, payload.params))
+        link.redactor = redactor_for(definition.parameters.secrets, payload.params)
+        _set_log_subject(facts, link.redactor)
         continue_trace(message.trace)
         values = definition.parameters.decode(payload.params)
         context, _ = build_context(
-            definition, values, facts, payload, message.stored_values, self._link,
+            definition, values, facts, payload, message.stored_values, link,
             outputs=self._outputs, declared=[Path(path) for path in message.declared],
             loop=self._loop,
         )  # fmt: skip

@@ -3,6 +3,9 @@
 The worker sends one `RunMessage` per attempt; the child answers it with one `ResultMessage` or
 `FailureMessage`. In between the child sends reports and requests. `EnterStageMessage` and
 `StoreValueMessage` carry a number, and the worker answers with a `ReplyMessage` of that number.
+
+The child wraps each of its messages in a `MessageOfRun`. A thread of the user may outlive its
+attempt; the worker drops its messages, which would otherwise count for the next job of the child.
 """
 
 from typing import Any
@@ -16,6 +19,7 @@ from fairlane.task.context import JobFacts
 
 
 class RunMessage(Struct, tag="run", kw_only=True):
+    run: int  # the number of this attempt among those of the worker's child processes
     location: tuple[str, str]  # a module or the path of a script, and the function in it
     path: list[str]  # sys.path of the worker
     facts: JobFacts
@@ -94,3 +98,8 @@ FromChild = (
     | StoreValueMessage
     | StoreValueSoonMessage
 )
+
+
+class MessageOfRun(Struct):
+    run: int  # of the `RunMessage`
+    message: FromChild
