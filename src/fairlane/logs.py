@@ -9,6 +9,7 @@ import json
 import logging
 from contextvars import ContextVar
 from datetime import UTC, datetime
+from math import isfinite
 from typing import Any, Final, TextIO
 
 from msgspec import Struct
@@ -114,9 +115,13 @@ class JsonFormatter(logging.Formatter):
             line["stack"] = record.stack_info
         for name, value in vars(record).items():
             if name not in _KNOWN and name not in line:
-                line[name] = value if isinstance(value, bool | int | str | None) else str(value)
+                line[name] = value if _is_json(value) else str(value)
         # In ASCII, so that every stream can write it as one line of valid JSON.
         return json.dumps(line, default=str)
+
+
+def _is_json(value: Any) -> bool:
+    return isinstance(value, int | str | None) or (isinstance(value, float) and isfinite(value))
 
 
 class TextFormatter(logging.Formatter):

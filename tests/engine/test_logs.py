@@ -166,7 +166,10 @@ def test_control_characters_in_a_log_message_are_escaped() -> None:
 
 
 def test_a_json_log_line_is_one_object_for_any_values() -> None:
-    odd = {"path": Path("/a"), "ratio": float("nan"), "job": "mine", "text": "\udc80 ä"}
+    odd = {
+        "path": Path("/a"), "ratio": float("nan"), "seconds": 2.5, "job": "mine",
+        "text": "\udc80 ä",
+    }  # fmt: skip
     try:
         raise ValueError("two\nlines")
     except ValueError:
@@ -183,6 +186,7 @@ def test_a_json_log_line_is_one_object_for_any_values() -> None:
     assert line["error"].endswith("ValueError: two\nlines")
     assert line["stack"] == "Stack"
     assert (line["path"], line["ratio"], line["text"]) == ("/a", "nan", "\udc80 ä")
+    assert line["seconds"] == 2.5
     assert line["job"] == "mine"  # outside of attempts the field of the caller stays
 
 

@@ -133,12 +133,18 @@ class Orders(Struct, omit_defaults=True):
     removals: list[dict[str, str]] = field(default_factory=list)  # output records on its host
 
 
+class QueueLength(Struct, frozen=True):
+    waiting: int
+    running: int
+
+
 class Decisions(Struct):
     changes: Changes = field(default_factory=Changes)
     orders: dict[WorkerId, Orders] = field(default_factory=dict)
     discards: list[Start] = field(default_factory=list)  # no worker deletes the outputs of these
     answers: list[tuple[str, Any]] = field(default_factory=list)  # key and value or FairlaneError
     wake_at: float | None = None
+    lengths: dict[str, QueueLength] = field(default_factory=dict)  # by queue, if they are logged
 
     def orders_for(self, worker: WorkerId) -> Orders:
         """Return the orders for a worker, to add to; the orders of a device go to its carrier."""

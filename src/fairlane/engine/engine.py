@@ -42,6 +42,7 @@ from fairlane.leader.host import LeaderHost
 from fairlane.leader.inbox import Inbox
 from fairlane.leader.leader import Leader
 from fairlane.leader.notifications import Notifications
+from fairlane.leader.queue_log import QueueLog
 from fairlane.logs import attempt_fields
 from fairlane.runtime.clock import Clock, boot_seconds
 from fairlane.runtime.counters import Counters
@@ -174,6 +175,7 @@ class Engine:
             hooks.receive_commit,
             watch.receive_commit,
             self.feed.receive_commit,
+            QueueLog().receive_commit,  # the last: a handler of the program may raise
         ]
         notify.on_channel = {
             INBOX: [self.leader.poll_inbox_soon],

@@ -41,6 +41,7 @@ from fairlane.leader.local_assignments import LocalAssignments
 from fairlane.leader.notifications import Notifications
 from fairlane.leader.output_cleanup import OutputCleanup
 from fairlane.leader.payload_cache import PayloadCache
+from fairlane.leader.queue_log import measure_queues
 from fairlane.leader.schedule import DueSchedules, stamp_since
 from fairlane.runtime.clock import Clock
 from fairlane.runtime.counters import Counters
@@ -243,6 +244,7 @@ class Leader:
         message = self._fleet.add_messages(decisions, workers)
         changes = decisions.changes
         writing = self._store.commit(changes, now) if changes else None
+        decisions.lengths = measure_queues(changes, self.board)
         self._wake_at = decisions.wake_at
         self._schedules.follow(changes.records, now)
         return Commit(inputs, decisions, writing, message, discarded)
