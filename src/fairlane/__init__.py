@@ -44,7 +44,7 @@ from fairlane.errors import (
     UsageError,
 )
 from fairlane.leader.end_hooks import webhook
-from fairlane.snapshot import DeviceView, Snapshot
+from fairlane.snapshot import DeviceView, QueueInfo, Snapshot
 from fairlane.store.views import EventView, JobView, LaneView
 from fairlane.task.context import Context, SyncContext
 from fairlane.task.disk_space import free_space
@@ -88,6 +88,7 @@ __all__ = [
     "OutputBusy",
     "Permanent",
     "Priority",
+    "QueueInfo",
     "Retry",
     "Retryable",
     "SchemaTooNew",

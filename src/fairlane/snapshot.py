@@ -24,6 +24,17 @@ class QueueView(Struct):
     changed_by_operator: list[str]
 
 
+class QueueInfo(Struct, kw_only=True):
+    """A queue with its jobs; `waiting` holds the first of them in order, `counts` counts all."""
+
+    name: str
+    settings: QueueSettings
+    paused: str | None  # "paused" or "after_current"
+    counts: dict[str, int]  # live jobs by state
+    running: list[JobView]
+    waiting: list[JobView]
+
+
 class LimitView(Struct, kw_only=True):
     """A rate (`starts` in every `per_seconds`) or a resource (`amount`) by its name."""
 
@@ -126,6 +137,19 @@ def queue_view(name: str, body: str) -> QueueView:
     stored = msgspec.json.decode(body)
     settings = settings_from(name, {**stored["code"], **stored["operator"]})
     return QueueView(name, settings, stored["paused"], sorted(stored["operator"]))
+
+
+def queue_infos(snapshot: Snapshot) -> dict[str, QueueInfo]:
+    """Return every queue of a snapshot with its jobs, by name."""
+    return {
+        name: QueueInfo(
+            name=name, settings=queue.settings, paused=queue.paused,
+            counts=snapshot.counts.get(name, {}),
+            running=[job for job in snapshot.running if job.queue == name],
+            waiting=snapshot.waiting.get(name, []),
+        )
+        for name, queue in sorted(snapshot.queues.items())
+    }  # fmt: skip
 
 
 def limit_view(kind: str, key: str, body: str) -> LimitView:

@@ -2,7 +2,9 @@
 
 import asyncio
 
-from fairlane import Fairlane, Priority
+import pytest
+
+from fairlane import Fairlane, Priority, UnknownName
 from fairlane.testing import running
 from tests.support.apps import Doors, states
 
@@ -206,3 +208,67 @@ async def test_drain_returns_when_all_jobs_have_ended(app: Fairlane) -> None:
         await app.drain()
 
         assert await states(jobs) == ["completed"] * 20
+
+
+async def test_one_call_shows_every_queue_with_its_waiting_jobs_in_order(
+    app: Fairlane, doors: Doors
+) -> None:
+    app.queue("phones", max_concurrent=1, order="strict")
+    app.queue("mail")
+
+    @app.task(queue="phones", lane="{account}")
+    async def post(account: str) -> None:
+        await doors.wait(account)
+
+    async with running(app) as world:
+        await app.queues.pause("mail")
+        first = await post.submit("ann")
+        await doors.reached("ann")
+        world.clock.advance(10)
+        waiting = [await post.submit(account) for account in ("ben", "cy", "dee")]
+        info = await app.queues.info(limit=2)
+        all_jobs = (await app.queues.info())["phones"].waiting
+        doors.open("ann", "ben", "cy", "dee")
+
+    assert set(info) == {"default", "mail", "phones"}
+    phones, mail = info["phones"], info["mail"]
+    assert (mail.paused, mail.running, mail.waiting, mail.counts) == ("paused", [], [], {})
+    assert (phones.settings.max_concurrent, phones.settings.order) == (1, "strict")
+    assert phones.counts == {"running": 1, "queued": 3}
+    assert [job.id for job in phones.running] == [first.id]
+    assert [(job.id, job.task, job.lane) for job in phones.waiting] == [
+        (waiting[0].id, "post", "ben"),
+        (waiting[1].id, "post", "cy"),
+    ]
+    assert phones.waiting[0].created_at > phones.running[0].created_at
+    assert [job.id for job in all_jobs] == [job.id for job in waiting]
+
+
+async def test_one_call_shows_every_running_job_with_its_worker_the_oldest_first(
+    app: Fairlane, doors: Doors
+) -> None:
+    app.queue("mail")
+
+    @app.task
+    async def work(name: str) -> None:
+        await doors.wait(name)
+
+    async with running(app) as world:
+        jobs = []
+        for name, queue in (("a", "mail"), ("b", "default"), ("c", "mail")):
+            jobs.append(await work.options(queue=queue).submit(name))
+            world.clock.advance(1)
+        await doors.crowd(3)
+        views = await app.jobs.running()
+        mail = await app.jobs.running(queue="mail")
+        doors.open("a", "b", "c")
+
+    assert [view.id for view in views] == [job.id for job in jobs]
+    assert all(view.worker and view.started_at for view in views)
+    assert [view.id for view in mail] == [jobs[0].id, jobs[2].id]
+
+
+async def test_information_about_an_unknown_queue_is_an_error(app: Fairlane) -> None:
+    async with running(app):
+        with pytest.raises(UnknownName, match='queue "mial" is not known'):
+            await app.jobs.running(queue="mial")

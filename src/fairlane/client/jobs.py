@@ -141,6 +141,20 @@ class Jobs:
         selected = frozenset(states or State)
         return await self._page(query, selected & LIVE, selected & FINAL, cursor)
 
+    async def running(self, *, queue: str | None = None) -> builtins.list[JobView]:
+        """Return every running job, or those of one queue, with worker and device.
+
+        The job that started first comes first.
+        """
+        found: builtins.list[JobView] = []
+        cursor: str | None = None
+        while True:
+            page = await self.list(states=["running"], queue=queue, limit=1000, cursor=cursor)
+            found += page.items
+            cursor = page.next
+            if cursor is None:
+                return sorted(found, key=lambda job: (job.started_at or job.created_at, job.id))
+
     async def _page(
         self, query: Query, live: Iterable[str], ended: Iterable[str], cursor: str | None
     ) -> Page:

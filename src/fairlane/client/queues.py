@@ -11,7 +11,7 @@ from fairlane.core.scheduler import Scheduler
 from fairlane.core.validation import check_text
 from fairlane.errors import BadSetting, UnknownName
 from fairlane.ids import new_id
-from fairlane.snapshot import QueueView, queue_view
+from fairlane.snapshot import QueueInfo, QueueView, queue_infos, queue_view, snapshot_from
 from fairlane.store.views import FRONT, Page, Place
 
 _FORECAST_JOBS: Final = 10_000
@@ -31,6 +31,15 @@ class Queues:
     async def counts(self) -> dict[str, dict[str, int]]:
         """Return how many live jobs each queue has, by state."""
         return await self._commands.on_loop(self._commands.store.counts())
+
+    async def info(self, *, limit: int = 200) -> dict[str, QueueInfo]:
+        """Return every queue with its running jobs and the first `limit` waiting jobs in order.
+
+        All of it is read at one moment: a job is in one list only.
+        """
+        store, limit = self._commands.store, max(0, min(limit, 10_000))
+        picture = await self._commands.on_loop(store.read_snapshot(waiting=limit, ended=0, lanes=0))
+        return queue_infos(snapshot_from(picture, self._commands.clock.now()))
 
     async def line(self, queue: str, *, limit: int = 50, cursor: str | None = None) -> Page:
         """List the jobs that stand in a queue's order, the next one first.
