@@ -97,7 +97,7 @@ class ChildLink:
         self.post(LeaveStageMessage(token))
 
     def mark_waiting(self, stage: str, *, waits: bool) -> None:
-        self._post(StageWaitsMessage(stage, waits))
+        self.post(StageWaitsMessage(stage, waits))
 
     async def store_value(self, name: str, body: str | None) -> None:
         number = self._next_number()
