@@ -136,6 +136,46 @@ async def test_a_snapshot_has_the_first_waiting_jobs_of_each_queue_in_order(stor
     assert [job.id for job in first + rest] == order[:-1]  # `placeless` has no position
 
 
+@pytest.mark.parametrize(
+    ("record", "order"),
+    [
+        ('{"code":{"order":"strict"},"operator":{},"paused":null}', "abcd"),
+        ('{"code":{},"operator":{"order":"strict"},"paused":null}', "abcd"),
+        ('{"code":{"order":"strict"},"operator":{"order":"fifo"},"paused":null}', "bacd"),
+        ('{"code":{"max_concurrent":1},"operator":{},"paused":null}', "bacd"),
+    ],
+)
+async def test_a_strict_queue_is_listed_by_position_only(
+    store: Store, record: str, order: str
+) -> None:
+    jobs = [
+        a_job("a", 1, lane="x"),
+        a_job("b", 2, lane="x", priority=Priority.HIGH),
+        a_job("c", 3, lane="x", priority=Priority.LOW),
+        a_job("d", state=State.BLOCKED, position="", priority=Priority.HIGH),
+        a_job("e", 0, queue="mail", priority=Priority.LOW),
+        a_job("f", 1, queue="mail", priority=Priority.HIGH),
+    ]
+    changes = admitted(*jobs)
+    changes.records = {("queue", "default"): record}
+    changes.lanes = {("default", "x"): LaneChange(status="queued")}
+    await store.commit(changes, NOW)
+    picture = await store.read_snapshot(waiting=4)
+    assert "".join(job.id for job in picture.waiting["default"]) == order
+    assert "".join(job.id for job in picture.waiting["mail"]) == "fe"
+    assert [lane.active_job for lane in picture.lanes] == [order[0]]
+    assert [lane.active_job for lane in await store.lanes("default")] == [order[0]]
+    for limit in (1, 2, 3):
+        part = await store.read_snapshot(waiting=limit)
+        assert "".join(job.id for job in part.waiting["default"]) == order[:limit]
+        image = await store.read_image(queue="default", limit=limit)
+        assert {job.id for job in image.jobs} == set(order[:limit])
+    after, listed = FRONT, ""
+    while page := await store.jobs_behind("default", after=after, limit=1):
+        after, listed = Place.of(page[0]), listed + page[0].id
+    assert listed == order[:3]  # `d` has no position
+
+
 async def test_a_snapshot_has_the_newest_ended_jobs_first(store: Store) -> None:
     jobs = [a_job(name) for name in "abc"]
     await store.commit(admitted(*jobs), NOW)

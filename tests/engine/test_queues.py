@@ -91,6 +91,28 @@ async def test_no_job_of_a_strict_queue_starts_before_its_head(app: Fairlane, do
         assert await states(jobs) == ["running", "queued", "queued"]
 
 
+async def test_a_strict_queue_is_listed_in_the_order_in_which_its_jobs_run(app: Fairlane) -> None:
+    ran: list[str] = []
+    app.queue("default", order="strict", max_concurrent=1)
+
+    @app.task
+    async def work(name: str) -> None:
+        ran.append(name)
+
+    async with running(app) as world:
+        await app.queues.pause("default")
+        for name, priority in (("a", Priority.NORMAL), ("b", Priority.HIGH), ("c", Priority.LOW)):
+            await work.options(priority=priority).submit(name)
+        first = await app.queues.line("default", limit=1)
+        rest = await app.queues.line("default", cursor=first.next)
+        listed = (await app.snapshot()).waiting["default"]
+        await app.queues.resume("default")
+        await world.idle()
+
+    assert [job.params["name"] for job in first.items + rest.items] == ran == ["a", "b", "c"]
+    assert [job.params["name"] for job in listed] == ran
+
+
 async def test_the_buckets_of_a_round_robin_queue_take_turns(app: Fairlane) -> None:
     order: list[str] = []
     app.queue("default", order="round_robin", max_concurrent=1)

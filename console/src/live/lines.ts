@@ -58,11 +58,7 @@ export class Lines {
     try {
       for await (const part of readLine(queue, signal)) {
         if (signal.aborted) break;
-        const { live } = this.#holder;
-        // In a strict queue the pages are not in the displayed order.
-        const strict = live.queues[queue]?.settings.order === "strict";
-        if (part.isLast || !strict)
-          this.#holder.live = withLine(live, queue, part, reading.touched);
+        this.#holder.live = withLine(this.#holder.live, queue, part, reading.touched);
       }
       // While the line was incomplete, jobs at its end had no place in it.
       const { live } = this.#holder;

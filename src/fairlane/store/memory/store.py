@@ -7,7 +7,7 @@ It behaves as the SQLite store does, with the same constraints. Handles that sha
 import copy
 import json
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from datetime import UTC, datetime
 from functools import partial
 from itertools import chain, islice
@@ -149,16 +149,16 @@ class MemoryStore:
     async def jobs_behind(self, queue: str, *, after: Place, limit: int) -> list[JobView]:
         with self._database.turn:
             workers = self._workers()
-            behind = [
+            strict = self._strict_queues()
+            line = [
                 job
                 for job in self._database.jobs.values()
-                if job.queue == queue
-                and job.state is not State.RUNNING
-                and job.position
-                and (job.priority, job.position) > (after.priority, after.position)
+                if job.queue == queue and job.state is not State.RUNNING and job.position
             ]
-            first = sorted(behind, key=_order)[:limit]
-            return [job_view(self._live(job), workers) for job in first]
+            line.sort(key=lambda job: _order(job, strict))
+            place = (0 if queue in strict else after.priority, after.position)
+            behind = (job for job in line if _order(job, strict)[1:3] > place)
+            return [job_view(self._live(job), workers) for job in islice(behind, limit)]
 
     async def read_snapshot(
         self, *, waiting: int = 200, ended: int = 50, lanes: int = 200
@@ -176,11 +176,12 @@ class MemoryStore:
                 else:
                     lines.setdefault(job.queue, []).append(job)
             running.sort(key=lambda job: (job.started_at or 0.0, job.id))
+            strict = self._strict_queues()
+            for line in lines.values():
+                line.sort(key=lambda job: _order(job, strict))
             shown = [job_view(self._live(job), workers) for job in running]
             first = {
-                queue: [
-                    job_view(self._live(job), workers) for job in sorted(line, key=_order)[:waiting]
-                ]
+                queue: [job_view(self._live(job), workers) for job in line[:waiting]]
                 for queue, line in lines.items()
             }
             busy = [*shown, *chain(*first.values())]
@@ -250,7 +251,8 @@ class MemoryStore:
             database = self._database
             jobs = [job for job in database.jobs.values() if queue in (None, job.queue)]
             if limit is not None:
-                jobs.sort(key=lambda job: (job.state is not State.RUNNING, *_order(job)))
+                strict = self._strict_queues()
+                jobs.sort(key=lambda job: (job.state is not State.RUNNING, *_order(job, strict)))
                 jobs = jobs[:limit]
             jobs.sort(key=lambda job: (job.position, job.id))
             return Image(
@@ -362,6 +364,18 @@ class MemoryStore:
         records = self._database.records.items()
         return worker_names({name: body for (kind, name), body in records if kind == "worker"})
 
+    def _strict_queues(self) -> set[str]:
+        bodies = {
+            name: _object.decode(body)
+            for (kind, name), body in self._database.records.items()
+            if kind == "queue"
+        }
+        return {
+            name
+            for name, body in bodies.items()
+            if {**body.get("code", {}), **body.get("operator", {})}.get("order") == "strict"
+        }
+
     def _facts(self, id: JobId) -> StoredJob | None:
         database = self._database
         job = database.jobs.get(id)
@@ -435,11 +449,12 @@ class MemoryStore:
 
     def _lanes(self, queue: str | None) -> list[LaneView]:
         stored = [lane for lane in self._database.lanes.values() if queue in (None, lane.queue)]
+        strict = self._strict_queues()
         best: dict[tuple[str, str], LiveJob] = {}
         for job in self._database.jobs.values():
             if job.lane is not None and queue in (None, job.queue):
                 key = (job.queue, job.lane)
-                if key not in best or _claim(job) < _claim(best[key]):
+                if key not in best or _claim(job, strict) < _claim(best[key], strict):
                     best[key] = job
         active = [ActiveJob(*key, job.id, job.state) for key, job in best.items()]
         return lane_views(stored, active)
@@ -469,21 +484,14 @@ class MemoryStore:
         )
 
 
-def _order(job: LiveJob) -> tuple[Any, ...]:
+def _order(job: LiveJob, strict: Set[str]) -> tuple[Any, ...]:
     """Return the sort key of a queue; jobs that wait for dependencies have no position."""
-    return job.position == "", job.priority, job.position, job.id
+    return job.position == "", 0 if job.queue in strict else job.priority, job.position, job.id
 
 
-def _claim(job: LiveJob) -> tuple[Any, ...]:
+def _claim(job: LiveJob, strict: Set[str]) -> tuple[Any, ...]:
     """Return the sort key of a lane: the running job, then the one that holds it, then the next."""
-    return (
-        job.state is not State.RUNNING,
-        not job.holds_lane,
-        job.position == "",
-        job.priority,
-        job.position,
-        job.id,
-    )
+    return job.state is not State.RUNNING, not job.holds_lane, *_order(job, strict)
 
 
 def _fits(job: LiveJob, at: float, query: Query) -> bool:

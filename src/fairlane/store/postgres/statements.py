@@ -8,6 +8,7 @@ of ids are found by one step in an index for each id.
 
 from typing import Final
 
+from fairlane.core.lifecycle import Priority
 from fairlane.core.live_job import LiveJob
 from fairlane.store.columns import DETAIL, ENDED, JOB, StoredJob, selected
 
@@ -46,31 +47,57 @@ SELECT {_LIVE} FROM fairlane.running JOIN fairlane.live ON live.id = running.job
 ORDER BY live.started_at, live.id
 """
 _IS_WAITING: Final = "NOT EXISTS (SELECT FROM fairlane.running WHERE running.job = job.id)"
+# A strict queue ignores priorities: all its jobs have the same rank.
+_HAS_STRICT_ORDER: Final = """
+kind = 'queue' AND coalesce(
+    body::json -> 'operator' ->> 'order', body::json -> 'code' ->> 'order'
+) = 'strict'
+"""
+_IS_STRICT: Final = f"EXISTS (SELECT FROM fairlane.record WHERE name = $1 AND {_HAS_STRICT_ORDER})"
+_RANK: Final = f"""
+CASE WHEN queue IN (SELECT name FROM fairlane.record WHERE {_HAS_STRICT_ORDER})
+    THEN 0 ELSE priority
+END
+"""
+
+
+def _line(limit: str, bound: str) -> str:
+    """Select the first jobs of a queue: those of each priority come from the index, in order."""
+    parts = (
+        f"""(
+            SELECT id, position, CASE WHEN {_IS_STRICT} THEN 0 ELSE {priority:d} END AS rank
+            FROM fairlane.job
+            WHERE queue = $1 AND priority = {priority:d}
+                AND position > {bound.format(priority=int(priority))} AND {_IS_WAITING}
+            ORDER BY queue, priority, position LIMIT {limit}
+        )"""
+        for priority in Priority
+    )
+    return f"SELECT * FROM ({' UNION ALL '.join(parts)}) a ORDER BY rank, position LIMIT {limit}"
+
+
 # A job that waits for dependencies has no position and comes after those that have one.
 WAITING_JOBS: Final = f"""
 SELECT {_LIVE} FROM (
-    (
-        SELECT id FROM fairlane.job
-        WHERE queue = $1 AND position > '' AND {_IS_WAITING}
-        ORDER BY queue, priority, position LIMIT $2
-    )
+    ({_line("$2", "''")})
     UNION ALL
     (
-        SELECT id FROM fairlane.job
+        SELECT id, position, priority FROM fairlane.job
         WHERE queue = $1 AND position = '' AND {_IS_WAITING}
         ORDER BY queue, priority LIMIT $2
     )
     LIMIT $2
 ) first JOIN fairlane.live ON live.id = first.id {_WITH_DETAIL}
-ORDER BY live.position = '', live.priority, live.position, live.id
+ORDER BY live.position = '', first.rank, live.position, live.id
 """
+# $2 and $3 are the priority and the position of the last job before the page; `g` is behind all.
+_BEHIND: Final = f"""CASE
+    WHEN $2 = {{priority}} OR {_IS_STRICT} THEN $3 WHEN $2 < {{priority}} THEN '' ELSE 'g'
+END"""
 JOBS_BEHIND: Final = f"""
-SELECT {_LIVE} FROM (
-    SELECT id FROM fairlane.job
-    WHERE queue = $1 AND position > '' AND (priority, position) > ($2, $3) AND {_IS_WAITING}
-    ORDER BY queue, priority, position LIMIT $4
-) line JOIN fairlane.live ON live.id = line.id {_WITH_DETAIL}
-ORDER BY live.priority, live.position
+SELECT {_LIVE} FROM ({_line("$4", _BEHIND)}) line
+JOIN fairlane.live ON live.id = line.id {_WITH_DETAIL}
+ORDER BY line.rank, live.position
 """
 COUNTS: Final = """
 SELECT queue, state, count(*) AS amount FROM fairlane.live GROUP BY queue, state
@@ -88,7 +115,7 @@ _ACTIVE: Final = """
 SELECT queue, lane, substr(first, strpos(first, ' ') + 1) AS job FROM (
     SELECT queue, lane, min(
         concat(
-            (state <> 'running')::int, (NOT holds_lane)::int, (position = '')::int, priority,
+            (state <> 'running')::int, (NOT holds_lane)::int, (position = '')::int, {rank},
             position, ' ', id
         ) COLLATE "C"
     ) AS first
@@ -100,9 +127,13 @@ _ACTIVE_JOBS: Final = """
 SELECT active.queue, active.lane, live.id, live.state
 FROM ({active}) active JOIN fairlane.live ON live.id = active.job
 """
-ACTIVE: Final = _ACTIVE_JOBS.format(active=_ACTIVE.format(narrowed=""))
-ACTIVE_OF_QUEUE: Final = _ACTIVE_JOBS.format(active=_ACTIVE.format(narrowed="AND queue = $1"))
-ACTIVE_NAMED: Final = _ACTIVE_JOBS.format(active=_ACTIVE.format(narrowed=f"AND {_NAMED}"))
+ACTIVE: Final = _ACTIVE_JOBS.format(active=_ACTIVE.format(rank=_RANK, narrowed=""))
+ACTIVE_OF_QUEUE: Final = _ACTIVE_JOBS.format(
+    active=_ACTIVE.format(rank=_RANK, narrowed="AND queue = $1")
+)
+ACTIVE_NAMED: Final = _ACTIVE_JOBS.format(
+    active=_ACTIVE.format(rank=_RANK, narrowed=f"AND {_NAMED}")
+)
 HISTORY: Final = f"""
 SELECT {_ENDED}, ended.number
 FROM ({{numbers}}) found JOIN fairlane.ended ON ended.number = found.number
@@ -176,7 +207,7 @@ WHERE state = 'completed' AND started_at IS NOT NULL
 IMAGE: Final = f"SELECT {_JOB} FROM fairlane.live"
 IMAGE_OF_FIRST: Final = f"""
 SELECT {_JOB} FROM fairlane.live WHERE $1::text IS NULL OR queue = $1
-ORDER BY state <> 'running', priority, position, id LIMIT $2
+ORDER BY state <> 'running', position = '', {_RANK}, position, id LIMIT $2
 """
 DEPENDENCIES: Final = "SELECT job, on_job FROM fairlane.dependency"
 RATE_STARTS: Final = "SELECT key, at, job FROM fairlane.rate_start ORDER BY number"

@@ -2,13 +2,14 @@
 
 Each gathers its rows into one JSON text inside SQLite, for the same reason as a commit is one
 statement: every row that the driver returns costs a wait for Python's lock, and 100,000 rows next
-to a computing thread would rate_start minutes.
+to a computing thread would take minutes.
 """
 
 # ruff: noqa: S608  the names that are put into SQL here are constants; values are bound.
 
 from typing import Final
 
+from fairlane.core.lifecycle import Priority
 from fairlane.core.live_job import LiveJob
 from fairlane.store.columns import DETAIL, ENDED, JOB, StoredJob, selected
 
@@ -46,31 +47,52 @@ RUNNING_JOBS: Final = f"""
 SELECT json_group_array(json_array({_LIVE}) ORDER BY job.started_at, job.id)
 FROM job {_WITH_DETAIL} WHERE job.state = 'running'
 """
+# A strict queue ignores priorities: all its jobs have the same rank.
+_HAS_STRICT_ORDER: Final = """
+kind = 'queue' AND coalesce(body ->> '$.operator.order', body ->> '$.code.order') = 'strict'
+"""
+_IS_STRICT: Final = f"EXISTS (SELECT 1 FROM record WHERE name = ?1 AND {_HAS_STRICT_ORDER})"
+_RANK: Final = f"""
+iif(queue IN (SELECT name FROM record WHERE {_HAS_STRICT_ORDER}), 0, priority)
+"""
+
+
+def _line(limit: str, bound: str) -> str:
+    """Select the first jobs of a queue: those of each priority come from the index, in order."""
+    parts = (
+        f"""SELECT * FROM (
+            SELECT id, position, iif({_IS_STRICT}, 0, {priority:d}) AS rank FROM job
+            WHERE queue = ?1 AND state <> 'running' AND priority = {priority:d}
+                AND position > {bound.format(priority=int(priority))}
+            ORDER BY position LIMIT {limit}
+        )"""
+        for priority in Priority
+    )
+    return f"SELECT * FROM ({' UNION ALL '.join(parts)}) ORDER BY rank, position LIMIT {limit}"
+
+
 # A job that waits for dependencies has no position and comes after those that have one.
 WAITING_JOBS: Final = f"""
 SELECT json_group_array(
-    json_array({_LIVE}) ORDER BY job.position = '', job.priority, job.position, job.id
+    json_array({_LIVE}) ORDER BY job.position = '', first.rank, job.position, job.id
 ) FROM (
-    SELECT * FROM (
-        SELECT id FROM job
-        WHERE queue = ?1 AND state <> 'running' AND position > ''
-        ORDER BY priority, position LIMIT ?2
-    )
+    SELECT * FROM ({_line("?2", "''")})
     UNION ALL
     SELECT * FROM (
-        SELECT id FROM job
+        SELECT id, position, priority FROM job
         WHERE queue = ?1 AND state <> 'running' AND position = ''
         ORDER BY priority LIMIT ?2
     )
     LIMIT ?2
 ) first CROSS JOIN job ON job.id = first.id {_WITH_DETAIL}
 """
+# ?2 and ?3 are the priority and the position of the last job before the page; `g` is behind all.
+_BEHIND: Final = f"""CASE
+    WHEN ?2 = {{priority}} OR {_IS_STRICT} THEN ?3 WHEN ?2 < {{priority}} THEN '' ELSE 'g'
+END"""
 JOBS_BEHIND: Final = f"""
-SELECT json_group_array(json_array({_LIVE}) ORDER BY job.priority, job.position) FROM (
-    SELECT id FROM job
-    WHERE queue = ?1 AND state <> 'running' AND position > '' AND (priority, position) > (?2, ?3)
-    ORDER BY priority, position LIMIT ?4
-) line CROSS JOIN job ON job.id = line.id {_WITH_DETAIL}
+SELECT json_group_array(json_array({_LIVE}) ORDER BY line.rank, job.position)
+FROM ({_line("?4", _BEHIND)}) line CROSS JOIN job ON job.id = line.id {_WITH_DETAIL}
 """
 # Most jobs are queued; to count them separately needs no sort: the index has them by queue.
 COUNTS: Final = """
@@ -104,7 +126,7 @@ SELECT json_group_array(json_array(queue, lane, id, state)) FROM (
     UNION ALL
     SELECT queue, lane, id, state FROM (
         SELECT queue, lane, id, state,
-            min((holds_lane = 0) || (position = '') || priority || position || ' ' || id)
+            min((holds_lane = 0) || (position = '') || {rank} || position || ' ' || id)
         FROM job WHERE state <> 'running' AND lane IS NOT NULL {narrowed}
         GROUP BY queue, lane
     ) next
@@ -114,14 +136,14 @@ SELECT json_group_array(json_array(queue, lane, id, state)) FROM (
     )
 )
 """
-ACTIVE: Final = _ACTIVE.format(narrowed="")
-ACTIVE_OF_QUEUE: Final = _ACTIVE.format(narrowed="AND queue = ?1")
+ACTIVE: Final = _ACTIVE.format(rank=_RANK, narrowed="")
+ACTIVE_OF_QUEUE: Final = _ACTIVE.format(rank=_RANK, narrowed="AND queue = ?1")
 HOLDERS_NAMED: Final = f"""
 SELECT json_group_array(json_array(queue, lane, id, state)) FROM job
 WHERE state <> 'running' AND lane IS NOT NULL AND holds_lane = 1 AND (+queue, +lane) {_NAMED}
 """
 # The plus signs make SQLite read the index of waiting jobs once, not once for each lane.
-ACTIVE_NAMED: Final = _ACTIVE.format(narrowed=f"AND (+queue, +lane) {_NAMED}")
+ACTIVE_NAMED: Final = _ACTIVE.format(rank=_RANK, narrowed=f"AND (+queue, +lane) {_NAMED}")
 HISTORY: Final = f"""
 SELECT json_group_array(json_array({_ENDED}, ended.number) ORDER BY ended.number DESC)
 FROM ({{numbers}}) found CROSS JOIN ended ON ended.number = found.number
@@ -193,7 +215,7 @@ SELECT json_group_array(json_array({_JOB})) FROM (
 IMAGE_OF_FIRST: Final = f"""
 SELECT json_group_array(json_array({_JOB})) FROM (
     SELECT id FROM job WHERE ?1 IS NULL OR queue = ?1
-    ORDER BY state <> 'running', priority, position, id LIMIT coalesce(?2, -1)
+    ORDER BY state <> 'running', position = '', {_RANK}, position, id LIMIT coalesce(?2, -1)
 ) first CROSS JOIN job ON job.id = first.id
 """
 DEPENDENCIES: Final = "SELECT json_group_array(json_array(job, on_job)) FROM dependency"
