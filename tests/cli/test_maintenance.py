@@ -116,6 +116,29 @@ def test_a_newer_schema_is_a_problem_that_says_what_to_do(
     assert "upgrade Fairlane" in fairlane("jobs", code=5).err
 
 
+def test_a_database_of_another_development_version_is_a_problem(
+    fairlane: CommandLine, database: Path
+) -> None:
+    fairlane("migrate")
+    change(database, "DELETE FROM meta WHERE name = 'migration 1'")
+    assert findings(fairlane, code=1)["schema"] == "problem"
+    assert "another (development) version" in fairlane("doctor", code=1).out
+    assert "another (development) version" in fairlane("jobs", code=5).err
+
+
+def test_an_error_of_sql_is_a_problem(fairlane: CommandLine, database: Path) -> None:
+    fairlane("migrate")
+    change(database, "DROP TABLE dead_letter")
+    assert findings(fairlane, code=1)["tables"] == "problem"
+    assert "no such table: dead_letter" in fairlane("doctor", code=1).out
+
+
+def change(database: Path, sql: str) -> None:
+    connection = apsw.Connection(str(database))
+    connection.execute(sql)
+    connection.close()
+
+
 @pytest.fixture
 def locked(database: Path, fairlane: CommandLine) -> Iterator[None]:
     """Another connection holds a transaction open."""

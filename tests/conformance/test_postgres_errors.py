@@ -10,6 +10,7 @@ import pytest
 
 from fairlane.core.decisions import Changes, Firing, LaneChange
 from fairlane.core.live_job import JobId
+from fairlane.doctor import diagnose
 from fairlane.errors import BadSetting, SchemaTooNew, StoreError, StoreUnavailable
 from fairlane.store.open_store import store_at
 from fairlane.store.postgres import PostgresStore
@@ -128,11 +129,42 @@ async def test_a_newer_schema_is_refused_and_left_unchanged(server: Server) -> N
     store = PostgresStore(dsn)
     await store.open()
     await store.close()
-    run_at(dsn, "INSERT INTO fairlane.migration (version) VALUES (99)")
+    run_at(dsn, "INSERT INTO fairlane.migration (version, digest) VALUES (99, 0)")
     message = await trouble_at(dsn, SchemaTooNew)
     assert "version 99" in message
     assert f"up to {len(migrations())}" in message
     assert "upgrade Fairlane" in message
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE fairlane.migration SET digest = digest + 1",
+        "ALTER TABLE fairlane.migration DROP COLUMN digest",  # created before digests were stored
+    ],
+)
+async def test_a_database_of_another_development_version_is_refused(
+    server: Server, change: str
+) -> None:
+    dsn = server.new_database()
+    store = PostgresStore(dsn)
+    await store.open()
+    await store.close()
+    run_at(dsn, change)
+    message = await trouble_at(dsn, StoreUnavailable)
+    assert "created by another (development) version of Fairlane" in message
+    assert "?fairlane_schema=" in message
+
+
+async def test_a_diagnosis_reports_an_error_of_sql_as_a_finding(server: Server) -> None:
+    dsn = server.new_database()
+    store = PostgresStore(dsn)
+    await store.open()
+    await store.close()
+    run_at(dsn, "DROP TABLE fairlane.dead_letter")
+    found = {finding.subject: finding async for finding in diagnose(dsn)}
+    assert found["tables"].level == "problem"
+    assert "dead_letter" in found["tables"].message
 
 
 async def test_a_schema_of_another_program_is_refused(server: Server) -> None:

@@ -20,6 +20,7 @@ from fairlane.store.memory.store import MemoryStore
 from fairlane.store.open_store import store_at
 from fairlane.store.sqlite import SQLiteStore
 from fairlane.store.sqlite.connection import connect
+from fairlane.store.sqlite.migrate import APPLICATION_ID, migrations
 from fairlane.store.sqlite.network_file_system import kind_of_mount, refuse_network_file_system
 from tests.support.stores import NOW, a_job, admitted, started
 
@@ -65,6 +66,30 @@ async def test_a_newer_schema_is_refused_and_left_unchanged(path: Path) -> None:
     assert "version 99" in message
     assert "knows up to 1" in message
     assert "upgrade Fairlane" in message
+
+
+async def test_a_database_of_another_development_version_is_refused(path: Path) -> None:
+    """Before a release the first script is edited, so equal version numbers say little."""
+    script = migrations()[0]
+    connection = apsw.Connection(str(path))
+    connection.execute(script.replace("dead_letter", "set_aside"))
+    connection.pragma("application_id", APPLICATION_ID)
+    connection.pragma("user_version", 1)
+    connection.close()
+    message = await trouble_at(path, StoreUnavailable)
+    assert "created by another (development) version of Fairlane" in message
+    assert "move the file away" in message
+
+
+async def test_a_database_whose_scripts_differ_is_refused(path: Path) -> None:
+    store = SQLiteStore(path)
+    await store.open()
+    await store.close()
+    connection = apsw.Connection(str(path))
+    connection.execute("UPDATE meta SET value = value + 1 WHERE name = 'migration 1'")
+    assert connection.changes() == 1
+    connection.close()
+    assert "another (development) version" in await trouble_at(path, StoreUnavailable)
 
 
 async def test_a_file_that_is_no_database_is_refused_and_left_unchanged(path: Path) -> None:

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from functools import partial
 from typing import Final
 
+import asyncpg
 import msgspec
 
 from fairlane.errors import FairlaneError
@@ -57,8 +58,8 @@ class ServerExamination:
             with translated(self._address):
                 async for finding in self._findings(connection):
                     yield finding
-        except FairlaneError as error:
-            yield Finding("tables", "problem", error.message)
+        except (FairlaneError, asyncpg.PostgresError) as error:
+            yield Finding("tables", "problem", str(error))
         finally:
             await close(connection)
 
@@ -72,10 +73,11 @@ class ServerExamination:
             )  # fmt: skip
         size = await connection.fetchval(_SIZE)
         yield Finding("database", "ok", f"{size / MIB:,.1f} MiB")
-        yield await self._schema(connection)
+        schema = await self._schema(connection)
+        yield schema
         yield await self._clock(connection)
         yield await self._transactions(connection)
-        if await version_of(connection, self._address) == len(migrations()):
+        if schema.level == "ok":
             self.condition = await self._condition(connection)
 
     async def _schema(self, connection: Connection) -> Finding:

@@ -1,14 +1,17 @@
-"""Migrations to the current schema, in numbered scripts that are never edited afterwards.
+"""Migrations to the current schema, in numbered scripts.
 
 All scripts run in one transaction, under a lock that ends with it: if several processes start
 together, one migrates and the other processes find the current version.
+
+The table `migration` has the digest of each applied script. A database that was created with
+another text of a script is refused: the number of its version says nothing about its tables.
 """
 
 from functools import cache
-from importlib.resources import files
 from typing import Final
 
 from fairlane.errors import SchemaTooNew, StoreUnavailable
+from fairlane.store.migration_scripts import digest, named_scripts, refuse_other_scripts
 from fairlane.store.postgres.address import Address
 from fairlane.store.postgres.commit import FUNCTION, FUNCTION_NAME
 from fairlane.store.postgres.connection import Connection
@@ -18,18 +21,13 @@ from fairlane.store.postgres.errors import translated
 @cache
 def migrations() -> tuple[str, ...]:
     """Return the scripts in order; the first one makes version 1 of an empty schema."""
-    return tuple(script for _, script in _named())
+    return tuple(script for _, script in named_scripts("fairlane.store.postgres"))
 
 
 def migration_names() -> tuple[str, ...]:
     """Return the names of the scripts, in the same order."""
-    return tuple(name.removesuffix(".sql") for name, _ in _named())
-
-
-def _named() -> list[tuple[str, str]]:
-    folder = files("fairlane.store.postgres") / "migrations"
-    scripts = (item for item in folder.iterdir() if item.name.endswith(".sql"))
-    return sorted((item.name, item.read_text(encoding="utf-8")) for item in scripts)
+    names = (name for name, _ in named_scripts("fairlane.store.postgres"))
+    return tuple(name.removesuffix(".sql") for name in names)
 
 
 async def migrate(connection: Connection, address: Address) -> None:
@@ -50,9 +48,7 @@ async def migrate(connection: Connection, address: Address) -> None:
                 await _make_schema(connection, address)
             for number, script in enumerate(migrations()[version or 0 :], (version or 0) + 1):
                 await connection.execute(address.sql(script))
-                await connection.execute(
-                    address.sql("INSERT INTO fairlane.migration (version) VALUES ($1)"), number
-                )
+                await connection.execute(address.sql(_STORE_DIGEST), number, digest(script))
             if not await _can_commit(connection, address):
                 await connection.execute(address.sql(FUNCTION))
 
@@ -71,6 +67,11 @@ SELECT EXISTS (
     WHERE nspname = $1 AND proname = $2
 )
 """
+_STORE_DIGEST: Final = "INSERT INTO fairlane.migration (version, digest) VALUES ($1, $2)"
+# As JSON, because an early development version has no such column.
+_DIGESTS: Final = """
+SELECT version, (to_jsonb(migration) ->> 'digest')::bigint FROM fairlane.migration
+"""
 _SCHEMA: Final = "SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = $1)"
 
 
@@ -80,11 +81,14 @@ async def _can_commit(connection: Connection, address: Address) -> bool:
 
 
 async def version_of(connection: Connection, address: Address) -> int | None:
-    """Return the version of the schema; None before the first migration."""
+    """Return the version of the schema; None before the first migration.
+
+    Raise if this version of Fairlane cannot use the database.
+    """
     if not await connection.fetchval(_RELATION, address.schema, "migration"):
         return None
-    table = address.sql("fairlane.migration")
-    version: int = await connection.fetchval(f"SELECT coalesce(max(version), 0) FROM {table}")  # noqa: S608
+    digests = {row[0]: row[1] for row in await connection.fetch(address.sql(_DIGESTS))}
+    version: int = max(digests, default=0)
     known = len(migrations())
     if version > known:
         raise SchemaTooNew(
@@ -94,6 +98,12 @@ async def version_of(connection: Connection, address: Address) -> int | None:
             found=version,
             known=known,
         )
+    refuse_other_scripts(
+        migrations()[:version],
+        digests,
+        str(address),
+        "name another schema with ?fairlane_schema=… in the address",
+    )
     return version
 
 
@@ -110,6 +120,7 @@ async def _make_schema(connection: Connection, address: Address) -> None:
     await connection.execute(
         address.sql(
             "CREATE TABLE fairlane.migration ("
-            "version integer PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())"
+            "version integer PRIMARY KEY, digest bigint NOT NULL, "
+            "applied_at timestamptz NOT NULL DEFAULT now())"
         )
     )

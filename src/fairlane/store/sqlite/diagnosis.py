@@ -76,8 +76,8 @@ class FileExamination:
             if schema.level == "ok":
                 with translated(path):
                     self.condition = self._condition(connection)
-        except FairlaneError as error:
-            yield Finding("tables", "problem", error.message)
+        except (FairlaneError, apsw.Error) as error:
+            yield Finding("tables", "problem", str(error))
         finally:
             connection.close(True)
 
@@ -90,8 +90,8 @@ class FileExamination:
         try:
             with translated(self._path):
                 return check(connection)
-        except FairlaneError as error:
-            return Finding(subject, "problem", error.message)
+        except (FairlaneError, apsw.Error) as error:
+            return Finding(subject, "problem", str(error))
 
     def _opened(self) -> apsw.Connection:
         with translated(self._path):

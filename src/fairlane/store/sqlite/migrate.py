@@ -1,33 +1,37 @@
-"""Migrations to the current schema, in numbered scripts that are never edited afterwards."""
+"""Migrations to the current schema, in numbered scripts.
+
+The table `meta` has the digest of each applied script. A database that was created with another
+text of a script is refused: the number of its version says nothing about its tables.
+"""
 
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
 import apsw
 
 from fairlane.errors import SchemaTooNew, StoreUnavailable
+from fairlane.store.migration_scripts import digest, named_scripts, refuse_other_scripts
 from fairlane.store.sqlite.errors import translated
 
 APPLICATION_ID: Final = 0x46616972  # "Fair": marks a file as a database of Fairlane
+
+_DIGEST_NAME: Final = "migration "
+_STORE_DIGEST: Final = "INSERT INTO meta (name, value) VALUES (?, ?)"
+_DIGESTS: Final = "SELECT name, value FROM meta WHERE name LIKE 'migration %'"
+_HAS_META: Final = "SELECT count(*) FROM sqlite_schema WHERE name = 'meta'"
 
 
 @cache
 def migrations() -> tuple[str, ...]:
     """Return the scripts in order; the first one makes version 1 of an empty file."""
-    return tuple(script for _, script in _named())
+    return tuple(script for _, script in named_scripts("fairlane.store.sqlite"))
 
 
 def migration_names() -> tuple[str, ...]:
     """Return the names of the scripts, in the same order."""
-    return tuple(name.removesuffix(".sql") for name, _ in _named())
-
-
-def _named() -> list[tuple[str, str]]:
-    folder = files("fairlane.store.sqlite") / "migrations"
-    scripts = (item for item in folder.iterdir() if item.name.endswith(".sql"))
-    return sorted((item.name, item.read_text(encoding="utf-8")) for item in scripts)
+    names = (name for name, _ in named_scripts("fairlane.store.sqlite"))
+    return tuple(name.removesuffix(".sql") for name in names)
 
 
 def migrate(connection: apsw.Connection, path: Path) -> None:
@@ -39,8 +43,9 @@ def migrate(connection: apsw.Connection, path: Path) -> None:
     try:
         # Another process may have migrated while this one waited for the lock.
         version = version_of(connection, path)
-        for script in migrations()[version:]:
+        for number, script in enumerate(migrations()[version:], version + 1):
             connection.execute(script)
+            connection.execute(_STORE_DIGEST, (_DIGEST_NAME + str(number), digest(script)))
         connection.pragma("application_id", APPLICATION_ID)
         connection.pragma("user_version", known)
         connection.execute("COMMIT")
@@ -73,7 +78,7 @@ def stored_version(path: Path) -> int:
 
 
 def version_of(connection: apsw.Connection, path: Path) -> int:
-    """Return the version of the schema; raise if it is later, or of another program."""
+    """Return the version of the schema; raise if this version cannot use the database."""
     version = int(connection.pragma("user_version"))
     # Tables first: another process may create them now, with the id in the same transaction.
     tables = connection.execute("SELECT count(*) FROM sqlite_schema").get
@@ -92,4 +97,15 @@ def version_of(connection: apsw.Connection, path: Path) -> int:
             found=version,
             known=known,
         )
+    refuse_other_scripts(
+        migrations()[:version],
+        _stored_digests(connection) if version else {},
+        str(path),
+        "move the file away, and the next start creates a new one",
+    )
     return version
+
+
+def _stored_digests(connection: apsw.Connection) -> dict[int, int]:
+    rows = connection.execute(_DIGESTS) if connection.execute(_HAS_META).get else ()
+    return {int(name.removeprefix(_DIGEST_NAME)): value for name, value in rows}
