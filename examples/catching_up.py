@@ -9,6 +9,8 @@ from contextvars import ContextVar
 class CatchingUp:
     """A clock that begins in the past and runs fast until it meets the real time."""
 
+    jitter = True
+
     def __init__(self) -> None:
         self._meets_at = 0.0
         self._pace = 1.0

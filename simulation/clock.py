@@ -30,6 +30,8 @@ class WallClock:
 class ProcessClock:
     """The wall clock as one process reads it; the process notices jumps only while it runs."""
 
+    jitter = True
+
     def __init__(self, wall: WallClock) -> None:
         self._wall = wall
         self._seen = wall.offset

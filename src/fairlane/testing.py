@@ -22,10 +22,11 @@ class FakeClock:
     """A clock that stands still until it is advanced. Pass it to `Fairlane(clock=…)`.
 
     The scheduler takes due times, backoffs, rates and schedules from it. Time-outs of running code
-    and stages are real.
+    and stages are real. Backoffs have no jitter unless `jitter` is true.
     """
 
-    def __init__(self, now: float = START) -> None:
+    def __init__(self, now: float = START, *, jitter: bool = False) -> None:
+        self.jitter = jitter
         self._now = now
         self._back = 0.0
         self._lock = threading.Lock()

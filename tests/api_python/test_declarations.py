@@ -74,6 +74,8 @@ def test_options_count_as_well_where_the_function_is_given_with_them(app: Fairla
         {"factor": 0.5},
         {"cap_seconds": float("nan")},
         {"on": "timeout"},
+        {"jitter": -0.1},
+        {"jitter": float("inf")},
     ],
 )
 def test_a_retry_that_makes_no_sense_is_refused(values: dict[str, Any]) -> None:

@@ -37,6 +37,16 @@ def test_the_cap_holds_however_often_it_failed() -> None:
     assert Retry(times=10**6, factor=10.0).backoff_seconds(10**6) == 30 * 60
 
 
+def test_the_jitter_of_a_wait_depends_on_the_job_and_its_failures_alone() -> None:
+    retry = Retry(first_seconds=10, factor=1, cap_seconds=10, jitter=0.5)
+    waits = [retry.wait_seconds(failures, key=key) for key in "abc" for failures in (1, 2)]
+
+    assert waits == [retry.wait_seconds(failures, key=key) for key in "abc" for failures in (1, 2)]
+    assert len(set(waits)) == 6
+    assert all(10 <= wait < 15 for wait in waits)
+    assert retry.wait_seconds(1, key=None) == 10
+
+
 def test_without_a_retry_a_task_is_not_retried() -> None:
     world = World()
     world.submit("a")

@@ -1,7 +1,21 @@
 """Retries of jobs and of stages: how often, after how long, and for which errors."""
 
+import asyncio
+import bz2
 import errno
+import gzip
+import io
+import lzma
+import math
+import multiprocessing
+import pickle
+import struct
+import subprocess
+import tarfile
 import urllib.error
+import wave
+import zipfile
+import zlib
 from collections.abc import Callable
 from email.message import Message
 from typing import Any
@@ -22,8 +36,9 @@ from fairlane import (
     UsageError,
 )
 from fairlane.task.failure_kinds import classify
-from fairlane.testing import running
+from fairlane.testing import FakeClock, running
 from tests.support.apps import Doors, reaches
+from tests.support.eventually import eventually
 
 
 class ConnectTimeout(Exception):
@@ -49,7 +64,8 @@ PASSING: list[tuple[Callable[[], BaseException], str]] = [
     (lambda: TimeoutError(), "timeout"),
     (lambda: TimedOut("slow"), "timeout"),
     (lambda: ConnectionResetError(), "connection"),
-    (lambda: ConnectTimeout(), "connection"),
+    (lambda: ConnectTimeout(), "timeout"),
+    (lambda: asyncio.IncompleteReadError(b"", 4), "connection"),
     (lambda: HTTPStatusError(503), "http_503"),
     (lambda: HTTPStatusError(429), "http_429"),
     (lambda: of_urllib(500), "http_500"),
@@ -89,6 +105,198 @@ def test_a_lasting_trouble_is_not(make: Callable[[], BaseException], code: str) 
     assert (failure.code, failure.retryable) == (code, False)
 
 
+def in_memory(*, jitter: bool = False) -> Fairlane:
+    return Fairlane("memory://", clock=FakeClock(jitter=jitter), stop_grace_seconds=0)
+
+
+def made(name: str, module: str, *parents: type[BaseException]) -> type[BaseException]:
+    """Return a class of exceptions as a library that need not be installed would define it."""
+    return type(name, parents or (Exception,), {"__module__": module})
+
+
+def read_half_a_gzip_file() -> None:
+    gzip.GzipFile(fileobj=io.BytesIO(gzip.compress(b"text" * 99)[:-9])).read()
+
+
+def open_text_as_zip() -> None:
+    zipfile.ZipFile(io.BytesIO(b"text"))
+
+
+def open_text_as_tar() -> None:
+    tarfile.open(fileobj=io.BytesIO(b"text")).close()
+
+
+def open_text_as_wave() -> None:
+    wave.open(io.BytesIO(b"RIFF0000text")).close()
+
+
+def open_text_as_picture() -> None:
+    raise made("UnidentifiedImageError", "PIL", OSError)("cannot identify image file")
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda: gzip.decompress(b"text"),
+        read_half_a_gzip_file,
+        lambda: bz2.decompress(b"text"),
+        lambda: lzma.decompress(b"text"),
+        lambda: zlib.decompress(b"text"),
+        open_text_as_zip,
+        open_text_as_tar,
+        open_text_as_picture,
+        lambda: struct.unpack("<I", b"abc"),
+        open_text_as_wave,
+        lambda: pickle.loads(b""),  # noqa: S301 - a constant
+    ],
+)
+async def test_a_corrupt_input_is_not_retried(read: Callable[[], object]) -> None:
+    app = in_memory()
+
+    @app.task(retry=Retry(times=3))
+    async def work() -> None:
+        read()
+
+    async with running(app) as world:
+        job = await work.submit()
+        assert await waits_of(app, world, job) == []
+        error = (await job.show()).error
+
+    assert error is not None
+    assert (error.code, error.retryable) == ("corrupt_input", False)
+
+
+def test_a_connection_that_ends_early_is_not_a_corrupt_input() -> None:
+    ours, theirs = multiprocessing.Pipe()
+    theirs.close()
+    try:
+        ours.recv()
+    except EOFError as error:
+        failure = classify(error)
+
+    assert (failure.code, failure.retryable) == ("connection", True)
+
+
+TIMEOUT = made("TimeoutException", "httpx", made("TransportError", "httpx"))
+TIMEOUTS: list[Callable[[], BaseException]] = [
+    lambda: TimeoutError(),
+    lambda: TimedOut("slow"),
+    lambda: TimedOut("slow", code="stage_timeout"),
+    lambda: TimedOut("no progress", code="stall"),
+    lambda: made("ConnectTimeout", "httpx", TIMEOUT)(),
+    lambda: made("PoolTimeout", "httpx", TIMEOUT)(),
+    lambda: made("SocketTimeoutError", "aiohttp", made("ClientError", "aiohttp"), TimeoutError)(),
+    lambda: made("ReadTimeout", "requests", made("Timeout", "requests", OSError))(),
+    lambda: subprocess.TimeoutExpired("ffmpeg", 5),
+    lambda: urllib.error.URLError(TimeoutError("timed out")),
+    lambda: HTTPStatusError(504),
+]
+
+
+@pytest.mark.parametrize("make", TIMEOUTS)
+@pytest.mark.parametrize("where", ["job", "stage"])
+async def test_on_timeout_covers_every_timeout(
+    make: Callable[[], BaseException], where: str
+) -> None:
+    app = in_memory()
+    tries: list[str] = []
+    retry = Retry(times=1, first_seconds=0, on=("timeout",))
+
+    def fail() -> None:
+        tries.append(where)
+        raise make()
+
+    @app.task(retry=retry)
+    async def job() -> None:
+        fail()
+
+    @app.task
+    async def stage(ctx: Context) -> None:
+        await ctx.stage("parsing").run(fail, retry=retry)
+
+    async with running(app):
+        await reaches(await app.jobs.submit_by_name(where, {}), "failed")
+
+    assert len(tries) == 2
+
+
+@pytest.mark.parametrize(
+    ("make", "tries"),
+    [
+        (lambda: HTTPStatusError(500), 2),
+        (lambda: of_urllib(503), 2),
+        (lambda: Retryable("down", code="http_502"), 2),
+        (lambda: HTTPStatusError(429), 1),
+        (lambda: TimeoutError(), 1),
+    ],
+)
+async def test_on_5xx_covers_the_errors_of_servers(
+    make: Callable[[], BaseException], tries: int
+) -> None:
+    app = in_memory()
+
+    @app.task(retry=Retry(times=1, first_seconds=0, on=("5xx",)))
+    async def work() -> None:
+        raise make()
+
+    async with running(app):
+        job = await work.submit()
+        await reaches(job, "failed")
+        assert (await job.show()).attempt == tries
+
+
+async def test_jitter_makes_a_wait_longer_and_never_shorter() -> None:
+    app = in_memory(jitter=True)
+
+    @app.task(retry=Retry(times=2, first_seconds=10, factor=2, jitter=0.2))
+    async def work() -> None:
+        raise TimeoutError
+
+    @app.task(retry=Retry(times=1, first_seconds=1, jitter=0.2))
+    async def patient() -> None:
+        raise Retryable("rate limited", after_seconds=100)
+
+    async with running(app) as world:
+        waits = [await waits_of(app, world, await work.submit()) for _ in range(20)]
+        [asked] = await waits_of(app, world, await patient.submit())
+
+    assert all(10 <= first < 12 and 20 <= second < 24 for first, second in waits)
+    assert len({first for first, _ in waits}) == 20
+    assert 100 <= asked < 120
+
+
+async def test_jitter_is_off_in_tests(app: Fairlane) -> None:
+    @app.task(retry=Retry(times=2, first_seconds=10, jitter=0.2))
+    async def work() -> None:
+        raise TimeoutError
+
+    async with running(app) as world:
+        assert await waits_of(app, world, await work.submit()) == [10, 20]
+
+
+@pytest.mark.parametrize("jitter", [True, False])
+async def test_jitter_makes_the_wait_of_a_stage_longer(jitter: bool) -> None:
+    app = in_memory(jitter=jitter)
+
+    def fail() -> None:
+        raise TimeoutError
+
+    @app.task
+    async def work(ctx: Context) -> None:
+        await ctx.stage("parsing").run(fail, retry=Retry(times=1, first_seconds=600, jitter=0.2))
+
+    async def message(job: Any) -> str:
+        return "".join(stage.message for stage in (await job.show()).stages)
+
+    async with running(app):
+        job = await work.submit()
+        await eventually(lambda: message(job))
+        seconds = float((await message(job)).split()[3])
+        await job.cancel()
+
+    assert 600 < seconds < 720 if jitter else seconds == 600
+
+
 async def waits_of(app: Fairlane, world: Any, job: Any) -> list[float]:
     """Let a job fail until it gives up, and return how long it waited before each retry."""
     waits: list[float] = []
@@ -98,7 +306,7 @@ async def waits_of(app: Fairlane, world: Any, job: Any) -> list[float]:
         if view.due_at is None:
             return waits
         waits.append(view.due_at.timestamp() - world.clock.now())
-        await world.advance(waits[-1])
+        await world.advance(math.ceil(waits[-1]))  # a fraction may end just before the due time
 
 
 @pytest.mark.parametrize(

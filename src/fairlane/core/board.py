@@ -36,8 +36,9 @@ MOST_IDLE_RATES: Final = 1_000  # rate windows in memory before idle ones are dr
 
 
 class Board:
-    def __init__(self) -> None:
+    def __init__(self, *, jitter: bool = True) -> None:
         self.begin_batch(now=0.0, ended={})
+        self.jitter = jitter  # tests switch it off
         self.seq = 0
         self.jobs: dict[JobId, LiveJob] = {}
         self.queues: dict[str, Queue] = {}

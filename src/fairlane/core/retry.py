@@ -1,5 +1,7 @@
 """The retry policy of a job or stage: the number of retries and the waits before them."""
 
+from hashlib import blake2b
+
 from msgspec import Struct
 from msgspec.structs import force_setattr
 
@@ -11,8 +13,10 @@ class Retry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Try again `times` more, waiting `first_seconds`, then `factor` times longer each time.
 
     `Retry(times=3, first_seconds=5, factor=3)` waits 5, 15 and 45 seconds; a factor of 1 is a fixed
-    wait. `on` narrows it to errors with one of these codes (`timeout`, `busy`, …) or exception
-    names (`ConnectError`); without it every error that is classed as retryable counts.
+    wait. `jitter=0.2` makes each wait up to 20 % longer, and never shorter, so that jobs that
+    failed together do not come back together. `on` narrows it to errors with one of these codes
+    (`timeout`, `5xx`, `busy`, …) or exception names (`ConnectError`); without it every error that
+    is classed as retryable counts.
     """
 
     times: int = 3
@@ -20,6 +24,7 @@ class Retry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     factor: float = 2.0
     cap_seconds: float = 30.0 * 60
     on: tuple[str, ...] = ()
+    jitter: float = 0.0
 
     def __post_init__(self) -> None:
         for name, fits, wanted in (
@@ -27,6 +32,7 @@ class Retry(Struct, frozen=True, kw_only=True, omit_defaults=True):
             ("first_seconds", _is_at_least(0, self.first_seconds), "a number, 0 or more"),
             ("factor", _is_at_least(1, self.factor), "a number, 1 or more"),
             ("cap_seconds", _is_at_least(0, self.cap_seconds), "a number, 0 or more"),
+            ("jitter", _is_at_least(0, self.jitter), "a number, 0 or more, such as 0.2"),
             ("on", _are_names(self.on), 'a list of names, such as on=["timeout"]'),
         ):
             if not fits:
@@ -40,6 +46,17 @@ class Retry(Struct, frozen=True, kw_only=True, omit_defaults=True):
         """Return whether an error with these names is retried."""
         return any(code in self.on for code in codes) if self.on else retryable
 
+    def wait_seconds(self, failures: int, *, least: float = 0.0, key: str | None) -> float:
+        """Return the backoff, or `least` if that is longer, with the jitter of a key.
+
+        The jitter is a function of the key and of the failures, because the scheduler decides
+        without randomness. Without a key there is none.
+        """
+        wait = max(self.backoff_seconds(failures), least)
+        if key is None or not self.jitter:
+            return wait
+        return wait * (1 + self.jitter * fraction_of(f"{key}:{failures}"))
+
     def backoff_seconds(self, failures: int) -> float:
         """Return the wait after the given number of failures, 1 for the first."""
         try:
@@ -47,6 +64,12 @@ class Retry(Struct, frozen=True, kw_only=True, omit_defaults=True):
         except OverflowError:
             return self.cap_seconds
         return min(wait, self.cap_seconds)
+
+
+def fraction_of(text: str) -> float:
+    """Return a number from 0 to below 1 that is the same for the same text and looks random."""
+    digest = blake2b(text.encode(errors="replace"), digest_size=6).digest()
+    return int.from_bytes(digest) / 2**48
 
 
 def _is_at_least(least: float, value: object) -> bool:

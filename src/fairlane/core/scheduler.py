@@ -120,8 +120,8 @@ def unknown_job_ids(
 
 
 class Scheduler:
-    def __init__(self) -> None:
-        self.board = Board()
+    def __init__(self, *, jitter: bool = True) -> None:
+        self.board = Board(jitter=jitter)
         self.unreadable: list[str] = []  # stored settings that are invalid and were not loaded
 
     def load(

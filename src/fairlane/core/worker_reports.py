@@ -84,8 +84,9 @@ def _failed(board: Board, job: LiveJob, failure: Failure, report: str | None) ->
     if retry is None or not covered or job.failures > retry.times:
         end_job(board, job, State.FAILED, error=error, report=report)
         return
-    wait = max(retry.backoff_seconds(job.failures), failure.after_seconds or 0.0)
-    job.due_at = board.now + wait
+    job.due_at = board.now + retry.wait_seconds(
+        job.failures, least=failure.after_seconds or 0.0, key=job.id if board.jitter else None
+    )
     job.reason = Reason(failure.code, failure.message)
     job.holds_lane = job.terms.hold_lane and job.lane is not None
     transition(

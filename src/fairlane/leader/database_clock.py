@@ -14,6 +14,7 @@ _NEVER: Final = float("-inf")
 class DatabaseClock:
     def __init__(self, clock: Clock, fleet: Fleet) -> None:
         self._clock = clock
+        self.jitter = clock.jitter
         self._fleet = fleet
         self._skew = 0.0  # seconds by which the database's clock is ahead of this machine's
         self._measured_at = _NEVER

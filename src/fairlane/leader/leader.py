@@ -78,7 +78,7 @@ class Leader:
         fleet: Fleet | None = None,
         counters: Counters | None = None,
     ) -> None:
-        self.scheduler = Scheduler()
+        self.scheduler = Scheduler(jitter=clock.jitter)
         self.commits = 0
         self._store = store
         self._inbox = inbox
@@ -321,7 +321,8 @@ class Leader:
         """Discard the state in memory, load it, and repair the effects of a lost commit."""
         await self._clock.reset()
         now = self._clock.now()
-        self.scheduler = Scheduler()  # before the load: two of them may not fit into memory
+        # Before the load: two schedulers may not fit into memory.
+        self.scheduler = Scheduler(jitter=self._clock.jitter)
         self._poller.reset()
         image = await load_scheduler(self.scheduler, self._store, now)
         self._records = image.records

@@ -21,6 +21,8 @@ def boot_seconds() -> float:
 
 
 class Clock(Protocol):
+    jitter: bool  # whether backoffs have their jitter; a clock of tests has none
+
     def now(self) -> float:
         """Return seconds since the epoch."""
         ...
@@ -35,6 +37,7 @@ class Clock(Protocol):
 
 
 class SystemClock:
+    jitter = True
     _TOLERANCE_SECONDS = 1.0  # small corrections are not jumps
 
     def __init__(self) -> None:

@@ -39,6 +39,7 @@ class JobFacts(Struct, frozen=True, kw_only=True):
     kind: str
     attempt: int
     meta: dict[str, Any]
+    jitter: bool = True  # whether backoffs of stages have their jitter
 
 
 class JobContext:
@@ -107,8 +108,9 @@ class JobContext:
 
     def _stage_runner(self, name: str, operations: StageOperations) -> StageRunner:
         return StageRunner(
-            name, self._report, self._stored_values, self._begun, operations, self._link
-        )
+            name, self._report, self._stored_values, self._begun, operations, self._link,
+            jitter_key=f"{self.job.id}:{name}" if self.job.jitter else None,
+        )  # fmt: skip
 
 
 class Context(JobContext):

@@ -48,6 +48,8 @@ class StageRunner:
         begun: set[str],
         operations: StageOperations,
         link: WorkerLink,
+        *,
+        jitter_key: str | None,
     ) -> None:
         unchecked: object = name
         if not isinstance(unchecked, str) or not 0 < len(unchecked) <= LONGEST_NAME:
@@ -61,6 +63,7 @@ class StageRunner:
         self._begun = begun
         self._operations = operations
         self._link = link
+        self._jitter_key = jitter_key
 
     def set_progress(self, percent: float, message: str) -> None:
         message = storable(str(message)[:LONGEST_MESSAGE])
@@ -171,7 +174,9 @@ class StageRunner:
                 )
                 if retry is None or not covered or failures > retry.times:
                     raise
-                wait = max(retry.backoff_seconds(failures), failure.after_seconds or 0.0)
+                wait = retry.wait_seconds(
+                    failures, least=failure.after_seconds or 0.0, key=self._jitter_key
+                )
                 message = f"try {failures + 1} in {wait:g} s after: {failure.message}"[
                     :LONGEST_MESSAGE
                 ]

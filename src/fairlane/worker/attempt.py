@@ -255,6 +255,7 @@ class Attempt:
         return JobFacts(
             id=start.job, task=self.definition.name, queue=start.queue, lane=start.lane,
             kind=start.kind, attempt=start.attempt, meta=msgspec.json.decode(self.payload.meta),
+            jitter=self.worker.jitter,
         )  # fmt: skip
 
     # outcomes

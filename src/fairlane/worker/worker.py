@@ -70,6 +70,7 @@ class Worker:
         self._put = put
         self._definitions = definitions
         self._clock = clock
+        self.jitter = clock.jitter
         self._recheck_seconds = recheck_seconds
         self._threads: ThreadPoolExecutor | None = None
         self._children = ChildExecutor(self.process_deadline)
