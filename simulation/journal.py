@@ -68,6 +68,7 @@ class Run(Struct, eq=False):
     doubtful: bool = False  # its process was suspended past its lease
     active_at: float = 0.0  # when it last made progress
     stage_waits: bool = False  # for a limit or resource
+    holds: bool = False  # its stage has begun, with its resource
 
 
 class Command(Struct, eq=False):

@@ -4,6 +4,7 @@ The bodies of the tasks follow the plan of their submitter and record in the jou
 """
 
 import asyncio
+from contextlib import ExitStack
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 
@@ -157,8 +158,8 @@ async def work(
 
 
 async def _stages(ctx: Context, journal: "Journal", run: "Run") -> None:
-    """Run two stages: a completed stage is not run again, and one with limits reserves them each
-    time."""
+    """Run two stages: a completed stage is not run again; one with limits reserves them for each
+    try, and holds its resource until its fallback has ended."""
 
     async def first() -> int:
         journal.stage_ran(run)
@@ -167,12 +168,26 @@ async def _stages(ctx: Context, journal: "Journal", run: "Run") -> None:
 
     journal.stage_gave(run, await ctx.stage("first").run(first))
 
-    async def second() -> None:
-        journal.count_start("api", run)
-        with journal.using("gpu", 1, run):
-            await asyncio.sleep(0.5)
+    with ExitStack() as held:  # from the first try of the second stage until it has ended
 
-    await ctx.stage("second").run(second, limits=["api"], uses={"gpu": 1})
+        async def second() -> None:
+            journal.count_start("api", run)
+            if not run.holds:
+                run.holds = True
+                held.enter_context(journal.using("gpu", 1, run))
+            await asyncio.sleep(0.5)
+            if run.number % 3 == 0:
+                raise Retryable("the second stage is planned to fall back")
+            held.close()
+
+        async def instead() -> None:
+            await asyncio.sleep(0.5)
+            held.close()
+
+        retry = Retry(times=run.number % 2, first_seconds=0.5)
+        await ctx.stage("second").run(
+            second, limits=["api"], uses={"gpu": 1}, retry=retry, fallback=instead
+        )
 
 
 async def _wait_for_gpu(ctx: Context, journal: "Journal", run: "Run") -> None:

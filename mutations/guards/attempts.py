@@ -69,7 +69,7 @@ ATTEMPTS: Final = (
     Mutation(
         name="stage results read from the store",
         guards="A stage that has completed is not run again by the next attempt.",
-        file="src/fairlane/task/stages.py",
+        file="src/fairlane/task/stage_runner.py",
         find="if key in self._stored_values:",
         replace="if False:",
         noticed_by=(worlds(),),

@@ -48,7 +48,7 @@ from fairlane.snapshot import DeviceView, QueueInfo, Snapshot
 from fairlane.store.views import EventView, JobView, LaneView
 from fairlane.task.context import Context, SyncContext
 from fairlane.task.disk_space import free_space
-from fairlane.task.stages import Give
+from fairlane.task.fallbacks import Fallback, Give
 from fairlane.tasks import Call, Task
 from fairlane.uploads import File
 from fairlane.worker.device import Device
@@ -69,6 +69,7 @@ __all__ = [
     "EventView",
     "Fairlane",
     "FairlaneError",
+    "Fallback",
     "File",
     "Forecast",
     "Give",

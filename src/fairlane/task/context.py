@@ -25,7 +25,8 @@ from fairlane.store.views import Artifact
 from fairlane.task.attempt_outputs import OutputPublisher
 from fairlane.task.attempt_report import AttemptReport, Checkpoint
 from fairlane.task.stage_operations import AsyncOperations, BlockingOperations, StageOperations
-from fairlane.task.stages import Stage, StageRunner, SyncStage
+from fairlane.task.stage_runner import StageRunner
+from fairlane.task.stages import Stage, SyncStage
 from fairlane.task.worker_link import WorkerLink
 
 
