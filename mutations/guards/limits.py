@@ -6,6 +6,8 @@ from mutations.mutation import Mutation, suite, worlds
 
 _PICKING: Final = "src/fairlane/core/picking.py"
 _SCHEDULER: Final = "src/fairlane/core/scheduler.py"
+_STRICT: Final = "tests/core/test_strict.py"
+_OUTPUTS: Final = "tests/core/test_output_lines.py"
 
 LIMITS: Final = (
     Mutation(
@@ -143,6 +145,54 @@ LIMITS: Final = (
         find='board.changes.records["fairness", queue.name] = fairness.encode()',
         replace="pass",
         noticed_by=(worlds(),),
+    ),
+    Mutation(
+        name="the start of a strict head is certain",
+        guards="No job of a strict queue starts while a worker may still refuse the head.",
+        file=_PICKING,
+        find="    if queue.starting:\n        return False\n",
+        replace="",
+        noticed_by=(suite(_STRICT),),
+    ),
+    Mutation(
+        name="workers confirm the start of a strict head",
+        guards="A worker that checks a task, and a device, confirm the start of a head.",
+        file="src/fairlane/core/workers.py",
+        find="return self.joined.device or task in self.checks",
+        replace="return False",
+        noticed_by=(suite(_STRICT),),
+    ),
+    Mutation(
+        name="unconfirmed starts across restarts",
+        guards="A new leader waits for the confirmation that the last leader waited for.",
+        file="src/fairlane/core/state_changes.py",
+        find="        if job.is_starting:\n            queue.starting[job.id] = None\n",
+        replace="",
+        noticed_by=(suite(_STRICT),),
+    ),
+    Mutation(
+        name="one writer for a path",
+        guards="No two jobs with the same declared output run at the same time.",
+        file="src/fairlane/core/output_lines.py",
+        find="if line is not None and line.holder not in (None, job.id):",
+        replace="if False and line is not None:",
+        noticed_by=(suite(_OUTPUTS),),
+    ),
+    Mutation(
+        name="writers of a path in their order",
+        guards="Jobs that wait for one path write it in the order of their acceptance.",
+        file="src/fairlane/core/output_lines.py",
+        find="yield min(jobs, key=lambda job: (job.created_at, job.position))",
+        replace="yield max(jobs, key=lambda job: (job.created_at, job.position))",
+        noticed_by=(suite(_OUTPUTS),),
+    ),
+    Mutation(
+        name="writers of a path across restarts",
+        guards="A new leader knows which jobs wait for a path.",
+        file=_SCHEDULER,
+        find="            if waits_for_output(job):\n                wait_for_output(board, job)\n",
+        replace="            pass\n",
+        noticed_by=(suite(_OUTPUTS),),
     ),
     Mutation(
         name="due times waited for",

@@ -31,7 +31,7 @@ from fairlane.ids import new_id
 from fairlane.leader.fire_times import LAST_INSTANT
 from fairlane.task.definition import Definition, Template, fill
 from fairlane.task.option_checks import OptionChecks
-from fairlane.task.output_files import OutputPolicy, resolve
+from fairlane.task.output_files import OutputPolicy, path_key, resolve
 from fairlane.task.parameters import digest
 
 if TYPE_CHECKING:
@@ -196,7 +196,7 @@ class Call(Generic[R]):
             digest=None if lane is None else self._digest(paths),
             bucket=bucket,
             depends_on=depends_on,
-            terms=self.task.terms(limits, requires, options.run_anyway),
+            terms=self.task.terms(limits, requires, options.run_anyway, self._shared(outputs)),
             params=self.params,
             meta=meta,
             options=self._worker_options(outputs),
@@ -224,6 +224,12 @@ class Call(Generic[R]):
         if paths and reserve is not None and self._policy is OutputPolicy.RENAME:
             paths = [reserve(id, path) for path in paths]
         return [str(path) for path in paths]
+
+    def _shared(self, outputs: list[str]) -> tuple[str, ...]:
+        """Return the paths that other jobs may write as well; a renamed output is never shared."""
+        if not outputs or self._policy is OutputPolicy.RENAME:
+            return ()
+        return tuple(map(path_key, outputs))
 
     def _digest(self, paths: list[Path]) -> str:
         """Digest the task, parameters and output paths as they were before a rename.
@@ -329,9 +335,15 @@ class Task(Generic[P, R]):
     def name(self) -> str:
         return self.definition.name
 
-    def terms(self, limits: tuple[str, ...], requires: tuple[str, ...], run_anyway: bool) -> Terms:
+    def terms(
+        self,
+        limits: tuple[str, ...],
+        requires: tuple[str, ...],
+        run_anyway: bool,
+        outputs: tuple[str, ...],
+    ) -> Terms:
         """Return the terms of a job for the scheduler; most jobs of a task share one object."""
-        key = (limits, requires, run_anyway)
+        key = (limits, requires, run_anyway, outputs)
         if self._last_terms is None or self._last_terms[0] != key:
             policies = self.policies
             self._last_terms = (
@@ -344,6 +356,7 @@ class Task(Generic[P, R]):
                     recover=policies.recover,
                     hold_lane=policies.hold_lane,
                     run_anyway=run_anyway,
+                    outputs=outputs,
                 ),
             )
         return self._last_terms[1]

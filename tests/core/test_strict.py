@@ -5,7 +5,7 @@ import pytest
 from fairlane.core.inputs import Move, Unblocked
 from fairlane.core.live_job import JobId
 from fairlane.core.retry import Retry
-from tests.support.core import HIGH, World
+from tests.support.core import HIGH, World, job
 
 
 @pytest.fixture
@@ -105,3 +105,57 @@ def test_the_order_of_a_queue_can_change_while_jobs_wait() -> None:
     world.operate(order="fifo")
     world.submit("c", priority=HIGH)
     assert world.drained() == ["b", "c"]
+
+
+def test_no_job_starts_before_the_worker_has_checked_the_head() -> None:
+    world = World(order="strict", slots=0)
+    world.join("w", slots=9, checks=("noop",))
+    world.submit_all(job("a"), job("b"), job("c"))
+    assert world.running == {"a"}
+    assert world.reasons("b") == ["strict"]
+    world.confirm("a")
+    assert world.running == {"a", "b"}
+    world.refuse("b", blocked=("precondition", "no room"))
+    assert (world.running, world.state("c")) == ({"a"}, "queued")
+    world.apply(Unblocked(JobId("b"), world.job("b").fence))
+    world.confirm("b")
+    assert world.started == ["a", "b", "b", "c"]
+
+
+def test_a_device_that_refuses_the_head_does_not_let_the_next_job_pass() -> None:
+    world = World(order="strict", slots=0, devices=True)
+    for name in ("w/one", "w/two"):
+        world.join(name, device=True, queues=("q",))
+    world.submit_all(job("a"), job("b"))
+    first = world.job("a").worker
+    world.refuse("a")
+    assert world.started == ["a", "a"]
+    assert world.job("a").worker != first
+    world.confirm("a")
+    assert world.running == {"a"}  # the device that refused accepts no job until it reports again
+
+
+def test_a_new_leader_does_not_take_an_unconfirmed_start_for_certain() -> None:
+    world = World(order="strict", slots=0)
+    world.join("w", slots=9, checks=("noop",))
+    world.submit_all(job("a"), job("b"))
+    again = world.reloaded()
+    assert again.running == {"a"}
+    again.confirm("a")
+    assert again.running == {"a", "b"}
+    assert again.reloaded().running == {"a", "b"}
+
+
+def test_the_end_of_an_unconfirmed_job_lets_the_next_start() -> None:
+    world = World(order="strict", slots=0)
+    world.join("w", slots=9, checks=("noop",))
+    world.submit_all(job("a"), job("b"), job("c"))
+    world.finish("a")
+    assert world.running == {"b"}
+    world.fail("b", retryable=False)
+    assert (world.running, world.job("b").reason) == ({"c"}, None)
+
+
+def test_tasks_without_checks_start_together(world: World) -> None:
+    world.submit_all(job("a"), job("b"), job("c"))
+    assert world.running == {"a", "b", "c"}

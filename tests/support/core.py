@@ -21,6 +21,7 @@ from fairlane.core.inputs import (
     LeaveStage,
     Outcome,
     RetryJob,
+    StartConfirmed,
     Submission,
     Submit,
     WorkerGone,
@@ -230,6 +231,11 @@ class World:
     def refuse(self, id: str, blocked: tuple[str, str] | None = None) -> Decisions:
         return self.apply(self.outcome(id, "refused", blocked=blocked))
 
+    def confirm(self, id: str) -> Decisions:
+        running = self.scheduler.board.jobs[JobId(id)]
+        assert running.worker is not None
+        return self.apply(StartConfirmed(running.id, running.worker, running.fence, f"sure:{id}"))
+
     def enter(self, id: str, token: str, *, limits: tuple[str, ...] = (), **uses: int) -> Decisions:
         running = self.scheduler.board.jobs[JobId(id)]
         assert running.worker is not None
@@ -315,6 +321,7 @@ def job(
     recover: int = 1,
     hold_lane: bool = True,
     run_anyway: bool = False,
+    outputs: Iterable[str] = (),
     after: Iterable[str] = (),
     **about: Any,
 ) -> Submission:
@@ -326,6 +333,7 @@ def job(
         recover=recover,
         hold_lane=hold_lane,
         run_anyway=run_anyway,
+        outputs=tuple(outputs),
     )
     return Submission(
         id=JobId(id),

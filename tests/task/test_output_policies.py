@@ -374,3 +374,21 @@ async def test_what_is_published_long_before_the_end_is_known_soon(
         await app.jobs.wait(job.id)
 
     assert list(tmp_path.glob("*clip*")) == []
+
+
+async def test_jobs_that_overwrite_one_path_write_in_the_order_of_their_acceptance(
+    app: Fairlane, tmp_path: Path
+) -> None:
+    @app.task(outputs=["{path}"], on_output="overwrite")
+    async def write(ctx: Context, path: str, text: str) -> None:
+        async with ctx.output(ctx.outputs[0]) as temporary:
+            temporary.write_text(text)
+
+    async with running(app):
+        for trial in range(10):
+            path = tmp_path / f"{trial}.txt"
+            calls = [write.call(str(path), text) for text in ("older", "middle", "younger")]
+            await app.submit_many(calls)
+            await app.drain()
+
+            assert path.read_text() == "younger"

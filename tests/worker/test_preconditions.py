@@ -163,3 +163,52 @@ async def test_a_precondition_that_raises_stop_iteration_fails_only_its_job(
         answer.set()
         assert (await app.jobs.wait(second.id)).state == "failed"
         await (await work.submit("third")).wait()
+
+
+async def test_a_strict_head_whose_precondition_fails_is_not_passed(app: Fairlane) -> None:
+    app.queue("strict", order="strict", max_concurrent=2)
+    open_now = threading.Event()
+    ran: list[str] = []
+
+    def is_open(values: Mapping[str, Any]) -> str | None:
+        return None if values["name"] != "head" or open_now.is_set() else "closed"
+
+    @app.task(queue="strict", preconditions=[is_open])
+    async def work(name: str) -> None:
+        ran.append(name)
+
+    async with running(app) as world:
+        head, *others = await app.submit_many([work.call(name) for name in ("head", "b", "c")])
+        await reaches(head, "blocked")
+        await world.idle()
+        waiting = await states(others)
+        why = await others[0].explain()
+        open_now.set()
+        await app.drain()
+
+    assert waiting == ["queued", "queued"]
+    assert f"its head, job {head.id}, is blocked" in str(why["reasons"])
+    assert ran == ["head", "b", "c"]
+
+
+async def test_jobs_of_a_strict_queue_run_together_once_their_checks_have_passed(
+    app: Fairlane, doors: Doors
+) -> None:
+    app.queue("strict", order="strict", max_concurrent=2)
+
+    @app.task(queue="strict", preconditions=[lambda values: None])
+    async def work(name: str) -> None:
+        await doors.wait(name)
+
+    async with running(app):
+        first, second, third = await app.submit_many([work.call(name) for name in "abc"])
+        await doors.reached("a")
+        await doors.reached("b")
+        together = [(await job.show()).state for job in (first, second, third)]
+        starting = (await first.show()).waiting_for
+        for name in "abc":
+            doors.open(name)
+        await app.drain()
+
+    assert together == ["running", "running", "queued"]
+    assert starting == []

@@ -9,7 +9,8 @@ Rules:
   - `scheduled`, `retrying`: in the heap of sleepers, until `due_at`. A strict queue keeps a
     retrying job in its line as well.
   - `blocked`: in its line, but in no demand, until the worker that watches the precondition reports
-    that it holds. With unfinished dependencies, in no line at all.
+    that it holds, or another job releases the output that it waits for (see `output_lines`). With
+    unfinished dependencies, in no line at all.
   - `running`: counted by its queue, by its worker and by the resources it holds; it holds its lane.
 - Only `state_changes.transition` changes the state of a job on the board.
 
@@ -35,6 +36,14 @@ DOCUMENTS: Final = ("schedule", "device")  # record kinds that a change compares
 MOST_IDLE_RATES: Final = 1_000  # rate windows in memory before idle ones are dropped
 
 
+class OutputLine:
+    """A declared output path: the running job that holds it, and the jobs that wait for it."""
+
+    def __init__(self) -> None:
+        self.holder: JobId | None = None
+        self.waiting: dict[JobId, None] = {}
+
+
 class Board:
     def __init__(self, *, jitter: bool = True) -> None:
         self.begin_batch(now=0.0, ended={})
@@ -56,6 +65,8 @@ class Board:
         self.rate_alarms: list[tuple[float, str]] = []  # when a rate has room again
         self.grants: dict[JobId, dict[str, EnterStage]] = {}
         self.waiting_stages: dict[str, EnterStage] = {}
+        self.output_lines: dict[str, OutputLine] = {}
+        self.outputs_to_check: dict[str, None] = {}  # paths whose waiting jobs may be queued again
         self.fired_at: dict[str, float] = {}
         self.fired_by_hand_at: dict[str, float] = {}
         self.documents: dict[tuple[str, str], str | None] = {}  # their stored bodies

@@ -92,7 +92,7 @@ class Changes(Struct):
 
 
 class Start(Struct, gc=False, array_like=True):
-    """Run this job on this worker."""
+    """Run this job on this worker; `confirm` requests a `StartConfirmed` after its checks."""
 
     job: JobId
     task: str
@@ -103,14 +103,16 @@ class Start(Struct, gc=False, array_like=True):
     kind: str
     queue: str
     lane: str | None
+    confirm: bool = False
 
 
 def last_start(job: LiveJob) -> Start:
     """Return the last assignment of a job."""
     worker = job.worker or WorkerId("")
     return Start(
-        job.id, job.task, worker, job.fence, job.attempt, False, job.kind, job.queue, job.lane
-    )
+        job.id, job.task, worker, job.fence, job.attempt, False, job.kind, job.queue, job.lane,
+        job.is_starting,
+    )  # fmt: skip
 
 
 class Stop(Struct, array_like=True):

@@ -81,6 +81,10 @@ def _queue_reasons(board: Board, job: LiveJob) -> list[Reason]:
             Reason("max_concurrent", f'queue "{queue.name}" runs {len(queue.running)} of {most}')
         )
     if queue.is_strict:
+        reasons += [
+            Reason("strict", f"the queue is strict and job {id} is starting")
+            for id in queue.starting
+        ]
         head = queue.strict_line.first()
         if head is not None and job not in (head, strict_next(board, queue)):
             reasons.append(

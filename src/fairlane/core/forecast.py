@@ -9,7 +9,7 @@ from heapq import heappop, heappush
 
 from msgspec import Struct
 
-from fairlane.core.inputs import ChangeSetting, Input, Outcome, WorkerJoined
+from fairlane.core.inputs import ChangeSetting, Input, Outcome, StartConfirmed, WorkerJoined
 from fairlane.core.lifecycle import State
 from fairlane.core.live_job import JobId, WorkerId
 from fairlane.core.scheduler import Scheduler
@@ -58,10 +58,16 @@ def forecast(
     at = now
     for _ in range(_MOST_STEPS):
         decisions = scheduler.apply(inputs, at)
+        confirmed: list[Input] = []
         for start in decisions.starts:
+            if start.confirm:
+                confirmed.append(StartConfirmed(start.job, start.worker, start.fence, ""))
             if start.job in starts and starts[start.job] is None:
                 starts[start.job] = at
             will_end(start.job, start.worker, start.fence, at)
+        if confirmed:
+            inputs = confirmed
+            continue
         times = [t for t in (ends[0][0] if ends else None, decisions.wake_at) if t is not None]
         if not times:
             break

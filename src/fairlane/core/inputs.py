@@ -172,7 +172,8 @@ class WorkerJoined(Struct, tag="worker_joined"):
     """A worker offers its slots, for all queues or only for `queues`.
 
     A device names its queues and has one slot; its `note` says why it is down and `seen_at` when it
-    last answered.
+    last answered. `checks` are the tasks whose preconditions or outputs the worker checks before a
+    start: it may still refuse such a job.
     """
 
     id: WorkerId
@@ -187,6 +188,7 @@ class WorkerJoined(Struct, tag="worker_joined"):
     pid: int = 0
     note: str = ""
     seen_at: float | None = None
+    checks: tuple[str, ...] = ()
 
 
 class WorkerGone(Struct, tag="worker_gone"):
@@ -290,6 +292,15 @@ class Unblocked(Struct, tag="unblocked"):
     worker: WorkerId = WorkerId("")
 
 
+class StartConfirmed(Struct, tag="start_confirmed"):
+    """The worker has checked an assignment with `confirm` and will not refuse it any more."""
+
+    job: JobId
+    worker: WorkerId
+    fence: int
+    token: str
+
+
 class JobStuck(Struct, tag="job_stuck"):
     """A cancelled job did not stop within its grace time."""
 
@@ -311,6 +322,6 @@ Command = (
 )  # fmt: skip
 FromWorker = (
     WorkerJoined | WorkerGone | Report | LogLines | EnterStage | LeaveStage | StoreValue | Outcome
-    | Unblocked | JobStuck | ClockSetBack
+    | Unblocked | StartConfirmed | JobStuck | ClockSetBack
 )  # fmt: skip
 Input = Command | FromWorker

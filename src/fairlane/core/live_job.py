@@ -4,7 +4,7 @@ Structs that exist in millions are hidden from the garbage collector (`gc=False`
 part of a cycle, and traversing them again and again would cost more than the decisions.
 """
 
-from typing import NewType
+from typing import Final, NewType
 
 import msgspec
 from msgspec import Struct
@@ -39,7 +39,8 @@ class Terms(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     `limits` are rate keys, of which each start uses one start; `uses` are amounts of resources,
     held while the job runs; `requires` are labels that a worker must have. `recover` is the number
     of worker crashes that a job survives, `hold_lane` keeps its lane between attempts, `run_anyway`
-    runs the job even if a dependency did not complete.
+    runs the job even if a dependency did not complete. `outputs` are the declared paths that no two
+    jobs may write at the same time.
     """
 
     limits: tuple[str, ...] = ()
@@ -49,6 +50,7 @@ class Terms(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     recover: int = 1
     hold_lane: bool = True
     run_anyway: bool = False
+    outputs: tuple[str, ...] = ()
 
 
 class Reason(Struct, frozen=True, gc=False):
@@ -56,6 +58,10 @@ class Reason(Struct, frozen=True, gc=False):
 
     code: str
     message: str
+
+
+# A job that was assigned in a strict queue and that its worker may still refuse.
+STARTING: Final = Reason("starting", "its worker checks whether it can start")
 
 
 class LiveJob(Struct, gc=False):
@@ -92,6 +98,11 @@ class LiveJob(Struct, gc=False):
     created_at: float = 0.0
     started_at: float | None = None
     updated_at: float | None = None
+
+    @property
+    def is_starting(self) -> bool:
+        """Whether the job is assigned, and its worker has not confirmed the start yet."""
+        return self.state is State.RUNNING and self.reason == STARTING
 
     @property
     def is_final(self) -> bool:

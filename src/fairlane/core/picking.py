@@ -7,7 +7,8 @@ Rules:
 - In a queue the highest priority starts first, unless a lower one starves (see `fairness`). In a
   priority the first job in order starts first.
 - A job that lacks capacity does not hold up jobs that need other capacities, except in a strict
-  queue, where no job passes the head.
+  queue, where no job passes the head: the job after it starts when the start of the head is
+  certain (see `queues`).
 
 How: only queues in `board.queues_to_check` are read. In a priority, `demands` of jobs with equal
 needs lie in a heap by their first job (see `queues`). A demand that lacks a capacity is parked at
@@ -27,7 +28,13 @@ from fairlane.core.capacity import (
 )
 from fairlane.core.decisions import Start
 from fairlane.core.lifecycle import Priority, State
-from fairlane.core.live_job import LiveJob, WorkerId
+from fairlane.core.live_job import STARTING, LiveJob, WorkerId
+from fairlane.core.output_lines import (
+    busy_reason,
+    find_busy_output,
+    pop_released,
+    wait_for_output,
+)
 from fairlane.core.queues import Demand, Queue
 from fairlane.core.state_changes import transition
 from fairlane.core.waiting import best_head, end_turn_of_bucket, update_lane_heads
@@ -40,7 +47,10 @@ def start_ready(board: Board) -> None:
     for queue in board.queues.values():
         if queue.is_strict:
             board.queues_to_check[queue.name] = None
-    while board.queues_to_check:
+    while board.queues_to_check or board.outputs_to_check:
+        for job in pop_released(board):
+            job.reason = None
+            transition(board, job, State.QUEUED)
         names = list(board.queues_to_check)
         board.queues_to_check.clear()
         able = [board.queues[name] for name in names if name in board.queues]
@@ -56,6 +66,8 @@ def _start_one(board: Board, queue: Queue) -> bool:
 
 
 def _start_strict(board: Board, queue: Queue) -> bool:
+    if queue.starting:
+        return False
     job = strict_next(board, queue)
     if job is None or job.state is not State.QUEUED:
         return False
@@ -65,9 +77,9 @@ def _start_strict(board: Board, queue: Queue) -> bool:
     )
     if shortage is not None:
         set_rate_alarm(board, shortage)
-    if worker is None:
+    if worker is None or _is_output_busy(board, job):
         return False
-    start(board, job, worker)
+    start(board, job, worker, confirm=worker.may_refuse(job.task))
     return True
 
 
@@ -139,6 +151,8 @@ def _best_startable(
             board, queue, demand.task, demand.limits, demand.uses, demand.requires
         )
         if shortage is None and worker is not None:
+            if _is_output_busy(board, head[2]):
+                continue
             return demand, head[2], worker
         if shortage is not None:
             heappop(heap)
@@ -147,6 +161,18 @@ def _best_startable(
             set_rate_alarm(board, shortage)
             _wake_next(board, demand)
     return None
+
+
+def _is_output_busy(board: Board, job: LiveJob) -> bool:
+    """Return whether another job holds an output of a job that could start; block it then."""
+    busy = find_busy_output(board, job) if job.terms.outputs else None
+    if busy is None:
+        return False
+    job.reason = busy_reason(*busy)
+    job.worker = None  # no worker watches the path
+    transition(board, job, State.BLOCKED, reason=job.reason.message)
+    wait_for_output(board, job)
+    return True
 
 
 def _wake_next(board: Board, demand: Demand) -> None:
@@ -169,14 +195,15 @@ def _list_again(board: Board, queue: Queue, demand: Demand) -> None:
         queue.drop_demand(demand)
 
 
-def start(board: Board, job: LiveJob, worker: KnownWorker) -> None:
+def start(board: Board, job: LiveJob, worker: KnownWorker, *, confirm: bool = False) -> None:
+    """Assign a job to a worker; with `confirm` its queue waits until the worker confirms it."""
     first = job.fence == 0
     job.fence += 1
     job.attempt += 1
     job.worker = WorkerId(worker.id)
     job.started_at = board.now
     job.due_at = None
-    job.reason = None
+    job.reason = STARTING if confirm else None
     lane = board.lane_of(job)
     if lane is not None:
         job.holds_lane = True
@@ -204,5 +231,6 @@ def start(board: Board, job: LiveJob, worker: KnownWorker) -> None:
             job.kind,
             job.queue,
             job.lane,
+            confirm,
         )
     )

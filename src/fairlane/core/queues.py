@@ -9,7 +9,8 @@ Rules:
   moved, not its jobs: a hundred thousand jobs that wait for the same rate limit cost one check.
 - A demand is either listed in its priority, by the place of its first job, or parked at the one
   capacity that it lacks (see `limits`), or empty.
-- A strict queue has a single line and no demands.
+- A strict queue has a single line and no demands. While a worker may still refuse a job that was
+  its head (`starting`), no other job of the queue starts: it would pass the head.
 
 With `round_robin` the place of a head is the turn of its bucket, then its position. A demand then
 offers only the best head of each bucket: after a bucket was served, one entry is corrected, however
@@ -172,6 +173,7 @@ class Queue:
         self.paused: str | None = None  # "paused" or "after_current"
         self.settings = QueueSettings()
         self.running: dict[JobId, None] = {}
+        self.starting: dict[JobId, None] = {}  # of a strict queue: running, but not confirmed
         self.waiting_in = dict.fromkeys(Priority, 0)  # live jobs that do not run
         self.clear_order()
         self.fairness = Fairness()

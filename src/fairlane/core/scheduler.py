@@ -50,6 +50,7 @@ from fairlane.core.inputs import (
     SaveRecord,
     Skip,
     SkipFiring,
+    StartConfirmed,
     StoreValue,
     Submit,
     Unblocked,
@@ -58,6 +59,7 @@ from fairlane.core.inputs import (
 )
 from fairlane.core.lifecycle import State
 from fairlane.core.live_job import JobId, LiveJob, WorkerId
+from fairlane.core.output_lines import wait_for_output, waits_for_output
 from fairlane.core.picking import start_ready
 from fairlane.core.queues import Queue
 from fairlane.core.state_changes import add_job, transition
@@ -90,6 +92,7 @@ _WORKER_REPORTS: Mapping[type, Callable[[Board, Any], None]] = {
     LeaveStage: worker_reports.leave_stage,
     StoreValue: worker_reports.store_value,
     Unblocked: worker_reports.handle_unblocked,
+    StartConfirmed: worker_reports.handle_start_confirmed,
     JobStuck: worker_reports.mark_stuck,
     WorkerJoined: worker_reports.add_worker,
 }
@@ -167,6 +170,9 @@ class Scheduler:
             if job.state is State.RUNNING:
                 for name, amount in job.terms.uses:
                     board.resource(name).hold(job.id, "", amount)
+        for job in board.jobs.values():
+            if waits_for_output(job):
+                wait_for_output(board, job)
         for id, on in dependencies:
             if on not in board.jobs:
                 continue  # it has ended, so no job waits for it

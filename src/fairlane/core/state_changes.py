@@ -18,7 +18,8 @@ from fairlane.core.capacity import end_stage, release_resource, wake_for_worker
 from fairlane.core.decisions import Ended, LaneChange, last_start
 from fairlane.core.lanes import STATUS_AFTER, Lane
 from fairlane.core.lifecycle import TRANSITIONS, Priority, State, check_transition
-from fairlane.core.live_job import LiveJob, Reason
+from fairlane.core.live_job import STARTING, LiveJob, Reason
+from fairlane.core.output_lines import update_outputs
 from fairlane.core.queues import Queue
 from fairlane.core.waiting import leave_bucket, leave_line, place_job, update_lane_heads
 
@@ -45,6 +46,8 @@ def add_job(board: Board, job: LiveJob) -> None:
             update_lane_heads(board, lane)
     if job.state is State.RUNNING:
         queue.running[job.id] = None
+        if job.is_starting:
+            queue.starting[job.id] = None
     else:
         queue.waiting_in[job.priority] += 1
     if queue.is_round_robin:
@@ -55,6 +58,8 @@ def add_job(board: Board, job: LiveJob) -> None:
         worker.running[job.id] = None
     elif worker is not None and job.state is State.BLOCKED:
         worker.watching.add(job.id)
+    if job.terms.outputs:
+        update_outputs(board, job)
     place_job(board, job)
 
 
@@ -69,6 +74,8 @@ def transition(
     is_final = job.is_final
     if was is State.RUNNING:
         queue.running.pop(job.id, None)
+        if queue.starting:
+            confirm_start(board, job)
         if not is_final:
             queue.waiting_in[job.priority] += 1
         _leave_worker(board, job)
@@ -80,6 +87,8 @@ def transition(
             _leave_priority(board, queue, job.priority)
     if to is State.RUNNING:
         queue.running[job.id] = None
+        if job.reason is not None:
+            queue.starting[job.id] = None
     else:
         job.cancel_outputs = None
         if was is State.BLOCKED and job.worker is not None:
@@ -87,11 +96,21 @@ def transition(
     board.mark_changed(job)
     change = CHANGE_DATA[was, to]
     board.add_event("job_state_changed", job, job.queue, {**change, **data} if data else change)
+    if job.terms.outputs:
+        update_outputs(board, job)
     if to is not State.RUNNING:
         if not is_final:
             _keep_or_free_lane(board, job)
             place_job(board, job)
         board.queues_to_check[job.queue] = None
+
+
+def confirm_start(board: Board, job: LiveJob) -> None:
+    """Let the queue of a job start the next one: the start of this one is certain, or is undone."""
+    board.queues[job.queue].starting.pop(job.id, None)
+    if job.reason == STARTING:
+        job.reason = None
+        board.mark_changed(job)
 
 
 def _leave_priority(board: Board, queue: Queue, priority: Priority) -> None:

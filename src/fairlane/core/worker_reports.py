@@ -20,6 +20,7 @@ from fairlane.core.inputs import (
     LogLines,
     Outcome,
     Report,
+    StartConfirmed,
     StoreValue,
     Unblocked,
     WorkerGone,
@@ -27,7 +28,7 @@ from fairlane.core.inputs import (
 )
 from fairlane.core.lifecycle import State
 from fairlane.core.live_job import JobId, LiveJob, Reason, WorkerId, carrier_of
-from fairlane.core.state_changes import end_job, transition
+from fairlane.core.state_changes import confirm_start, end_job, transition
 from fairlane.errors import Conflict
 
 
@@ -149,6 +150,13 @@ def handle_unblocked(board: Board, unblocked: Unblocked) -> None:
     if job.state is State.BLOCKED and job.fence == unblocked.fence:
         job.reason = None
         transition(board, job, State.QUEUED)
+
+
+def handle_start_confirmed(board: Board, confirmed: StartConfirmed) -> None:
+    board.decisions.orders_for(confirmed.worker).durable.append(confirmed.token)
+    job = find_assigned(board, confirmed.job, confirmed.worker, confirmed.fence)
+    if job is not None:
+        confirm_start(board, job)
 
 
 def add_worker(board: Board, joined: WorkerJoined) -> None:

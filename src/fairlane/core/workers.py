@@ -27,6 +27,7 @@ class KnownWorker:
         self.joined = joined
         self.tasks = None if joined.tasks is None else frozenset(joined.tasks)
         self.labels = frozenset(joined.labels)
+        self.checks = frozenset(joined.checks)
         self.accepting = joined.accepting
 
     @property
@@ -36,6 +37,10 @@ class KnownWorker:
     @property
     def is_available(self) -> bool:
         return self.accepting and not self.withheld
+
+    def may_refuse(self, task: str) -> bool:
+        """Whether the worker may refuse a job of this task after a check of its own."""
+        return self.joined.device or task in self.checks
 
     def apply_record(self, body: str | None) -> None:
         """Apply the stored record of a device; None if the record was deleted."""

@@ -377,6 +377,7 @@ class Engine:
             accepting=accepting,
             host=socket.gethostname(),
             pid=os.getpid(),
+            checks=tuple(sorted(filter(self._needs_check, self._definitions))),
         )
 
     def is_own(self, worker: str) -> bool:

@@ -180,7 +180,7 @@ class OutputRegistry:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._holders: dict[str, str] = {}  # by `_name_key`
+        self._holders: dict[str, str] = {}  # by `path_key`
         self._paths: dict[str, list[Path]] = {}
 
     def reserve(self, job_id: str, paths: Iterable[str | os.PathLike[str]]) -> list[Path]:
@@ -188,7 +188,7 @@ class OutputRegistry:
         resolved = [resolve(path) for path in paths]
         with self._lock:
             for path in resolved:
-                holder = self._holders.get(_name_key(path), job_id)
+                holder = self._holders.get(path_key(path), job_id)
                 if holder != job_id:
                     raise OutputBusy(f"{path} is being written by job {holder}")
             for path in resolved:
@@ -200,13 +200,13 @@ class OutputRegistry:
         resolved = resolve(path)
         with self._lock:
             for candidate in islice(numbered(resolved), NAMES_TRIED):
-                if _name_key(candidate) not in self._holders and not os.path.lexists(candidate):
+                if path_key(candidate) not in self._holders and not os.path.lexists(candidate):
                     self._hold(job_id, candidate)
                     return candidate
         raise _names_used_up(resolved)
 
     def _hold(self, job_id: str, path: Path) -> None:
-        key = _name_key(path)
+        key = path_key(path)
         if self._holders.get(key) != job_id:
             self._holders[key] = job_id
             self._paths.setdefault(job_id, []).append(path)
@@ -214,23 +214,23 @@ class OutputRegistry:
     def holder(self, real: Path) -> str | None:
         """Return the job that writes a path, which must be resolved."""
         with self._lock:
-            return self._holders.get(_name_key(real))
+            return self._holders.get(path_key(real))
 
     def release(self, job_id: str) -> None:
         if job_id not in self._paths:
             return  # most jobs write nothing
         with self._lock:
             for path in self._paths.pop(job_id, ()):
-                del self._holders[_name_key(path)]
+                del self._holders[path_key(path)]
 
 
-def _name_key(path: Path) -> str:
+def path_key(path: str | os.PathLike[str]) -> str:
     """Return one key for all spellings of a path that may be one file.
 
     The usual file system of macOS ignores case and composition. A volume that does not would only
     let a job wait, or take another number, for a file that another job writes.
     """
-    text = str(path)
+    text = os.fspath(path)
     return unicodedata.normalize("NFC", text).casefold() if sys.platform == "darwin" else text
 
 

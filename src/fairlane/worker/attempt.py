@@ -150,6 +150,8 @@ class Attempt:
             if isinstance(paths, Obstacle):
                 return self._blocked(paths)
             declared = paths
+        if self.start.confirm:
+            self.link.confirm_start()
         self._set_timers()
         if self._device is not None:
             return await self._run_on_device(self._device, values, declared)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from fairlane.core.decisions import Start
-from fairlane.core.inputs import EnterStage, LeaveStage, StoreValue
+from fairlane.core.inputs import EnterStage, LeaveStage, StartConfirmed, StoreValue
 from fairlane.redaction import Redactor
 from fairlane.store.views import ReportBody
 from fairlane.task.attempt_report import AttemptReport
@@ -56,6 +56,12 @@ class AttemptLink:
         self._active_at = self._time()
         message = self.redactor.redact(message) if self.redactor else message
         self._worker.queue_log_line(self, level, message)
+
+    def confirm_start(self) -> None:
+        """Report that the worker does not refuse the attempt any more."""
+        start, token = self.start, self._worker.new_token()
+        confirmed = StartConfirmed(start.job, start.worker, start.fence, token)
+        self._worker.send_until_acknowledged(token, confirmed)
 
     async def enter_stage(self, limits: tuple[str, ...], uses: tuple[tuple[str, int], ...]) -> str:
         start = self.start

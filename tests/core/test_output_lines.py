@@ -1,0 +1,106 @@
+"""Jobs that declare the same output write it one after the other, in their order."""
+
+from fairlane.core.inputs import Unblocked
+from fairlane.core.live_job import JobId
+from fairlane.core.retry import Retry
+from tests.support.core import HIGH, World, job
+
+FILE = ("/out/file",)
+
+
+def test_the_younger_job_is_blocked_until_the_older_one_has_ended() -> None:
+    world = World()
+    world.submit_all(job("a", outputs=FILE), job("b", outputs=FILE), job("c"))
+    assert (world.running, world.state("b")) == ({"a", "c"}, "blocked")
+    assert world.reasons("b") == ["output_busy"]
+    assert "written by job a" in world.explain("b")["reasons"][0]["message"]
+    world.finish("a")
+    assert world.running == {"b", "c"}
+    assert world.job("b").reason is None
+
+
+def test_waiting_jobs_write_in_the_order_of_their_acceptance() -> None:
+    world = World()
+    for name in "abcd":
+        world.submit(name, outputs=FILE)
+        world.now += 1
+    world.submit("e", outputs=FILE, priority=HIGH)
+    assert world.drained() == ["b", "c", "d", "e"]
+
+
+def test_a_job_that_arrives_with_the_release_does_not_pass_the_waiting_one() -> None:
+    world = World(max_concurrent=2)
+    world.submit_all(job("a", outputs=FILE), job("b", outputs=FILE), job("x"))
+    world.submit("c", outputs=FILE)
+    world.finish("a")
+    assert world.running == {"b", "x"}
+
+
+def test_a_waiting_job_that_cannot_start_lets_the_next_one_write() -> None:
+    world = World()
+    world.limit("api", 1, 60)
+    world.submit("a", outputs=FILE)
+    world.submit("b", outputs=FILE, limits=["api"])
+    world.submit("x", limits=["api"])
+    world.submit("c", outputs=FILE)
+    world.finish("a")
+    assert (world.running, world.state("b")) == ({"x", "c"}, "queued")
+    world.wait(60)
+    assert world.state("b") == "blocked"
+    world.finish("c")
+    assert world.running == {"x", "b"}
+
+
+def test_the_cancellation_of_a_waiting_job_frees_its_place() -> None:
+    world = World()
+    world.submit_all(*(job(name, outputs=FILE) for name in "abc"))
+    world.cancel("b")
+    assert world.drained() == ["c"]
+    assert world.scheduler.board.output_lines == {}
+
+
+def test_two_paths_in_opposite_order_do_not_deadlock() -> None:
+    world = World()
+    world.submit("a", outputs=("/p", "/q"))
+    world.submit("b", outputs=("/q", "/p"))
+    world.submit("c", outputs=("/p",))
+    world.submit("d", outputs=("/q",))
+    assert world.running == {"a"}
+    assert world.drained() == ["b", "c", "d"]
+
+
+def test_a_job_in_its_backoff_does_not_hold_its_output() -> None:
+    world = World()
+    world.submit("a", outputs=FILE, retry=Retry(times=1, first_seconds=5))
+    world.submit("b", outputs=FILE)
+    world.fail("a")
+    assert world.running == {"b"}
+    world.wait(5)
+    assert world.state("a") == "blocked"
+    world.finish("b")
+    assert world.running == {"a"}
+
+
+def test_a_lost_worker_releases_the_outputs_of_its_jobs() -> None:
+    world = World()
+    world.submit_all(job("a", outputs=FILE), job("b", outputs=FILE))
+    world.gone("w")
+    world.join("v", slots=9)
+    assert (world.running, world.state("b")) == ({"a"}, "blocked")
+
+
+def test_a_strict_queue_does_not_pass_a_head_that_waits_for_an_output() -> None:
+    world = World(order="strict")
+    world.submit_all(job("a", outputs=FILE), job("b", outputs=FILE), job("c"))
+    assert world.running == {"a"}
+    world.finish("a")
+    assert world.started == ["a", "b", "c"]
+
+
+def test_a_new_leader_knows_the_lines() -> None:
+    world = World()
+    world.submit_all(*(job(name, outputs=FILE) for name in "abc"))
+    again = world.reloaded()
+    again.apply(Unblocked(JobId("b"), again.job("b").fence))  # a stale message changes nothing
+    assert again.running == {"a"}
+    assert again.drained() == ["b", "c"]
