@@ -8,6 +8,7 @@ _WORKER: Final = "src/fairlane/worker/worker.py"
 _OUTCOMES: Final = "src/fairlane/core/worker_reports.py"
 _PICKING: Final = "src/fairlane/core/picking.py"
 _ISOLATION: Final = suite("tests/worker/test_isolation.py")
+_SECRETS: Final = suite("tests/api_python/test_secrets_at_rest.py")
 
 ATTEMPTS: Final = (
     Mutation(
@@ -113,5 +114,37 @@ ATTEMPTS: Final = (
         find="if self.stop_reason is None or self._is_whole_anyway():",
         replace="if True:",
         noticed_by=(suite("tests/worker/test_cancelling.py", "tests/worker/test_timeouts.py"),),
+    ),
+    Mutation(
+        name="a missing key of secrets blocks",
+        guards="A job whose secrets cannot be decrypted waits for the right key and does not fail.",
+        file="src/fairlane/worker/attempt.py",
+        find="outcome = self._blocked(locked) if locked else await self._attempt()",
+        replace="outcome = await self._attempt()",
+        noticed_by=(_SECRETS,),
+    ),
+    Mutation(
+        name="a missing key of secrets stays missing",
+        guards="A job with the wrong key is not started again and again in the same process.",
+        file=_WORKER,
+        find="if obstacle.code == SecretsUnreadable.code:",
+        replace="if False:",
+        noticed_by=(_SECRETS,),
+    ),
+    Mutation(
+        name="digests of secrets have a key",
+        guards="A reader of the database cannot test guesses of a secret by its digest.",
+        file="src/fairlane/tasks.py",
+        find="cipher = parameters.cipher if parameters.secrets else None",
+        replace="cipher = None",
+        noticed_by=(_SECRETS,),
+    ),
+    Mutation(
+        name="no secret in clear beside an encrypted one",
+        guards="A process without the key stores no secret of a program that encrypts them.",
+        file="src/fairlane/task/parameters.py",
+        find="if self.needs_cipher and any(",
+        replace="if False and any(",
+        noticed_by=(_SECRETS,),
     ),
 )

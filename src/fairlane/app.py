@@ -46,6 +46,7 @@ from fairlane.store.protocol import Store
 from fairlane.sync import Sync
 from fairlane.task.context import Context, SyncContext
 from fairlane.task.definition import GRACE_SECONDS, Isolation, Precondition, Template
+from fairlane.task.secret_cipher import SecretsKey, cipher_for
 from fairlane.tasks import Call, Task
 from fairlane.uploads import LARGEST_UPLOAD, Uploads
 from fairlane.worker.device import Device
@@ -71,7 +72,8 @@ class Fairlane:
     that a task may `require` of a process; a process with `work=False` runs no jobs.
     `keep_history` limits the history of ended jobs: a timedelta such as timedelta(days=30), or a
     number of jobs. `uploads` is the folder to which clients of `asgi()` may send files, each of
-    `largest_upload` bytes at most.
+    `largest_upload` bytes at most. `secrets_key` encrypts secret parameters in the database: a
+    Fernet key, or a list of which the first encrypts; without it FAIRLANE_SECRETS_KEY counts.
     """
 
     def __init__(
@@ -88,8 +90,10 @@ class Fairlane:
         keep_history: HistoryLimit = None,
         uploads: str | os.PathLike[str] | None = None,
         largest_upload: int = LARGEST_UPLOAD,
+        secrets_key: SecretsKey | None = None,
     ) -> None:
         check_history_limit(keep_history)
+        cipher = cipher_for(secrets_key)
         if slots < 1:
             raise BadSetting(f"slots is {slots}; a process needs at least 1 to run jobs")
         self.database = database or os.environ.get("FAIRLANE_DATABASE") or DEFAULT_DATABASE
@@ -109,11 +113,11 @@ class Fairlane:
         self._declarations = Declarations(self.tasks, lambda: self._is_started)
         self._lifetime = Lifetime(self._open, self._close)
         self._commands = Commands(self._lifetime, clock or SystemClock())
-        self._submissions = Submissions(self._commands, self.tasks, self._new_store)
+        self._submissions = Submissions(self._commands, self.tasks, self._new_store, cipher)
         self.jobs = Jobs(self._commands, self._submissions)
         self.queues = Queues(self._commands)
         self.lanes = Lanes(self._commands, self._submissions)
-        self.schedules = Schedules(self._commands)
+        self.schedules = Schedules(self._commands, cipher)
         self.devices = Devices(self._commands, self.queues)
         self.limits = Limits(self._commands)
         self.events = Events(self._commands)

@@ -14,6 +14,7 @@
     │   ├── LaneLocked          the parameters of a lane cannot change while it has an active job
     │   ├── IllegalTransition   the state of the job allows no such change
     │   ├── KeyReused           the idempotency key belongs to another submission
+    │   ├── SecretsUnreadable   a stored secret needs a `secrets_key` that this program lacks
     │   └── NotFound            there is no such job, lane, schedule, …
     ├── StoreError              the database cannot execute the call now
     │   ├── StoreUnavailable    it cannot be reached, opened or written
@@ -215,6 +216,12 @@ class IllegalTransition(Conflict):
         FairlaneError.__init__(error, f"job {job} is {state}: {why}", job=job, state=state)
         error.job, error.state, error.wanted, error.legal = job, state, None, []
         return error
+
+
+class SecretsUnreadable(Conflict):
+    """A stored secret cannot be decrypted: no key of this program fits. It stays stored."""
+
+    code = "secrets_unreadable"
 
 
 class KeyReused(Conflict):

@@ -26,7 +26,12 @@ _decode_names: Final = msgspec.json.Decoder(_SecretNames).decode
 
 def without_secrets(params: dict[str, Any], options: str) -> dict[str, Any]:
     """Mask the parameters that a submission's `options` name as secret."""
-    return params if options in ("", "{}") else _mask(params, _decode_names(options).secrets)
+    return _mask(params, names) if (names := secret_names(options)) else params
+
+
+def secret_names(options: str) -> list[str]:
+    """Return the names of the parameters that a submission's `options` name as secret."""
+    return [] if options in ("", "{}") else _decode_names(options).secrets
 
 
 def saved_call_without_secrets(saved: dict[str, Any] | None) -> dict[str, Any] | None:

@@ -47,6 +47,7 @@ class TaskSchema(Struct, kw_only=True, omit_defaults=True):
 
     parameters: dict[str, Any]
     secrets: tuple[str, ...] = ()
+    encrypted: bool = False  # its program stores secrets encrypted
     policies: dict[str, Any] = {}
     program_only: tuple[str, ...] = ()
     text: str = ""  # the first paragraph of the docstring
@@ -65,6 +66,7 @@ def task_schema_of(task: Task[Any, Any]) -> TaskSchema:
     return TaskSchema(
         parameters=definition.parameters.schema,
         secrets=definition.parameters.secrets,
+        encrypted=definition.parameters.cipher is not None,
         policies=msgspec.to_builtins({n: v for n, v in plain.items() if v not in (None, (), {})}),
         program_only=tuple(program_only),
         text=inspect.cleandoc(task.__doc__ or "").partition("\n\n")[0],
@@ -94,7 +96,9 @@ def task_from_schema(name: str, schema: TaskSchema, submissions: "Submissions") 
     run_in_another_program.__signature__ = _signature(schema)  # type: ignore[attr-defined]
     retry = msgspec.convert(schema.policies.get("retry"), Retry | None)
     policies = Policies(**{**schema.policies, "retry": retry})
-    return Task(submissions, Definition(run_in_another_program, name=name), policies)
+    definition = Definition(run_in_another_program, name=name)
+    definition.parameters.needs_cipher = schema.encrypted
+    return Task(submissions, definition, policies)
 
 
 def _has_function(template: Any) -> bool:

@@ -153,6 +153,11 @@ class Call(Generic[R]):
         return copied
 
     @property
+    def stored_params(self) -> str:
+        """The parameters as they are stored, with encrypted secrets if the program has a key."""
+        return self.task.definition.parameters.encrypt(self.params)
+
+    @property
     def has_own_id(self) -> bool:
         return self._options.id is not None
 
@@ -197,7 +202,7 @@ class Call(Generic[R]):
             bucket=bucket,
             depends_on=depends_on,
             terms=self.task.terms(limits, requires, options.run_anyway, self._shared(outputs)),
-            params=self.params,
+            params=self.stored_params,
             meta=meta,
             options=self._worker_options(outputs),
             skip_reason=skip_reason,
@@ -236,7 +241,9 @@ class Call(Generic[R]):
 
         Two equal calls have equal digests, though their outputs get different names.
         """
-        return digest(self.task.name, self.params, str([str(path) for path in paths]))
+        parameters = self.task.definition.parameters
+        cipher = parameters.cipher if parameters.secrets else None
+        return digest(self.task.name, self.params, str([str(path) for path in paths]), cipher)
 
     def _worker_options(self, outputs: list[str]) -> str:
         options: dict[str, Any] = {}
@@ -322,6 +329,7 @@ class Task(Generic[P, R]):
     ) -> None:
         self._submissions = submissions
         self.definition = definition
+        definition.parameters.cipher = submissions.cipher
         self.policies = policies
         self._last_terms: tuple[Any, Terms] | None = None
         self.__wrapped__ = definition.function

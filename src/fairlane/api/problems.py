@@ -54,6 +54,7 @@ HINTS: Final = {
     "not_octets": "send the file itself as the body, not a form",
     "not_started": "start the engine in the program that serves this: `async with app:`",
     "store_unavailable": "the database does not answer; repeat the request in a moment",
+    "secrets_unreadable": "start the server with the key that encrypted them; it may be in a list",
     "too_large": "send less at a time, or store large data in a file and pass its path",
     "unauthorized": "send `Authorization: Bearer …` with the server's token",
     "read_only": "use the operating token (FAIRLANE_TOKEN) for requests that change state",

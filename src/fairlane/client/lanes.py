@@ -1,6 +1,7 @@
 """`app.lanes`: saved parameters of lanes, and running them."""
 
 import builtins
+import json
 from typing import Any, Literal
 
 import msgspec
@@ -15,6 +16,7 @@ from fairlane.errors import Conflict, NotFound
 from fairlane.ids import new_id
 from fairlane.snapshot import lane_without_secrets
 from fairlane.store.views import LaneView
+from fairlane.task.secret_cipher import decrypt_secrets
 from fairlane.tasks import Call, Options
 
 
@@ -54,7 +56,7 @@ class Lanes:
         """Save the call that a lane runs; refused while it has an active job. None deletes it."""
         body = None
         if call is not None:
-            params = msgspec.json.decode(call.params)
+            params = json.loads(call.stored_params)
             saved = {"task": call.task.name, "params": params}
             if secrets := call.task.definition.parameters.secrets:
                 saved["secrets"] = secrets
@@ -77,7 +79,9 @@ class Lanes:
             raise NotFound(f'lane "{lane}" of queue "{queue}" has no saved parameters')
         task = await self._submissions.find_task(saved["task"])
         options = Options(kind=kind, queue=queue, lane=lane)
-        values = task.definition.parameters.validate((), saved["params"])
+        cipher = self._submissions.cipher
+        params = decrypt_secrets(saved["params"], saved.get("secrets", ()), cipher)
+        values = task.definition.parameters.validate((), params)
         return await self._submissions.submit(Call(task, values, options))
 
     async def cancel(

@@ -1,6 +1,7 @@
 """`app.schedules`: creating, changing and firing schedules while an engine runs."""
 
 import builtins
+import json
 from collections.abc import Callable
 from typing import Any, Unpack
 
@@ -14,16 +15,19 @@ from fairlane.core.validation import check_path_name, check_text
 from fairlane.errors import UnknownName
 from fairlane.ids import new_id
 from fairlane.leader.schedule import Rules, Schedule, firing_of, make_schedule
+from fairlane.redaction import secret_names
 from fairlane.snapshot import ScheduleView, schedule_view
 from fairlane.store.views import FiringView
+from fairlane.task.secret_cipher import SecretCipher, decrypt_secrets
 from fairlane.tasks import Call, require_call
 
 
 class Schedules:
     """The schedules of the database, declared by programs or saved by operators."""
 
-    def __init__(self, commands: Commands) -> None:
+    def __init__(self, commands: Commands, cipher: SecretCipher | None) -> None:
         self._commands = commands
+        self._cipher = cipher
 
     async def list(self) -> dict[str, ScheduleView]:
         """Return every schedule without secret parameters and with its next time, by name."""
@@ -111,7 +115,8 @@ class Schedules:
     async def scheduled_call(self, name: str) -> tuple[str, dict[str, Any]]:
         """Return the task and the parameters that a schedule submits, secrets included."""
         submission = (await self._stored_schedule(name)).submission
-        return submission.task, msgspec.json.decode(submission.params)
+        values, names = json.loads(submission.params), secret_names(submission.options)
+        return submission.task, decrypt_secrets(values, names, self._cipher)
 
 
 def _decode(text: str) -> Schedule:

@@ -13,6 +13,7 @@ from fairlane.core.live_job import JobId
 from fairlane.errors import KeyReused, UnknownName, UsageError
 from fairlane.ids import keyed_id, new_id
 from fairlane.store.protocol import Store
+from fairlane.task.secret_cipher import SecretCipher
 from fairlane.task_schema import TaskSchema, decode_task_schema, task_from_schema, task_schema_of
 from fairlane.tasks import Call, Task, check_size, require_call
 from fairlane.tracing import submission_span
@@ -29,10 +30,12 @@ class Submissions:
         commands: Commands,
         tasks: Mapping[str, Task[Any, Any]],
         new_store: Callable[[], Store],
+        cipher: SecretCipher | None,
     ) -> None:
         self._commands = commands
         self._tasks = tasks
         self._new_store = new_store
+        self.cipher = cipher
 
     async def submit(self, call: Call[R]) -> Job[R]:
         return (await self.submit_many([call]))[0]
@@ -75,17 +78,22 @@ class Submissions:
         self, key: str, calls: Sequence[Call[Any]], *, request: str
     ) -> list[Job[Any]]:
         """Submit under an idempotency key: the same key and request return the same jobs."""
-        keyed = [call.with_id(keyed_id(key, n), request) for n, call in enumerate(calls)]
+        # A request may contain secrets; its digest by a key says nothing about them.
+        requests = self.cipher.digests(request) if self.cipher else [request]
+        keyed = [call.with_id(keyed_id(key, n), requests[0]) for n, call in enumerate(calls)]
+        known = [*requests, request]  # the last: it was stored before there was a key
         if keyed:
-            await self._check_request(keyed_id(key, 0), key, request)
+            await self._check_request(keyed_id(key, 0), key, known)
         jobs = await self.submit_many(keyed)
         if keyed:  # another caller may have used the key at the same moment
-            await self._check_request(keyed_id(key, 0), key, request)
+            await self._check_request(keyed_id(key, 0), key, known)
         return jobs
 
-    async def _check_request(self, job: JobId, key: str, request: str) -> None:
+    async def _check_request(self, job: JobId, key: str, requests: Sequence[str]) -> None:
         stored = await self._commands.on_loop(self._commands.store.submission(job))
-        if stored is not None and msgspec.json.decode(stored.options).get("request") != request:
+        if stored is None:
+            return
+        if msgspec.json.decode(stored.options).get("request") not in requests:
             raise KeyReused(key, job)
 
     async def submit_inside(self, connection: Any, calls: Sequence[Call[Any]]) -> list[Job[Any]]:

@@ -2,6 +2,7 @@
 
 import hashlib
 import inspect
+import json
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
@@ -15,6 +16,8 @@ from pydantic import SecretBytes, SecretStr, TypeAdapter
 from typing_extensions import TypedDict
 
 from fairlane.errors import BadParameters, BadSetting, Permanent, TooLarge, UsageError
+from fairlane.redaction import secret_names
+from fairlane.task.secret_cipher import VARIABLE, SecretCipher, decrypt_secrets, encrypt_secrets
 
 LARGEST_PARAMETERS: Final = 1024 * 1024
 LARGEST_RESULT: Final = 8 * 1024 * 1024
@@ -38,6 +41,8 @@ class Parameters:
         types = {p.name: Any if p.annotation is empty else p.annotation for p in parameters}
         self._types = types
         self.secrets = tuple(name for name, type in types.items() if _is_secret(type))
+        self.cipher: SecretCipher | None = None
+        self.needs_cipher = False  # the program of the task encrypts its secrets
         # A type checker cannot follow a type that is made at run time.
         shape: Any = cast(Any, TypedDict)(f"{task} parameters", types)
         # Pydantic would write NaN as null; the stored value must equal the argument.
@@ -92,6 +97,29 @@ class Parameters:
         if len(text) > LARGEST_PARAMETERS:
             raise TooLarge(f'the parameters of task "{self._task}"', len(text), LARGEST_PARAMETERS)
         return text.decode()
+
+    def encrypt(self, text: str) -> str:
+        """Return encoded values as they are stored: their secrets encrypted, if there is a key."""
+        if not self.secrets:
+            return text
+        values = json.loads(text)  # not by msgspec, which would round a very large integer
+        if self.cipher is not None:
+            return json.dumps(encrypt_secrets(values, self.secrets, self.cipher))
+        if self.needs_cipher and any(values[name] is not None for name in self.secrets):
+            raise UsageError(
+                f'task "{self._task}" takes a secret, which its program stores encrypted; give '
+                f"this process the same key: Fairlane(secrets_key=…) or {VARIABLE}"
+            )
+        return text
+
+    def decrypt(self, text: str, options: str) -> str:
+        """Undo `encrypt`; `options` of the submission name the secrets."""
+        names = secret_names(options)
+        if not names:
+            return text
+        values = json.loads(text)
+        clear = decrypt_secrets(values, names, self.cipher)
+        return text if clear == values else json.dumps(clear)
 
     def decode(self, text: str) -> dict[str, Any]:
         """Read stored values; a parameter that was added to the code later has its default."""
@@ -173,14 +201,17 @@ def _refuse_nan(text: bytes) -> None:
             raise ValueError("it holds a number that is infinite or not a number") from None
 
 
-def digest(task: str, params: str, outputs: str) -> str:
+def digest(task: str, params: str, outputs: str, cipher: SecretCipher | None = None) -> str:
     """Return a digest that is equal when task, parameters and outputs are equal.
 
     64 bits are enough: digests are compared inside one lane only. The leader holds one in memory
-    for each waiting job.
+    for each waiting job. With a cipher the digest depends on its first key: after a change of keys,
+    a call that equals an active job is a conflict, and not merged.
     """
-    text = f"{task}\n{params}\n{outputs}".encode()
-    return b64encode(hashlib.blake2b(text, digest_size=8).digest()).decode()[:11]
+    text = f"{task}\n{params}\n{outputs}"
+    if cipher is not None:
+        text = cipher.digests(text)[0]
+    return b64encode(hashlib.blake2b(text.encode(), digest_size=8).digest()).decode()[:11]
 
 
 class Results:

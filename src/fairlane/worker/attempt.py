@@ -23,8 +23,8 @@ import msgspec
 
 from fairlane.core.decisions import Start
 from fairlane.core.inputs import Failure, JobStuck, Outcome
-from fairlane.errors import DeviceDown, Permanent, TimedOut
-from fairlane.logs import LogSubject, set_subject
+from fairlane.errors import DeviceDown, Permanent, SecretsUnreadable, TimedOut
+from fairlane.logs import LogSubject, attempt_fields, set_subject
 from fairlane.redaction import redactor_for
 from fairlane.runtime.threads import await_thread, await_uncancelled, in_thread
 from fairlane.store.views import Payload
@@ -87,8 +87,9 @@ class Attempt:
     async def _run(self) -> None:
         began_at = self._time()
         try:
+            locked = self._decrypt_secrets()
             self._set_log_subject()
-            outcome = await self._attempt()
+            outcome = self._blocked(locked) if locked else await self._attempt()
         except BaseException as error:  # noqa: BLE001 - user code; it becomes the outcome
             outcome = self._outcome_of_error(error)
         self._ending = True
@@ -117,6 +118,19 @@ class Attempt:
             outcome.deleted = not attempt_outputs.outputs_on_other_hosts(values, finished=True)
         if attempt_outputs.has_half_written(values):
             await in_thread(attempt_outputs.remove_half_written, values)
+
+    def _decrypt_secrets(self) -> Obstacle | None:
+        """Decrypt the secret parameters; if that fails, the job waits for the right key."""
+        parameters, payload = self.definition.parameters, self.payload
+        try:
+            params = parameters.decrypt(payload.params, payload.options)
+        except SecretsUnreadable as error:
+            fields = attempt_fields(self.start)
+            log.error("job %s is blocked: %s", self.start.job, error.message, extra=fields)  # noqa: TRY400 - the trace adds nothing
+            return Obstacle(error.code, error.message)
+        if params is not payload.params:
+            self.payload = msgspec.structs.replace(payload, params=params)
+        return None
 
     def _set_log_subject(self) -> None:
         """Make this attempt the subject of all log lines and spans of its task from now on."""

@@ -44,7 +44,8 @@ def check_preconditions_blocking(
     job: str, payload: Payload, definition: Definition, registry: OutputRegistry
 ) -> list[Path] | Obstacle:
     """Do the same in the calling thread; disks and preconditions may be slow."""
-    values = definition.parameters.decode(payload.params)
+    params = definition.parameters.decrypt(payload.params, payload.options)
+    values = definition.parameters.decode(params)
     return _check(job, payload, definition, values, registry)
 
 
