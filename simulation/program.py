@@ -48,6 +48,10 @@ class Kind(Struct, frozen=True, eq=False):
     stall_seconds: float | None = None
     retries: int = 2
 
+    @property
+    def has_stages(self) -> bool:
+        return self.name in ("staged", "patient")
+
 
 KINDS: Final = {
     kind.name: kind

@@ -17,10 +17,11 @@ STAGES: Final = (
         name="a backoff is not stalling",
         guards="The backoff of a stage is no lack of progress.",
         file="src/fairlane/task/stage_runner.py",
-        find="""                with self._waiting():
+        find="""                    await self._operations.sleep(wait)
+""",
+        replace="""                    self._link.mark_waiting(self.name, waits=False)
                     await self._operations.sleep(wait)
 """,
-        replace="                await self._operations.sleep(wait)\n",
         noticed_by=(suite("tests/worker/test_stage_waits.py"),),
     ),
     Mutation(
@@ -38,5 +39,21 @@ STAGES: Final = (
         find="        if step.uses != self._held:\n            self._leave()\n",
         replace="",
         noticed_by=(suite("tests/task/test_fallbacks.py"),),
+    ),
+    Mutation(
+        name="the reason of a wait ends with the attempt",
+        guards="A job that returns to its queue does not show what its stage waited for.",
+        file="src/fairlane/core/worker_reports.py",
+        find="    job.reason = None  # why the attempt",
+        replace="    # why the attempt",
+        noticed_by=(suite("tests/core/test_stages.py"),),
+    ),
+    Mutation(
+        name="the reason of a wait ends with the wait",
+        guards="A stage that was granted what it waited for is no reason any more.",
+        file="src/fairlane/core/capacity.py",
+        find="    if job.reason is not None:\n        update_reason(board, job)\n",
+        replace="",
+        noticed_by=(suite("tests/core/test_stages.py"),),
     ),
 )

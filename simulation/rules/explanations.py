@@ -69,6 +69,10 @@ def check_explanation(journal: Journal, job: str, said: dict[str, Any], *, asked
             end = journal.ends.get(holder)
             if end is not None and end[1] < now and not (known and known.retried):
                 wrong(f"{holder} has ended")
+    if said["state"] == "running":
+        if {"rate_limit", "resource"} & set(codes) and not submission.kind.has_stages:
+            wrong("it has no stage")
+        return
     for key in LIMITS:
         if key in submission.kind.limits and "rate_limit" in codes:
             per_seconds = LIMITS[key][1]
@@ -109,8 +113,7 @@ def _recent_use(journal: Journal) -> bool:
     """Return whether a use may have ended or been granted without the leader knowing it."""
     since = journal.now() - 30
     return _recent_trouble(journal) or any(
-        (run.kind.uses or run.kind.name in ("staged", "patient"))
-        and (run.ended_at is None or run.ended_at > since)
+        (run.kind.uses or run.kind.has_stages) and (run.ended_at is None or run.ended_at > since)
         for run in journal.runs
     )
 

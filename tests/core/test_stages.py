@@ -3,7 +3,7 @@
 import pytest
 
 from fairlane.core.inputs import EnterStage
-from fairlane.core.live_job import JobId, WorkerId
+from fairlane.core.live_job import JobId, Reason, WorkerId
 from tests.support.core import World, orders
 
 
@@ -116,3 +116,49 @@ def test_a_stage_that_waits_and_asks_again_waits_once_and_keeps_its_place(world:
     [share] = world.scheduler.board.resource("gpu").shares.values()
     assert [ask.token for ask in share.waiting_stages] == ["t2", "t3"]
     assert orders(world.leave("a", "t1")).granted == ["t2"]
+
+
+def reasons(world: World, id: str) -> list[tuple[str, str]]:
+    answer = world.explain(id)
+    return [(reason["code"], reason["message"]) for reason in answer["reasons"]]
+
+
+def test_a_stage_that_waits_is_the_reason_of_its_running_job(world: World) -> None:
+    world.enter("a", "t1", gpu=1)
+    world.enter("b", "t2", gpu=1)
+    reason = Reason("resource", 'stage "asr": needs 1 of "gpu": 1 of 1 in use')
+    assert world.job("b").reason == reason
+    assert world.store.jobs[JobId("b")].reason == reason
+    assert reasons(world, "b")[1:] == [(reason.code, reason.message)]
+    world.leave("a", "t1")
+    assert world.job("b").reason is None
+    assert world.store.jobs[JobId("b")].reason is None
+    assert [code for code, _ in reasons(world, "b")] == ["running"]
+
+
+def test_a_stage_that_waits_for_a_rate_gives_the_next_start_only_when_asked(world: World) -> None:
+    world.enter("a", "t1", limits=("api",))
+    world.enter("b", "t2", limits=("api",))
+    rule = 'stage "asr": limit "api" allows 1 starts per 60 s'
+    assert world.job("b").reason == Reason("rate_limit", rule)
+    assert reasons(world, "b")[1:] == [("rate_limit", f"{rule}: next start in 60 s")]
+
+
+def test_the_reason_of_a_stage_that_waits_ends_with_the_wait_or_the_attempt(world: World) -> None:
+    world.enter("a", "t1", gpu=1)
+    world.enter("b", "t2", gpu=1)
+    world.leave("b", "t2")
+    assert world.job("b").reason is None
+    world.enter("b", "t3", gpu=1)
+    world.apply(world.outcome("b", "returned"))
+    assert world.job("b").reason is None
+
+
+def test_the_other_stage_that_waits_is_the_next_reason(world: World) -> None:
+    world.enter("a", "t1", gpu=1)
+    world.enter("a", "t2", limits=("api",))
+    world.enter("b", "t3", gpu=1)
+    world.enter("b", "t4", limits=("api",))
+    assert world.job("b").reason.code == "resource"  # type: ignore[union-attr]
+    world.leave("a", "t1")
+    assert world.job("b").reason.code == "rate_limit"  # type: ignore[union-attr]

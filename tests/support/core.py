@@ -240,7 +240,7 @@ class World:
         running = self.scheduler.board.jobs[JobId(id)]
         assert running.worker is not None
         return self.apply(
-            EnterStage(running.id, running.worker, running.fence, token, limits, pairs(uses))
+            EnterStage(running.id, running.worker, running.fence, token, limits, pairs(uses), "asr")
         )
 
     def leave(self, id: str, token: str) -> Decisions:

@@ -1,12 +1,12 @@
-"""A stage that waits for a limit, a resource or its backoff: it does not stall."""
+"""A stage that waits for a limit, a resource or its backoff: it shows it, and does not stall."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
 
-from fairlane import Context, Fairlane, Retry, SyncContext
+from fairlane import Context, Fairlane, Job, JobView, Retry, SyncContext
 from fairlane.testing import running
 from tests.support import apps_isolated
 from tests.support.apps import Doors
@@ -167,3 +167,75 @@ async def test_a_stage_that_has_waited_stalls_like_any_other(gpu: Fairlane, door
         error = (await gpu.jobs.wait(job.id)).error
         assert error is not None
         assert error.code == "stall"
+
+
+async def test_a_stage_that_waits_is_pending_and_names_what_it_waits_for(
+    gpu: Fairlane, doors: Doors
+) -> None:
+    @gpu.task(uses={"gpu": 1})
+    async def hold() -> None:
+        await doors.wait("holding")
+
+    @gpu.task(stages=["asr", "saving"])
+    async def work(ctx: Context) -> None:
+        await ctx.stage("asr").run(doors.wait, "asr", uses={"gpu": 1})
+
+    async with running(gpu):
+        await hold.submit()
+        await doors.reached("holding")
+        job = await work.submit()
+        await waits(gpu)
+        waiting = await shown(job, "pending", "waits")
+        explained = await gpu.jobs.explain(job.id)
+        seen = [event async for event in progress_of(gpu, job)]
+        doors.open("holding")
+        await doors.reached("asr")
+        begun = await shown(job, "running")
+        doors.open("asr")
+        await job.wait()
+
+    reason = 'stage "asr": needs 1 of "gpu": 1 of 1 in use'
+    stage = waiting.stages[0]
+    assert (stage.message, stage.started_at) == ('waits for 1 of "gpu"', None)
+    assert [(one.code, one.message) for one in waiting.waiting_for] == [("resource", reason)]
+    assert {"code": "resource", "message": reason} in explained["reasons"]
+    assert [one["message"] for one in seen[-1]["waiting_for"]] == [reason]
+    assert (begun.stages[0].message, begun.waiting_for) == ("", [])
+    assert begun.stages[0].started_at is not None
+
+
+async def test_a_stage_in_its_backoff_is_pending(app: Fairlane) -> None:
+    def load() -> None:
+        raise ConnectionError("lost")
+
+    @app.task
+    async def work(ctx: Context) -> None:
+        await ctx.stage("loading").run(load, retry=Retry(times=1, first_seconds=60))
+
+    async with running(app):
+        job = await work.submit()
+        stage = (await shown(job, "pending", "try")).stages[0]
+        assert stage.message == "try 2 in 60 s after: lost"
+        await job.cancel()
+        await app.jobs.wait(job.id)
+
+
+async def shown(job: Job[Any], status: str, message: str = "") -> JobView:
+    """Return the view of a job once its first stage has this status and message."""
+
+    async def is_shown() -> bool:
+        stages = (await job.show()).stages
+        return any(one.status == status and one.message.startswith(message) for one in stages[:1])
+
+    await eventually(is_shown, what=f"a stage that is {status}")
+    return await job.show()
+
+
+async def progress_of(app: Fairlane, job: Job[Any]) -> AsyncIterator[dict[str, Any]]:
+    """Yield the progress of a job until now."""
+    newest = (await app.snapshot()).seq
+    async for event in app.events.follow(after=0):
+        if event.type == "job_progress" and event.job == job.id:
+            yield event.data
+        if event.seq >= newest:
+            return

@@ -92,6 +92,20 @@ describe("progress", () => {
     expect(next.waiting).toBe(state.waiting);
   });
 
+  it("shows what a stage waits for until it runs", () => {
+    const state = live({ running: [job({ id: "a", state: "running" })] });
+    const reason = { code: "resource", message: 'stage "asr": needs 1 of "gpu"' };
+    const stage = { name: "asr", status: "pending", message: 'waits for 1 of "gpu"' };
+    const waits = reduce(state, [
+      event("job_progress", "a", { stage: "asr", stages: [stage], waiting_for: [reason] }),
+    ]).live;
+    expect(waits.running.get("a")?.waiting_for).toEqual([reason]);
+    const runs = reduce(waits, [
+      { ...event("job_progress", "a", { stage: "asr" }), seq: waits.seq + 1, prev: waits.seq },
+    ]).live;
+    expect(runs.running.get("a")?.waiting_for).toEqual([]);
+  });
+
   it("asks once more for a job that is not known yet", () => {
     const { toLoad } = reduce(live({}), [event("job_progress", "new", { progress: { percent: 1 } })]);
     expect([...toLoad.jobs]).toEqual([["new", "running"]]);

@@ -125,9 +125,10 @@ function progress(draft: Draft, toLoad: LoadList, event: LiveEvent): void {
   // A response about a new job that is under way may be older than this event.
   if (!known) toLoad.jobs.set(event.job, "running");
   if (known?.state !== "running") return;
-  const { progress, stages, statistics } = event.data as Partial<Job>;
+  const { progress, stages, statistics, waiting_for } = event.data as Partial<Job>;
   draft.replaceRunning({
     ...known,
+    waiting_for: waiting_for ?? [],
     ...(progress ? { progress } : {}),
     ...(stages ? { stages: stages as readonly Stage[] } : {}),
     ...(statistics ? { statistics: firstOf(statistics) } : {}),

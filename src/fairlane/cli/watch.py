@@ -99,7 +99,7 @@ async def _print_lines(views: Any, terminal: Terminal) -> dict[str, Any]:
 
 
 def _progress_line(view: dict[str, Any]) -> str:
-    progress, stage = view["progress"], _running_stage(view)
+    progress, stage = view["progress"], _present_stage(view)
     percent = progress["percent"]
     parts = [
         view["state"],
@@ -110,9 +110,16 @@ def _progress_line(view: dict[str, Any]) -> str:
     return " · ".join(part for part in parts if part)
 
 
-def _running_stage(view: dict[str, Any]) -> dict[str, Any] | None:
+def _present_stage(view: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the last stage that runs, or else the last one that waits for a limit or resource."""
     running = [stage for stage in view["stages"] if stage["status"] == "running"]
-    return running[-1] if running else None
+    waiting = [stage for stage in view["stages"] if _is_waiting(stage)]
+    return next(reversed(running or waiting), None)
+
+
+def _is_waiting(stage: dict[str, Any]) -> bool:
+    """Return whether a stage waits; a stage that was only declared has no message."""
+    return stage["status"] == "pending" and bool(stage["message"])
 
 
 def _waiting_reasons(view: dict[str, Any]) -> str:
@@ -151,7 +158,7 @@ async def _draw_bars(views: Any, terminal: Terminal) -> dict[str, Any]:
             draw("job", view["progress"]["percent"], message, done=ended)
             bars.update(lines["job"], description=head)
             for stage in view["stages"]:
-                if stage["status"] != "pending":
+                if stage["status"] != "pending" or _is_waiting(stage):
                     done = stage["status"] in ("done", "skipped", "error")
                     message = stage["message"] or (
                         "" if stage["status"] == "running" else stage["status"]
@@ -221,7 +228,7 @@ def _render_state(snapshot: dict[str, Any], queue: str | None) -> RenderableType
     for job in running[:MOST_RUNNING]:
         percent = job["progress"]["percent"]
         bar: RenderableType = ProgressBar(100, percent or 0, width=16)
-        stage = _running_stage(job)
+        stage = _present_stage(job)
         message = (stage or {}).get("message") or job["progress"]["message"]
         at = f"{stage['name']}: " if stage else ""
         grid.add_row(

@@ -19,6 +19,7 @@ from fairlane.core.lifecycle import Priority, State
 from fairlane.core.limits import Capacity, Rate, Resource, WorkerSlots
 from fairlane.core.live_job import JobId, LiveJob
 from fairlane.core.queues import Queue
+from fairlane.core.stage_waits import stage_capacities, update_reason
 from fairlane.core.waiting import best_head
 from fairlane.core.workers import KnownWorker
 from fairlane.errors import UnknownName
@@ -160,7 +161,7 @@ def grant_stage(board: Board, stage: EnterStage) -> None:
     if stage.token in board.waiting_stages:
         return  # sent again: it is waiting already
     try:
-        capacities = _stage_capacities(board, stage)
+        capacities = stage_capacities(board, stage)
     except UnknownName as error:
         board.decisions.orders_for(stage.worker).denied.append((stage.token, error.as_problem()))
         return
@@ -169,7 +170,10 @@ def grant_stage(board: Board, stage: EnterStage) -> None:
             board.waiting_stages[stage.token] = stage
             capacity.waiting_stages.append(stage)
             set_rate_alarm(board, capacity)
+            update_reason(board, job)
             return
+    if job.reason is not None:
+        update_reason(board, job)
     reserve_rate_starts(board, job, stage.limits)
     for name, amount in stage.uses:
         board.resource(name).hold(stage.job, stage.token, amount)
@@ -178,15 +182,11 @@ def grant_stage(board: Board, stage: EnterStage) -> None:
     board.decisions.orders_for(stage.worker).granted.append(stage.token)
 
 
-def _stage_capacities(board: Board, stage: EnterStage) -> list[Capacity]:
-    shares = [board.resource(name).share(amount) for name, amount in stage.uses]
-    return [*(board.rate(key) for key in stage.limits), *shares]
-
-
 def end_stage(board: Board, job: JobId, token: str) -> None:
     grants = board.grants.get(job, {})
     stage = grants.pop(token, None)
-    board.waiting_stages.pop(token, None)
+    if board.waiting_stages.pop(token, None) is not None:
+        update_reason(board, board.jobs[job])
     if stage is None:
         return
     if not grants:

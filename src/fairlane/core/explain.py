@@ -9,6 +9,7 @@ from fairlane.core.inputs import Explain
 from fairlane.core.lifecycle import State
 from fairlane.core.live_job import JobId, LiveJob, Reason
 from fairlane.core.picking import strict_next
+from fairlane.core.stage_waits import explain_stages
 
 
 def explain(board: Board, command: Explain, ended: dict[JobId, LiveJob]) -> dict[str, Any]:
@@ -21,7 +22,9 @@ def explain(board: Board, command: Explain, ended: dict[JobId, LiveJob]) -> dict
     if job.state is State.RUNNING:
         stopping = "; it was asked to stop" if job.cancel_outputs else ""
         runs = Reason("running", f"it runs, attempt {job.attempt}{stopping}")
-        return _answer(job, None, [runs, *([job.reason] if job.reason else [])])
+        waits = explain_stages(board, job)
+        others = [job.reason] if job.reason and not waits else []
+        return _answer(job, None, [runs, *waits, *others])
     ahead = _count_ahead(board, job) if job.position else None
     reasons = [
         *_own_reasons(board, job),

@@ -228,6 +228,7 @@ class EnterStage(Struct, tag="enter_stage"):
     token: str
     limits: tuple[str, ...] = ()
     uses: tuple[tuple[str, int], ...] = ()
+    stage: str = ""  # its name, for the reason of a wait
 
 
 class LeaveStage(Struct, tag="leave_stage"):

@@ -113,13 +113,18 @@ class Rate(Capacity):
     def shift_back(self, seconds: float) -> None:
         self.recent_starts = deque(at - seconds for at in self.recent_starts)
 
+    @property
+    def rule(self) -> Reason:
+        """Return the reason without the time of the next start."""
+        return Reason(
+            "rate_limit",
+            f'limit "{self.key}" allows {self.starts} starts per {self.per_seconds:g} s',
+        )
+
     def reason(self, now: float) -> Reason:
         free_at = self.next_start_at(now)
         wait = f"next start in {free_at - now:.0f} s" if free_at is not None else "no start allowed"
-        return Reason(
-            "rate_limit",
-            f'limit "{self.key}" allows {self.starts} starts per {self.per_seconds:g} s: {wait}',
-        )
+        return Reason("rate_limit", f"{self.rule.message}: {wait}")
 
 
 class Resource:

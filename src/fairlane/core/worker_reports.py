@@ -45,6 +45,7 @@ def handle_outcome(board: Board, outcome: Outcome) -> None:
     board.decisions.orders_for(outcome.worker).durable.append(f"{outcome.job}:{outcome.fence}")
     if job is None:
         return
+    job.reason = None  # why the attempt did not stop, or what its stage waited for
     if outcome.report is not None:
         board.changes.reports[job.id] = outcome.report
     match outcome.result:
@@ -205,6 +206,7 @@ def remove_workers(board: Board, gone: Sequence[WorkerGone]) -> None:
         if job.state is State.RUNNING and job.worker is not None and resigned(job.worker):
             _refused(board, job, Outcome(job.id, job.worker, job.fence, "refused"))
         elif job.state is State.RUNNING:
+            job.reason = None
             _interrupted(board, job)
         elif job.state is State.BLOCKED:
             job.reason = None
@@ -242,6 +244,8 @@ def handle_report(board: Board, report: Report) -> None:
     for name in ("progress", "statistics", "stages"):
         if name in body:
             data[name] = body[name]
+    if job.reason is not None:
+        data["waiting_for"] = [msgspec.to_builtins(job.reason)]
     board.add_event("job_progress", job, job.queue, data)
 
 

@@ -15,7 +15,9 @@ from fairlane.task.worker_link import WorkerLink
 class StageOperations(Protocol):
     async def call(self, function: Callable[..., Any], *args: Any, **named: Any) -> Any: ...
     async def sleep(self, seconds: float) -> None: ...
-    async def enter(self, limits: tuple[str, ...], uses: tuple[tuple[str, int], ...]) -> str: ...
+    async def enter(
+        self, stage: str, limits: tuple[str, ...], uses: tuple[tuple[str, int], ...]
+    ) -> str: ...
     async def store_value(self, name: str, body: str | None) -> None: ...
 
 
@@ -36,8 +38,10 @@ class AsyncOperations:
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
 
-    async def enter(self, limits: tuple[str, ...], uses: tuple[tuple[str, int], ...]) -> str:
-        return await self._link.enter_stage(limits, uses)
+    async def enter(
+        self, stage: str, limits: tuple[str, ...], uses: tuple[tuple[str, int], ...]
+    ) -> str:
+        return await self._link.enter_stage(stage, limits, uses)
 
     async def store_value(self, name: str, body: str | None) -> None:
         await self._link.store_value(name, body)
@@ -68,8 +72,10 @@ class BlockingOperations:
         if self._stop.wait(seconds):
             raise asyncio.CancelledError
 
-    async def enter(self, limits: tuple[str, ...], uses: tuple[tuple[str, int], ...]) -> str:
-        return str(self._wait_until_stopped(self._link.enter_stage(limits, uses)))
+    async def enter(
+        self, stage: str, limits: tuple[str, ...], uses: tuple[tuple[str, int], ...]
+    ) -> str:
+        return str(self._wait_until_stopped(self._link.enter_stage(stage, limits, uses)))
 
     async def store_value(self, name: str, body: str | None) -> None:
         self._wait(self._link.store_value(name, body))

@@ -76,6 +76,7 @@ class StageRunner:
         self._jitter_key = jitter_key
         self._tokens: list[str] = []  # of the grants that it holds
         self._held: Uses = ()
+        self._has_begun = False  # its function has been called
 
     # the report of the stage
 
@@ -111,13 +112,19 @@ class StageRunner:
             self.end("done")
 
     @contextmanager
-    def _waiting(self) -> Iterator[None]:
-        """Mark the stage as waiting: this time does not count as time without progress."""
+    def _waiting(self, message: str) -> Iterator[None]:
+        """Show the stage as pending; this time does not count as time without progress."""
+        message = storable(message[:LONGEST_MESSAGE])
+        started: dict[str, Any] = {} if self._has_begun else {"started_at": None}
+        self._report.change_stage(self.name, status="pending", message=message, **started)
         self._link.mark_waiting(self.name, waits=True)
         try:
             yield
         finally:
             self._link.mark_waiting(self.name, waits=False)
+            if started:
+                started["started_at"] = datetime.now(UTC)
+            self._report.change_stage(self.name, status="running", message="", **started)
 
     # running
 
@@ -212,15 +219,12 @@ class StageRunner:
                 wait = retry.wait_seconds(
                     failures, least=failure.after_seconds or 0.0, key=self._jitter_key
                 )
-                message = f"try {failures + 1} in {wait:g} s after: {failure.message}"[
-                    :LONGEST_MESSAGE
-                ]
-                self._report.change_stage(self.name, message=message)
-                with self._waiting():
+                with self._waiting(f"try {failures + 1} in {wait:g} s after: {failure.message}"):
                     await self._operations.sleep(wait)
 
     async def _run_once(self, step: Step, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
         await self._enter(step)
+        self._has_begun = True
         if step.timeout_seconds is None:
             return await self._operations.call(step.function, *args, **named)
         try:
@@ -242,8 +246,13 @@ class StageRunner:
             self._leave()
         missing = () if self._tokens else step.uses
         if step.limits or missing:
-            with self._waiting():
-                self._tokens.append(await self._operations.enter(step.limits, missing))
+            needs = [
+                *(f'limit "{limit}"' for limit in step.limits),
+                *(f'{amount} of "{resource}"' for resource, amount in missing),
+            ]
+            with self._waiting(f"waits for {', '.join(needs)}"):
+                token = await self._operations.enter(self.name, step.limits, missing)
+                self._tokens.append(token)
         self._held = step.uses
 
     def _leave(self) -> None:

@@ -16,7 +16,9 @@ class WorkerLink(Protocol):
 
     def log(self, level: str, message: str) -> None: ...
 
-    async def enter_stage(self, limits: tuple[str, ...], uses: tuple[tuple[str, int], ...]) -> str:
+    async def enter_stage(
+        self, stage: str, limits: tuple[str, ...], uses: tuple[tuple[str, int], ...]
+    ) -> str:
         """Wait until the leader grants limits and resources; return the token to give back."""
         ...
 

@@ -63,10 +63,12 @@ class AttemptLink:
         confirmed = StartConfirmed(start.job, start.worker, start.fence, token)
         self._worker.send_until_acknowledged(token, confirmed)
 
-    async def enter_stage(self, limits: tuple[str, ...], uses: tuple[tuple[str, int], ...]) -> str:
+    async def enter_stage(
+        self, stage: str, limits: tuple[str, ...], uses: tuple[tuple[str, int], ...]
+    ) -> str:
         start = self.start
         token = self._worker.new_token()
-        entry = EnterStage(start.job, start.worker, start.fence, token, limits, uses)
+        entry = EnterStage(start.job, start.worker, start.fence, token, limits, uses, stage)
         try:
             await self._worker.request(token, entry)
         except BaseException:

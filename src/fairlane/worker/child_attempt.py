@@ -120,7 +120,7 @@ class ChildExecutor:
         self, attempt: "Attempt", child: Child, message: EnterStageMessage
     ) -> None:
         try:
-            token = await attempt.link.enter_stage(message.limits, message.uses)
+            token = await attempt.link.enter_stage(message.stage, message.limits, message.uses)
         except FairlaneError as error:
             child.send(ReplyMessage(message.number, problem=error.as_problem()))
         else:

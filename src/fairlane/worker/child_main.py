@@ -89,9 +89,11 @@ class ChildLink:
             message = self.redactor.redact(message)
         self.post(LogMessage(storable(level), storable(message)))
 
-    async def enter_stage(self, limits: tuple[str, ...], uses: tuple[tuple[str, int], ...]) -> str:
+    async def enter_stage(
+        self, stage: str, limits: tuple[str, ...], uses: tuple[tuple[str, int], ...]
+    ) -> str:
         number = self._next_number()
-        return await self._request(number, EnterStageMessage(number, limits, uses))
+        return await self._request(number, EnterStageMessage(number, stage, limits, uses))
 
     def leave_stage(self, token: str) -> None:
         self.post(LeaveStageMessage(token))

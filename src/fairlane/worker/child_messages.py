@@ -60,6 +60,7 @@ class LogMessage(Struct, tag="log"):
 
 class EnterStageMessage(Struct, tag="enter_stage"):
     number: int
+    stage: str
     limits: tuple[str, ...]
     uses: tuple[tuple[str, int], ...]
 
