@@ -3,7 +3,7 @@
 import pytest
 
 from fairlane.core.inputs import Submit
-from fairlane.errors import NotFound, UsageError
+from fairlane.errors import Conflict, NotFound, UsageError
 from tests.support.core import World, job, non_empty
 
 
@@ -134,3 +134,49 @@ def test_an_ended_dependency_is_not_waited_for_again_after_a_restart() -> None:
     waits = world.scheduler.board.waits_on["b"]  # type: ignore[index]
     assert waits == {"c"}
     assert world.reloaded().scheduler.board.waits_on["b"] == waits  # type: ignore[index]
+
+
+@pytest.mark.parametrize("new_leader", [False, True])
+def test_a_retried_dependent_keeps_its_dependencies(new_leader: bool) -> None:
+    world = World()
+    world.submit("a")
+    world.submit("b")
+    world.submit("c", after=["a", "b"])
+    world.cancel("c")
+    world.finish("a")
+    world = world.reloaded() if new_leader else world
+    world.retry("c")
+    assert (world.state("c"), world.reasons("c")) == ("blocked", ["dependencies"])
+    world = world.reloaded() if new_leader else world
+    world.finish("b")
+    assert world.state("c") == "running"
+    assert not world.store.dependencies
+    assert world.scheduler.board.waits_on == {}
+
+
+@pytest.mark.parametrize("new_leader", [False, True])
+def test_a_dependent_of_a_failed_job_is_retried_after_that_job(new_leader: bool) -> None:
+    world = World()
+    world.submit("a")
+    world.submit("b", after=["a"])
+    world.cancel("b")
+    world.fail("a", retryable=False)
+    world = world.reloaded() if new_leader else world
+    with pytest.raises(Conflict, match="depends on job a, which did not complete"):
+        world.retry("b")
+    world.retry("a")
+    world.retry("b")
+    assert world.state("b") == "blocked"
+    world.finish("a")
+    assert world.state("b") == "running"
+
+
+def test_a_retried_dependent_that_runs_anyway_needs_no_completed_dependency() -> None:
+    world = World()
+    world.submit("a")
+    world.submit("b", after=["a"], run_anyway=True)
+    world.cancel("b")
+    world.fail("a", retryable=False)
+    world.retry("b")
+    assert world.state("b") == "running"
+    assert not world.store.dependencies

@@ -101,6 +101,32 @@ async def test_delete_on_cancel_puts_back_the_lanes_checkpoint_from_before_the_r
         assert await checkpoint_of(app, "default", "a") == left
 
 
+async def test_a_retry_after_delete_on_cancel_begins_at_the_restored_checkpoint(
+    app: Fairlane, doors: Doors
+) -> None:
+    seen: list[Any] = []
+
+    @app.task(lane="a")
+    async def work(ctx: Context, cursor: int) -> None:
+        seen.append(ctx.checkpoint.get("cursor"))
+        ctx.checkpoint["cursor"] = cursor
+        if cursor == 2:
+            await doors.wait("a")
+
+    async with running(app):
+        await (await work.submit(1)).wait()
+        job = await work.options(kind="continue").submit(2)
+        await doors.reached("a")
+        await job.cancel(outputs="delete")
+        with pytest.raises(JobCancelled):
+            await job.wait()
+        await job.retry()
+        doors.open("a")
+        await job.wait()
+
+    assert seen == [None, 1, 1]
+
+
 @pytest.mark.parametrize("reports", [False, True])
 async def test_a_continued_job_that_does_not_set_its_cursor_keeps_it(
     app: Fairlane, reports: bool

@@ -265,16 +265,22 @@ def admit(
     if failed is not None:
         end_job(board, job, State.SKIPPED, reason=failed)
     elif waits:
-        board.waits_on[job.id] = set(waits)
-        for id in waits:
-            board.dependents.setdefault(id, []).append(job.id)
-            board.changes.dependencies.append((job.id, id))
-        job.reason = Reason("dependencies", f"waits for {len(waits)} other jobs to complete")
-        transition(board, job, State.BLOCKED, reason=job.reason.message)
+        board.changes.dependencies += [(job.id, id) for id in waits]
+        block_on_dependencies(board, job, set(waits))
     elif job.due_at is not None:
         transition(board, job, State.SCHEDULED, due_at=job.due_at)
     else:
         transition(board, job, State.QUEUED)
+
+
+def block_on_dependencies(board: Board, job: LiveJob, waits: set[JobId]) -> None:
+    board.waits_on[job.id] = waits
+    for id in waits:
+        dependents = board.dependents.setdefault(id, [])
+        if job.id not in dependents:
+            dependents.append(job.id)
+    job.reason = Reason("dependencies", f"waits for {len(waits)} other jobs to complete")
+    transition(board, job, State.BLOCKED, reason=job.reason.message)
 
 
 def _dependencies(

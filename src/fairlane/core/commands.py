@@ -8,6 +8,7 @@ from msgspec import UNSET
 
 from fairlane.core.admission import (
     active_in,
+    block_on_dependencies,
     check_dedupe,
     check_lane,
     check_terms,
@@ -106,7 +107,10 @@ def retry(board: Board, command: RetryJob, ended: dict[JobId, LiveJob]) -> dict[
         raise LaneBusy(queue.name, job.lane or "", twin, board.jobs[twin].state.value)
     check_dedupe(board, job.dedupe)
     check_terms(board, job.terms)
-    job.position = queue.new_head() if command.place == "head" else queue.new_tail()
+    waits = _unfinished_dependencies(board, job)
+    job.position = "" if waits else queue.new_tail()
+    if not waits and command.place == "head":
+        job.position = queue.new_head()
     job.exclusive = is_exclusive(queue, job.lane)
     job.bucket = job.bucket if job.bucket is not None else job.lane
     job.failures = job.crashes = 0
@@ -115,7 +119,22 @@ def retry(board: Board, command: RetryJob, ended: dict[JobId, LiveJob]) -> dict[
     _revive(board.changes, job)
     add_job(board, job)
     transition(board, job, State.QUEUED, retried=True)
-    return {"state": State.QUEUED.value}
+    if waits:
+        block_on_dependencies(board, job, waits)
+    elif board.waits_on.pop(job.id, None) is not None:
+        board.changes.settled.append(job.id)
+    return {"state": job.state.value}
+
+
+def _unfinished_dependencies(board: Board, job: LiveJob) -> set[JobId]:
+    """Return the live jobs that a job waited for when it was cancelled."""
+    waits = board.waits_on.get(job.id, set())
+    ended = sorted(id for id in waits if id not in board.jobs)
+    if ended and not job.terms.run_anyway:
+        raise Conflict(
+            f"job {job.id} depends on job {ended[0]}, which did not complete; retry that job first"
+        )
+    return waits.difference(ended)
 
 
 def _revive(changes: Changes, job: LiveJob) -> None:

@@ -4,7 +4,7 @@ The store writes `Changes` in one transaction. `Decisions` adds the effects (ord
 answers for callers), which the engine performs only after that transaction is durable.
 """
 
-from typing import Any
+from typing import Any, Final
 
 from msgspec import UNSET, Struct, UnsetType, field
 
@@ -89,6 +89,10 @@ class Changes(Struct):
 
     def __bool__(self) -> bool:
         return any(getattr(self, name) for name in self.__struct_fields__)
+
+
+# The report of a job whose cancellation deleted its outputs: the next attempt begins without one.
+EMPTY_REPORT: Final = "{}"
 
 
 class Start(Struct, gc=False, array_like=True):

@@ -174,10 +174,11 @@ class Scheduler:
             if waits_for_output(job):
                 wait_for_output(board, job)
         for id, on in dependencies:
-            if on not in board.jobs:
+            if on in board.jobs:
+                board.dependents.setdefault(on, []).append(id)
+            elif id in board.jobs:
                 continue  # it has ended, so no job waits for it
             board.waits_on.setdefault(id, set()).add(on)
-            board.dependents.setdefault(on, []).append(id)
         for id, token, uses in grants:
             if id not in board.jobs:
                 continue  # a forecast loads only the first jobs of one queue

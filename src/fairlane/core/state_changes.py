@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from fairlane.core.board import Board
 from fairlane.core.capacity import end_stage, release_resource, wake_for_worker
-from fairlane.core.decisions import Ended, LaneChange, last_start
+from fairlane.core.decisions import EMPTY_REPORT, Ended, LaneChange, last_start
 from fairlane.core.lanes import STATUS_AFTER, Lane
 from fairlane.core.lifecycle import TRANSITIONS, Priority, State, check_transition
 from fairlane.core.live_job import STARTING, LiveJob, Reason
@@ -206,8 +206,11 @@ def _end_one(
     changes.changed.pop(job.id, None)
     if changes.entered.pop(job.id, None) is None:
         changes.left.append(job.id)
-    changes.ended[job.id] = Ended(job, board.now, result, error, "{}" if forget else report, forget)
-    if board.waits_on.pop(job.id, None) is not None:
+    changes.ended[job.id] = Ended(
+        job, board.now, result, error, EMPTY_REPORT if forget else report, forget
+    )
+    # A cancelled job keeps its unfinished dependencies: it waits for them again if it is retried.
+    if state is not State.CANCELLED and board.waits_on.pop(job.id, None) is not None:
         changes.settled.append(job.id)
 
 
@@ -241,7 +244,14 @@ def _settle_dependents(board: Board, first: LiveJob) -> None:
         for id in board.dependents.pop(ended.id, ()):
             job = board.jobs.get(id)
             waits = board.waits_on.get(id)
-            if job is None or waits is None:
+            if waits is None:
+                continue
+            if job is None:  # cancelled
+                if ended.state is State.COMPLETED:
+                    waits.discard(ended.id)
+                    board.changes.met_dependencies.append((id, ended.id))
+                    if not waits:
+                        del board.waits_on[id]
                 continue
             waits.discard(ended.id)
             if ended.state is not State.COMPLETED and not job.terms.run_anyway:

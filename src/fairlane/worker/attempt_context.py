@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from fairlane.core.decisions import EMPTY_REPORT
 from fairlane.process.process_group import ProcessDeadline
 from fairlane.store.views import Payload, Progress, ReportBody
 from fairlane.task.attempt_outputs import OutputPublisher
@@ -35,9 +36,10 @@ def build_context(
     process_deadline: ProcessDeadline | None = None,
     threads: Executor | None = None,
 ) -> tuple[Context | SyncContext, AttemptReport]:
-    earlier = _decode_report.decode(payload.report) if payload.report else _NO_REPORT
+    stored = None if payload.report == EMPTY_REPORT else payload.report
+    earlier = _decode_report.decode(stored) if stored else _NO_REPORT
     checkpoint = earlier.checkpoint
-    if payload.report is None and payload.checkpoint:
+    if stored is None and payload.checkpoint:
         checkpoint = msgspec.json.decode(payload.checkpoint)
     report = AttemptReport(link, earlier=earlier, stages=definition.stages, checkpoint=checkpoint)
     if earlier.progress != Progress():

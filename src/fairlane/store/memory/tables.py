@@ -127,6 +127,7 @@ class MemoryDatabase:
             del self.ended[row.number], self.ended_numbers[id], self.details[id]
             self.logs.pop(id, None)
             self.stored_values.pop(id, None)
+            self.dependencies.pop(id, None)
         self.version += 1
 
     # The order is that of the commit on SQLite, for the same reasons.

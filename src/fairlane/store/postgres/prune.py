@@ -34,7 +34,12 @@ WHERE schedule IN (SELECT schedule FROM fairlane.detail WHERE id = ANY ($1::text
 """
 _DELETIONS: Final = tuple(
     f"DELETE FROM fairlane.{table} WHERE {key} = ANY ($1::text[])"
-    for table, key in (("log", "job"), ("stored_value", "job"), ("detail", "id"))
+    for table, key in (
+        ("log", "job"),
+        ("stored_value", "job"),
+        ("dependency", "job"),
+        ("detail", "id"),
+    )
 )
 
 

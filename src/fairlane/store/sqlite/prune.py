@@ -36,6 +36,7 @@ WHERE schedule IN (SELECT schedule FROM detail WHERE id IN {_IDS})
         for table, key in (
             ("log", "job"),
             ("stored_value", "job"),
+            ("dependency", "job"),
             ("detail", "id"),
             ("ended", "id"),
         )
