@@ -44,6 +44,10 @@ class SharedInMemory:
     def __init__(self) -> None:
         self._database = SharedDatabase()
 
+    def deliver_notifications(self) -> None:
+        """Lose no notification of a connected process from now on."""
+        self._database.delivers = True
+
     def store(self) -> Store:
         return SharedMemoryStore(self._database)
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from fairlane.core.decisions import Changes
 from fairlane.errors import NotLeading, StoreUnavailable
+from fairlane.store.memory.shared import SharedMemoryStore
 from fairlane.store.protocol import Store, Writing
 from simulation.journal import Journal
 from simulation.store_faults import Moment, StoreFaults
@@ -85,9 +86,18 @@ class FaultyStore:
     def lease(self, worker: Any) -> Any:
         return _FaultyLease(self, self.real.lease(worker))  # type: ignore[attr-defined]
 
+    @property
+    def is_listening(self) -> bool:
+        return not self.is_cut and bool(self.real.is_listening)  # type: ignore[attr-defined]
+
+    def change_connection(self, *, is_cut: bool) -> None:
+        self.is_cut = is_cut
+        if isinstance(self.real, SharedMemoryStore):
+            self.real.interrupt()
+
     async def listen(self, heard: Callable[[str], None]) -> None:
         def hear(name: str) -> None:
-            if not self.is_cut and not self.over:
+            if (name == "" or not self.is_cut) and not self.over:
                 heard(name)
 
         await self.real.listen(hear)  # type: ignore[attr-defined]

@@ -174,10 +174,10 @@ class Host:
         if store.is_cut:
             return
         self._journal.record_fault("cut", self.process.name)
-        store.is_cut = True
+        store.change_connection(is_cut=True)
 
         def heal() -> None:
-            store.is_cut = False
+            store.change_connection(is_cut=False)
             self._journal.record_fault("heal", self.process.name)
             self._journal.delayed(self.process.name, since)
 

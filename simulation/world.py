@@ -18,7 +18,7 @@ from fairlane import ids
 from fairlane.errors import FairlaneError
 from fairlane.runtime.poll_intervals import PollIntervals
 from simulation.clock import WallClock
-from simulation.databases import StoreKind, create_database
+from simulation.databases import SharedInMemory, StoreKind, create_database
 from simulation.faulty_store import FaultyStore
 from simulation.host import Host
 from simulation.journal import Journal, Run
@@ -248,6 +248,8 @@ async def random_story(world: World) -> None:
     random = world.random
     intervals = random.choice((QUICK, SLOW))
     lost = random.choice((0.0, 0.05, 0.3))
+    if lost == 0.0 and isinstance(world.database, SharedInMemory):
+        world.database.deliver_notifications()
     pause = random.choice((0.4, 1.2, 4.0))
     users = random.randint(1, 3)
     for name in "ABC"[: random.randint(1, 3)]:

@@ -60,6 +60,22 @@ MEMBERSHIP: Final = (
         noticed_by=(_SHARED,),
     ),
     Mutation(
+        name="the age of renewals on a wrong clock",
+        guards="A wrong clock of the database counts no worker as dead before its lease ends.",
+        file=_LEASE_WATCH,
+        find="min(max(0.0, lease.age_seconds), self._margin)",
+        replace="lease.age_seconds",
+        noticed_by=(suite("tests/cluster/test_lease_watch.py"),),
+    ),
+    Mutation(
+        name="standbys that look for the leader",
+        guards="A standby stands for election when its renewal finds no leader.",
+        file=_RENEWAL,
+        find="            self._callbacks.stand()\n",
+        replace="            pass\n",
+        noticed_by=(_BEATS,),
+    ),
+    Mutation(
         name="starts of frozen workers",
         guards="A worker frozen past its lease begins no job while the leader may count it dead.",
         file="src/fairlane/cluster/lease_renewal.py",

@@ -16,7 +16,7 @@ OWN, A, B = WorkerId("own"), WorkerId("a"), WorkerId("b")
 @pytest.fixture
 def many() -> SharedFleet:
     fleet = SharedFleet(
-        SharedMemoryStore(), LeaseWatch(12.0, lambda: 0.0), lambda worker: worker == OWN
+        SharedMemoryStore(), LeaseWatch(10.0, 2.0, lambda: 0.0), lambda worker: worker == OWN
     )
     fleet.start_epoch(3)
     return fleet
@@ -60,7 +60,7 @@ def test_messages_are_numbered_above_those_of_every_earlier_leader(many: SharedF
     many.add_messages(decisions, [A])
     [(worker, number, _)] = decisions.changes.messages
     former = SharedFleet(
-        SharedMemoryStore(), LeaseWatch(12.0, lambda: 0.0), lambda worker: worker == OWN
+        SharedMemoryStore(), LeaseWatch(10.0, 2.0, lambda: 0.0), lambda worker: worker == OWN
     )
     former.start_epoch(2)
     last = 0

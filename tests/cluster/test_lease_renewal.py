@@ -8,7 +8,7 @@ from fairlane.cluster.lease_renewal import DEFAULT_TIMES, LeaseCallbacks, LeaseR
 from fairlane.core.live_job import WorkerId
 from fairlane.errors import StoreUnavailable
 from fairlane.process.process_group import ProcessDeadline
-from fairlane.store.shared_protocol import Standing
+from fairlane.store.shared_protocol import Renewal, Standing
 from simulation.loop import SimulatedLoop
 
 WORKER = WorkerId("w")
@@ -20,6 +20,7 @@ class Server:
     def __init__(self, loop: SimulatedLoop) -> None:
         self._loop = loop
         self.standing: Standing = "known"
+        self.has_leader = True
         self.reachable = True
         self.hangs = False
         self.problem: Exception = StoreUnavailable("no route")
@@ -29,9 +30,9 @@ class Server:
     async def begin(self) -> None:
         await self._answer()
 
-    async def renew(self) -> Standing:
+    async def renew(self) -> Renewal:
         await self._answer()
-        return self.standing
+        return Renewal(self.standing, self.has_leader)
 
     async def _answer(self) -> None:
         if self.hangs:
@@ -51,6 +52,7 @@ class Worker:
         self._loop = loop
         self.running = 0
         self.obedient = True
+        self.is_standby = False
         self.told: list[tuple[str, float]] = []
 
     def _note(self, what: str, *, stops: bool = False) -> None:
@@ -76,6 +78,9 @@ class Worker:
     def end_process(self) -> None:
         self._note("end")
 
+    def stand(self) -> None:
+        self._note("stand")
+
 
 class Bench:
     def __init__(self) -> None:
@@ -84,6 +89,8 @@ class Bench:
         self.worker = Worker(self.loop)
         self.process_deadline = ProcessDeadline()
         callbacks = LeaseCallbacks(
+            is_standby=lambda: self.worker.is_standby,
+            stand=self.worker.stand,
             renew_deadline=self.process_deadline.renew,
             is_running=self.worker.is_running,
             introduce=self.worker.introduce,
@@ -121,6 +128,35 @@ def test_a_lease_is_renewed_at_each_interval(bench: Bench) -> None:
     assert bench.told == ["introduce"]
     bench.close()
     assert bench.server.closed
+
+
+def test_a_standby_looks_for_a_leader_with_each_renewal_about_once_a_second(bench: Bench) -> None:
+    bench.worker.is_standby = True
+    bench.live(101)
+    assert 90 <= len(bench.server.renewals) <= 101
+    assert bench.lease_renewal.sees_leader()
+    assert bench.told == ["introduce"]
+    bench.server.has_leader = False
+    bench.live(1.3)
+    assert bench.told[:2] == ["introduce", "stand"]
+    assert not bench.lease_renewal.sees_leader()
+    bench.close()
+
+
+def test_a_standby_that_cannot_renew_does_not_count_on_a_leader(bench: Bench) -> None:
+    bench.worker.is_standby = True
+    bench.live(5)
+    bench.server.reachable = False
+    bench.live(DEFAULT_TIMES.renew_seconds + 0.1)
+    assert not bench.lease_renewal.sees_leader()
+    bench.close()
+
+
+def test_the_renewal_of_a_leader_stands_for_no_election(bench: Bench) -> None:
+    bench.server.has_leader = False
+    bench.live(5)
+    assert bench.told == ["introduce"]
+    bench.close()
 
 
 def test_a_renewal_extends_the_deadline_of_child_processes(bench: Bench) -> None:

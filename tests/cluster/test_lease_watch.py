@@ -5,6 +5,7 @@ import pytest
 from fairlane.cluster.lease_watch import LeaseWatch
 from fairlane.core.inputs import WorkerGone, WorkerJoined
 from fairlane.core.live_job import WorkerId, device_id
+from fairlane.store.shared_protocol import LeaseCount
 
 A = WorkerId("a")
 
@@ -13,11 +14,11 @@ class Watch:
     def __init__(self) -> None:
         self.now = 100.0
         self.known: list[WorkerId] = []
-        self.lease_watch = LeaseWatch(12.0, lambda: self.now)
+        self.lease_watch = LeaseWatch(10.0, 2.0, lambda: self.now)
 
-    def look(self, seconds: float, **beats: int) -> list[object]:
+    def look(self, seconds: float, *, age: float = 0.0, **beats: int) -> list[object]:
         self.now += seconds
-        counts = {WorkerId(worker): count for worker, count in beats.items()}
+        counts = {WorkerId(worker): LeaseCount(count, age) for worker, count in beats.items()}
         return list(self.lease_watch.check(counts, self.known))
 
 
@@ -34,6 +35,26 @@ def test_a_worker_whose_count_does_not_change_for_a_lease_is_reported_gone(watch
     assert watch.look(0, a=1) == []
     assert watch.look(12, a=1) == []
     assert watch.look(0.1, a=1) == [WorkerGone(A)]
+
+
+def test_a_lease_ends_as_long_after_its_renewal_however_late_the_leader_sees_it(
+    watch: Watch,
+) -> None:
+    watch.look(0, a=1)
+    assert watch.look(2.5, age=1.9, a=2) == []  # renewed at 0.6
+    assert watch.lease_watch.seconds_left() == pytest.approx(10.1)
+    assert watch.look(10, a=2) == []
+    assert watch.look(0.2, a=2) == [WorkerGone(A)]
+
+
+@pytest.mark.parametrize(("age", "end"), [(3600.0, 10.0), (-3600.0, 12.0)])
+def test_a_wrong_clock_of_the_database_ends_no_lease_early(
+    watch: Watch, age: float, end: float
+) -> None:
+    watch.look(0, a=1)
+    watch.look(2.5, age=age, a=2)
+    assert watch.look(end - 0.1, a=2) == []
+    assert watch.look(0.2, a=2) == [WorkerGone(A)]
 
 
 def test_a_worker_whose_count_changes_is_alive(watch: Watch) -> None:

@@ -57,7 +57,7 @@ class Bench:
             worker_id=lambda: self.worker.id,
             unacknowledged=self.worker.unacknowledged,
             execute_orders=self.worker.execute_orders,
-            poll_seconds=0.5,
+            poll_seconds=lambda: 0.5,
         )
 
     def tell(self, number: int, job: str) -> None:

@@ -178,14 +178,14 @@ async def test_the_store_recovers_after_a_crash_of_the_server() -> None:
         await store.commit(Changes(records={("worker", "anna"): '{"name":"a"}'}), NOW)
         lease = store.lease(WorkerId("anna"))
         await lease.begin()
-        assert await lease.renew() != "dead"
+        assert (await lease.renew()).standing != "dead"
         await store.append("before", "{}", NOW)
         await asyncio.to_thread(server.stop, immediate=True)
         await _refuses_while_it_is_gone(store, server)
         names.clear()
         await asyncio.to_thread(server.start)
         assert await store.records("worker") == {"anna": '{"name":"a"}'}
-        assert await eventually(lease.renew)
+        await eventually(lease.renew)
         assert await eventually(store.lead) == 2
         assert [row.key for row in await store.read_inbox(5)] == ["before"]
         await eventually(lambda: "" in names, what="the listener to say that it missed something")

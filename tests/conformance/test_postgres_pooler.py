@@ -108,7 +108,7 @@ async def test_a_store_works_through_a_pooler_with_a_direct_address_for_the_lead
     await eventually(lambda: "w" in heard)
     lease = other.lease(WorkerId("w"))
     await lease.begin()
-    assert await lease.renew() == "known"
+    assert (await lease.renew()).standing == "known"
 
     async def use(number: int) -> None:
         await other.append(f"k{number}", "{}", NOW)

@@ -8,7 +8,7 @@ import pytest
 from fairlane.core.decisions import Changes, Start
 from fairlane.core.live_job import JobId, WorkerId
 from fairlane.errors import NotLeading
-from fairlane.store.shared_protocol import INBOX, NEWS, SharedStore
+from fairlane.store.shared_protocol import ELECTED, INBOX, NEWS, SharedStore
 from tests.conformance.conftest import OpenShared
 from tests.support.eventually import eventually
 from tests.support.stores import NOW, a_job, admitted
@@ -81,22 +81,26 @@ async def test_deleted_messages_are_gone_and_other_messages_stay(
     assert [message.number for message in await other.messages(BERT, 0)] == [1]
 
 
+async def counts(leader: SharedStore) -> dict[WorkerId, int]:
+    return {worker: lease.count for worker, lease in (await leader.lease_counts()).of.items()}
+
+
 async def test_the_lease_of_a_worker_is_deleted_with_its_record(
     leader: SharedStore, other: SharedStore
 ) -> None:
     lease = other.lease(ANNA)
-    assert await lease.renew() == "dead"
+    assert (await lease.renew()).standing == "dead"
     await lease.begin()
     await lease.begin()  # repeated because its result was unknown
-    assert await leader.lease_counts() == {ANNA: 0}
-    assert await lease.renew() == "unknown"
+    assert await counts(leader) == {ANNA: 0}
+    assert (await lease.renew()).standing == "unknown"
     await leader.commit(joined(ANNA), NOW)
-    assert await lease.renew() == "known"
-    assert await leader.lease_counts() == {ANNA: 2}
+    assert (await lease.renew()).standing == "known"
+    assert await counts(leader) == {ANNA: 2}
     await leader.commit(told((ANNA, 1, "a")), NOW)
     await leader.commit(Changes(records={("worker", ANNA): None}), NOW)
-    assert await leader.lease_counts() == {}
-    assert await lease.renew() == "dead"
+    assert await counts(leader) == {}
+    assert (await lease.renew()).standing == "dead"
     assert await other.messages(ANNA, 0) == []
     await lease.close()
 
@@ -155,6 +159,50 @@ async def test_every_worker_is_notified_after_a_burst_of_commits(
 
 async def test_the_clock_skew_of_the_database_is_measured(leader: SharedStore) -> None:
     assert abs(await leader.clock_skew()) < 1.0  # both clocks are on one machine
+
+
+async def test_a_lease_count_has_the_age_of_the_last_renewal(
+    leader: SharedStore, other: SharedStore
+) -> None:
+    lease = other.lease(ANNA)
+    await lease.begin()
+    await lease.renew()
+    first = (await leader.lease_counts()).of[ANNA]
+    assert first.age_seconds >= 0
+    second = (await leader.lease_counts()).of[ANNA]
+    assert second.age_seconds >= first.age_seconds
+    await lease.close()
+
+
+async def test_a_renewal_reports_whether_a_process_leads(
+    leader: SharedStore, other: SharedStore
+) -> None:
+    lease = other.lease(ANNA)
+    await lease.begin()
+    assert (await lease.renew()).has_leader
+    await leader.resign()
+    assert not (await lease.renew()).has_leader
+    assert await other.lead() is not None
+    assert (await lease.renew()).has_leader
+    await lease.close()
+
+
+async def test_the_leader_finds_unread_rows_when_it_reads_the_leases(
+    leader: SharedStore, other: SharedStore
+) -> None:
+    assert not (await leader.lease_counts()).has_inbox_rows
+    await other.append("k", "{}", NOW)
+    assert (await leader.lease_counts()).has_inbox_rows
+    [row] = await leader.read_inbox(5)
+    await leader.commit(Changes(consumed=[row.id]), NOW)
+    assert not (await leader.lease_counts()).has_inbox_rows
+
+
+async def test_a_new_leader_notifies_all_processes(leader: SharedStore, other: SharedStore) -> None:
+    names = await heard_by(leader)
+    await leader.resign()
+    assert await other.lead() is not None
+    await eventually(lambda: ELECTED in names)
 
 
 async def test_only_the_leader_can_read_lease_counts(other: SharedStore) -> None:

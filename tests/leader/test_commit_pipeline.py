@@ -85,6 +85,8 @@ class Leadership:
                 declare=lambda _: [ChangeSetting("", "queue", "default", "code", {})],
                 joined=lambda: [WorkerJoined(WORKER, name="w", slots=1, tasks=("noop",))],
                 unacknowledged=list,
+                poll_seconds=lambda: 60.0,
+                sees_leader=lambda: False,
                 is_own=lambda worker: worker == WORKER,
                 is_running=lambda: False,
                 needs_check=lambda _: True,

@@ -38,7 +38,7 @@ async def lead_and_fork(store: PostgresStore) -> None:
     await store.listen(lambda name: None)
     lease = store.lease(WorkerId("w"))
     await lease.begin()
-    assert await lease.renew() == "unknown"
+    assert (await lease.renew()).standing == "unknown"
     await store.append("parent", "{}", NOW)
     child = os.fork()
     if child == 0:
@@ -49,7 +49,7 @@ async def lead_and_fork(store: PostgresStore) -> None:
     assert os.waitstatus_to_exitcode(status) == 0
     await store.commit(admitted(a_job("a")), NOW)
     assert sorted(row.key for row in await store.read_inbox(5)) == ["child", "parent"]
-    assert await lease.renew() == "unknown"
+    assert (await lease.renew()).standing == "unknown"
     await lease.close()
     say("still leads")
 

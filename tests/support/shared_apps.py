@@ -12,7 +12,12 @@ from fairlane.store.memory.shared import SharedDatabase, SharedMemoryStore
 from fairlane.store.protocol import Store
 
 QUICK: Final = LeaseTimes(
-    lease_seconds=1.0, renew_seconds=0.1, return_seconds=0.6, end_seconds=0.8, margin_seconds=0.2
+    lease_seconds=1.0,
+    renew_seconds=0.1,
+    standby_seconds=0.1,
+    return_seconds=0.6,
+    end_seconds=0.8,
+    margin_seconds=0.2,
 )
 RHYTHM: Final = PollIntervals(poll_seconds=0.02, standby_seconds=0.05, answer_seconds=0.02)
 

@@ -19,10 +19,12 @@ from fairlane.core.inputs import Input, WorkerGone, WorkerJoined
 from fairlane.core.live_job import WorkerId, carrier_of
 from fairlane.store.shared_protocol import SharedStore
 
-_LOOK_SECONDS: Final = 1.0  # between two checks of the leases
+_LOOK_SECONDS: Final = 2.5  # between two checks of the leases, which also keep the session alive
+_SHORTEST_LOOK_SECONDS: Final = 0.5  # if a lease ends before the next check
+_PAST_SECONDS: Final = 0.05  # a check after the end of a lease, not shortly before
 _ERROR_SECONDS: Final = 0.25  # a smaller skew may be an error of the measurement
 _EPOCH_STEP: Final = 1 << 32  # more messages than one leader sends
-_NEVER: Final = float("-inf")
+_NEVER: Final = float("inf")
 _encode = msgspec.json.Encoder().encode
 
 
@@ -42,6 +44,8 @@ NO_MESSAGE: Final = MessageRef()
 
 class Fleet(Protocol):
     is_alone: bool
+    has_inbox_rows: bool
+    """Whether the last check of the leases found rows in the inbox."""
 
     def start_epoch(self, epoch: int) -> None:
         """Number messages above those of all former leaders."""
@@ -60,6 +64,10 @@ class Fleet(Protocol):
         """Return `WorkerJoined` for workers that are alive again, `WorkerGone` for dead ones."""
         ...
 
+    def seconds_to_check(self) -> float:
+        """Return the seconds until the leases have to be checked again."""
+        ...
+
     def filter_inputs(self, inputs: list[Input]) -> list[Input]:
         """Drop `WorkerJoined` inputs of workers that are reported gone in the same batch."""
         ...
@@ -71,6 +79,7 @@ class Fleet(Protocol):
 
 class SoloFleet:
     is_alone = True
+    has_inbox_rows = False
 
     def start_epoch(self, epoch: int) -> None: ...
 
@@ -86,6 +95,9 @@ class SoloFleet:
 
     async def check_leases(self, known: Collection[WorkerId]) -> list[Input]:  # noqa: ARG002
         return []
+
+    def seconds_to_check(self) -> float:
+        return _NEVER
 
     def filter_inputs(self, inputs: list[Input]) -> list[Input]:
         return inputs
@@ -103,7 +115,8 @@ class SharedFleet:
         self._store = store
         self._lease_watch = lease_watch
         self._is_own = is_own
-        self._looked_at = _NEVER
+        self._next_check_at = 0.0
+        self.has_inbox_rows = False
         self._number = 0
         self._written = NO_MESSAGE
 
@@ -128,13 +141,19 @@ class SharedFleet:
         return clock_skew if abs(clock_skew) > _ERROR_SECONDS else 0.0
 
     async def check_leases(self, known: Collection[WorkerId]) -> list[Input]:
-        now = asyncio.get_running_loop().time()
-        if now - self._looked_at < _LOOK_SECONDS:
+        self.has_inbox_rows = False
+        if self.seconds_to_check() > 0:
             return []
-        self._looked_at = now
-        beats = await self._store.lease_counts()
-        others = {worker: count for worker, count in beats.items() if not self._is_own(worker)}
-        return self._lease_watch.check(others, [w for w in known if not self._is_own(w)])
+        leases = await self._store.lease_counts()
+        self.has_inbox_rows = leases.has_inbox_rows
+        others = {worker: lease for worker, lease in leases.of.items() if not self._is_own(worker)}
+        inputs = self._lease_watch.check(others, [w for w in known if not self._is_own(w)])
+        pause = min(_LOOK_SECONDS, self._lease_watch.seconds_left() + _PAST_SECONDS)
+        self._next_check_at = _loop_time() + max(pause, _SHORTEST_LOOK_SECONDS)
+        return inputs
+
+    def seconds_to_check(self) -> float:
+        return self._next_check_at - _loop_time()
 
     def filter_inputs(self, inputs: list[Input]) -> list[Input]:
         """Note the workers that introduced themselves; one that is gone stays gone."""
@@ -158,3 +177,7 @@ class SharedFleet:
             if any(self._is_own(worker) for worker in orders):
                 self._written = MessageRef(self._number, self._written.number)
         return self._written
+
+
+def _loop_time() -> float:
+    return asyncio.get_running_loop().time()

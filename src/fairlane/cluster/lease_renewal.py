@@ -4,12 +4,15 @@
 - A worker that cannot renew does not know whether the leader counts it as dead. So it returns its
   jobs while its lease certainly holds. If an attempt still runs shortly before the end of the
   lease, the process ends itself: the next attempt must not overlap this one.
+- A renewal also tells whether a process leads. A standby renews more often for that reason, and
+  needs no second transaction to notice that the leader is gone.
 - Times are measured from before a renewal is sent, on a clock that continues while the machine
   sleeps. The leader measures from when it sees the renewal, and waits longer than the worker.
 """
 
 import asyncio
 import logging
+import random
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
@@ -17,7 +20,7 @@ from msgspec import Struct
 
 from fairlane.core.live_job import WorkerId
 from fairlane.runtime.clock import boot_seconds
-from fairlane.store.shared_protocol import Lease, Standing
+from fairlane.store.shared_protocol import Lease, Renewal, Standing
 
 log = logging.getLogger("fairlane.lease")
 
@@ -30,6 +33,7 @@ class LeaseTimes(Struct, frozen=True, kw_only=True):
 
     lease_seconds: float = LEASE_SECONDS
     renew_seconds: float = 2.0  # between two renewals
+    standby_seconds: float = 1.05  # between two renewals of a standby, on average
     return_seconds: float = 6.0  # without a renewal: the jobs are returned
     end_seconds: float = 8.0  # without a renewal: a process with a running attempt ends
     margin_seconds: float = 2.0  # after the lease, until the leader counts the worker as dead
@@ -40,6 +44,12 @@ DEFAULT_TIMES: Final = LeaseTimes()
 
 class LeaseCallbacks(Struct, frozen=True, kw_only=True):
     """Callbacks of a lease renewal into its process, all on the thread of the renewal."""
+
+    is_standby: Callable[[], bool]
+    """Tell whether this process waits to lead."""
+
+    stand: Callable[[], None]
+    """Stand for election at once: no process leads."""
 
     renew_deadline: Callable[[float], None]
     """Tell child processes until when they may run."""
@@ -79,6 +89,7 @@ class LeaseRenewal:
         self._times = times
         self._now = now
         self.renewed_at: float | None = None
+        self._leader_seen_at: float | None = None
         self._jobs_returned = False
         self._refused = False  # a job, because the lease was in doubt
         self._in_doubt_until: float | None = None
@@ -97,6 +108,11 @@ class LeaseRenewal:
             self._refused = True
             return False
         return True
+
+    def sees_leader(self) -> bool:
+        """Tell whether a process led at the last renewal, a moment ago; from any thread."""
+        seen_at = self._leader_seen_at
+        return seen_at is not None and self._now() - seen_at < self._times.renew_seconds
 
     def stop(self) -> None:
         """End soon; from any thread."""
@@ -119,10 +135,17 @@ class LeaseRenewal:
                     return
                 if not self._meet_deadlines(renewed=standing is not None):
                     return
-                pause = self._times.renew_seconds / (1 if standing == "known" else 4)
-                await self._wait(max(0.0, began + pause - self._now()))
+                await self._wait(max(0.0, began + self._pause_after(standing) - self._now()))
         finally:
             await self._lease.close()
+
+    def _pause_after(self, standing: Standing | None) -> float:
+        if standing != "known":
+            return self._times.renew_seconds / 4
+        if self._callbacks.is_standby():
+            # At random moments: several standbys together notice the end of the leader sooner.
+            return self._times.standby_seconds * random.uniform(0.85, 1.15)
+        return self._times.renew_seconds
 
     async def _acquire(self) -> Standing | None:
         sent_at = self._now()
@@ -134,16 +157,23 @@ class LeaseRenewal:
     async def _renew(self) -> Standing | None:
         """Renew the lease; return None if it is unknown whether the database did it."""
         sent_at = self._now()
-        standing = await self._try_in_time(self._lease.renew())
-        if standing is _UNKNOWN:
+        renewal = await self._try_in_time(self._lease.renew())
+        if renewal is _UNKNOWN:
             return None
+        self._look_for_leader(renewal, sent_at)
+        standing: Standing = renewal.standing
         if standing != "dead":
             if self._is_older_than(self._times.lease_seconds):
                 self._in_doubt_until = sent_at + self._times.return_seconds
             self._mark_renewed(sent_at)
         if standing == "unknown":
             self._callbacks.introduce()
-        return standing  # type: ignore[no-any-return]
+        return standing
+
+    def _look_for_leader(self, renewal: Renewal, sent_at: float) -> None:
+        self._leader_seen_at = sent_at if renewal.has_leader else None
+        if not renewal.has_leader and self._callbacks.is_standby():
+            self._callbacks.stand()
 
     async def _try_in_time(self, doing: Awaitable[Any]) -> Any:
         try:

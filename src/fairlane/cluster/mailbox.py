@@ -42,7 +42,7 @@ class WorkerMailbox:
         worker_id: Callable[[], WorkerId],
         unacknowledged: Callable[[], Mapping[str, FromWorker]],
         execute_orders: Callable[[Orders, Mapping[JobId, Payload]], None],
-        poll_seconds: float,
+        poll_seconds: Callable[[], float],
     ) -> None:
         self._store = store
         self._clock = clock
@@ -125,7 +125,7 @@ class WorkerMailbox:
                 self._number = number
                 self._execute_orders(orders, payloads)
         await self._delete_executed(worker)
-        return self._poll_seconds
+        return self._poll_seconds()
 
     async def _delete_executed(self, worker: WorkerId) -> None:
         """Delete executed messages, many at a time."""

@@ -10,9 +10,8 @@ from fairlane.cluster.mailbox import WorkerMailbox
 from fairlane.core.inputs import FromWorker, Input
 from fairlane.errors import StoreUnavailable
 from fairlane.runtime.clock import Clock
-from fairlane.runtime.poll_intervals import PollIntervals
 from fairlane.runtime.service import Service
-from fairlane.store.shared_protocol import SharedStore
+from fairlane.store.shared_protocol import ELECTED, SharedStore
 
 if TYPE_CHECKING:
     from fairlane.engine.engine import Engine
@@ -36,7 +35,7 @@ class Membership:
         worker: "Worker",
         store: SharedStore,
         clock: Clock,
-        intervals: PollIntervals,
+        poll_seconds: Callable[[], float],
         times: LeaseTimes,
         *,
         notify_channel: Callable[[str], None],
@@ -53,7 +52,7 @@ class Membership:
             worker_id=lambda: worker.id,
             unacknowledged=worker.unacknowledged,
             execute_orders=worker.execute_orders,
-            poll_seconds=intervals.poll_seconds,
+            poll_seconds=poll_seconds,
         )
         self._lease_renewal: LeaseRenewal | None = None
         worker.has_valid_lease = lambda: (
@@ -84,12 +83,22 @@ class Membership:
             self._lease_renewal.stop()
             await self._engine.join_lease_renewal()
 
+    @property
+    def is_listening(self) -> bool:
+        return self._store.is_listening
+
+    def sees_leader(self) -> bool:
+        """Tell whether another process led a moment ago; from any thread."""
+        return self._lease_renewal is not None and self._lease_renewal.sees_leader()
+
     def _notified(self, channel: str) -> None:
+        if channel == ELECTED:
+            channel = ""  # the notifications of the leader before may be missing
         # The leader's own worker is handed its orders, and reads messages only if one is missing.
         if channel == "" or (channel == self._worker.id and not self.mailbox.leading):
             self.mailbox.receiving.wake()
         if channel == "":
-            self.mailbox.sending.wake()  # the database is back
+            self.mailbox.sending.wake()  # the database is back, or another process leads
         self._notify_channel(channel)
 
     # messages
@@ -108,6 +117,8 @@ class Membership:
     def _start_renewal(self) -> None:
         worker = self._worker
         callbacks = LeaseCallbacks(
+            is_standby=self._engine.is_standby,
+            stand=self._engine.leader.stand_soon,
             renew_deadline=worker.process_deadline.renew,
             is_running=worker.has_attempts_of,
             introduce=lambda: self._call_soon(self._introduce),

@@ -21,7 +21,7 @@ class CommitWatch:
         waits: JobWaiters,
         feed: EventFeed,
         *,
-        poll_seconds: float,
+        poll_seconds: Callable[[], float],
         is_leading: Callable[[], bool],
     ) -> None:
         self._store = store
@@ -60,4 +60,4 @@ class CommitWatch:
                 self._version = version
                 await self._waits.notify(None)
                 await self._feed.wake_followers()
-        return self._poll_seconds
+        return self._poll_seconds()

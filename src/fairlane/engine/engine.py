@@ -109,15 +109,17 @@ class Engine:
         if shared:
             many = cast("SharedStore", store)
             self.membership = Membership(
-                self, self.worker, many, clock, intervals, times,
+                self, self.worker, many, clock, self.poll_seconds, times,
                 notify_channel=self._notifications.notify_channel,
             )  # fmt: skip
-            lease_watch = LeaseWatch(times.lease_seconds + times.margin_seconds, lambda: self.now())
+            lease_watch = LeaseWatch(times.lease_seconds, times.margin_seconds, lambda: self.now())
             fleet = SharedFleet(many, lease_watch, self.is_own)
         host = LeaderHost(
             declare=declare,
             joined=self.joined,
             unacknowledged=self.worker.unacknowledged_inputs,
+            poll_seconds=self.poll_seconds,
+            sees_leader=lambda: self.membership is not None and self.membership.sees_leader(),
             is_own=self.is_own,
             is_running=self.is_running,
             needs_check=self._needs_check,
@@ -145,7 +147,7 @@ class Engine:
         self._retention = HistoryRetention(store, clock, keep_history, is_leading=self.is_leading)
         self._watch = CommitWatch(
             store, self.waits, self.feed,
-            poll_seconds=intervals.poll_seconds, is_leading=self.is_leading,
+            poll_seconds=self.poll_seconds, is_leading=self.is_leading,
         )  # fmt: skip
         self._register_receivers()
 
@@ -179,7 +181,11 @@ class Engine:
         ]
         notify.on_channel = {
             INBOX: [self.leader.poll_inbox_soon],
-            NEWS: [self.calls.answer_polling.wake, watch.service.wake],
+            NEWS: [
+                self.calls.answer_polling.wake,
+                watch.service.wake,
+                self.devices.receive_news,
+            ],
         }
 
     async def start(self) -> None:
@@ -361,6 +367,17 @@ class Engine:
 
     def is_leading(self) -> bool:
         return self.calls.leading
+
+    def is_standby(self) -> bool:
+        """Tell whether this process waits to lead; from any thread."""
+        return self._leads and not self.calls.leading
+
+    def poll_seconds(self) -> float:
+        """Return the seconds between two polls of the database; from any thread."""
+        intervals = self._intervals
+        if self.membership is not None and self.membership.is_listening:
+            return intervals.notified_seconds
+        return intervals.poll_seconds
 
     def is_running(self) -> bool:
         """Tell whether an attempt still runs in this process."""

@@ -21,6 +21,12 @@ class LeaderHost(Struct, frozen=True, kw_only=True):
     unacknowledged: Callable[[], list[Input]]
     """Return the inputs of the local worker that no leader has acknowledged yet."""
 
+    poll_seconds: Callable[[], float]
+    """Return the seconds between two polls of the inbox table."""
+
+    sees_leader: Callable[[], bool]
+    """Tell whether another process led a moment ago, so that an election would be in vain."""
+
     is_own: Callable[[str], bool]
     """Tell whether a worker id belongs to this process, as its worker or as one of its devices."""
 

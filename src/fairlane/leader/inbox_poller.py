@@ -1,7 +1,7 @@
 """Polling of the inbox table: commands and worker reports that other processes wrote."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from fairlane.store.protocol import InboxRow, Store
@@ -14,7 +14,7 @@ _NEVER: Final = float("-inf")
 class InboxPoller:
     """Reads each row once, although a row stays in the table until its commit is durable."""
 
-    def __init__(self, store: Store, every_seconds: float) -> None:
+    def __init__(self, store: Store, every_seconds: Callable[[], float]) -> None:
         self._store = store
         self._every_seconds = every_seconds
         self._polled_at = _NEVER
@@ -28,7 +28,7 @@ class InboxPoller:
     async def poll(self) -> None:
         """Read new rows from the inbox table, if the last poll is long enough ago."""
         loop_time = asyncio.get_running_loop().time()
-        if loop_time - self._polled_at < self._every_seconds:
+        if loop_time - self._polled_at < self._every_seconds():
             return
         self._polled_at = loop_time
         rows = await self._store.read_inbox(BATCH_ROWS)

@@ -91,7 +91,7 @@ class Leader:
         self._records: Mapping[tuple[str, str], str] = {}  # as they were loaded
         self._schedules = DueSchedules()
         self._wake_at: float | None = None  # when the scheduler has to decide without an input
-        self._poller = InboxPoller(store, intervals.poll_seconds)
+        self._poller = InboxPoller(store, host.poll_seconds)
         self._payloads = PayloadCache(store, intervals.retry_seconds)
         self._cleanup = OutputCleanup(one_host=fleet.is_alone)
         self._assignments = LocalAssignments(host.is_own)
@@ -102,6 +102,7 @@ class Leader:
             load=self._load, commit=self._commit,
         )  # fmt: skip
         self._stopping = False
+        self._is_elected = False
         self._running: tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]] | None = None
 
     @property
@@ -125,6 +126,11 @@ class Leader:
     def poll_inbox_soon(self) -> None:
         """Poll the inbox table without waiting for the interval; from any thread."""
         self._poller.poll_soon()
+        if self._is_elected:
+            self._inbox.wake()  # a standby would stand for election
+
+    def stand_soon(self) -> None:
+        """Stand for election without waiting for the interval; from any thread."""
         self._inbox.wake()
 
     # election: standby, leading, resigned
@@ -157,23 +163,31 @@ class Leader:
         epoch = await self._store.lead()
         if epoch is None:
             self._notifications.report_election(leading=False)
-            await self._inbox.wait_for_wake(
-                self._intervals.standby_seconds * random.uniform(0.8, 1.2)
-            )
+            await self._stand_by()
             return
         self._fleet.start_epoch(epoch)
         self._counters.elected(epoch)
+        self._is_elected = True
         try:
             await self._lead()
         except asyncio.CancelledError:
             self._pipeline.cancel()
             raise
         finally:
+            self._is_elected = False
             with suppress(Exception):  # the error that ended leadership is being raised already
                 await self._pipeline.wait()
             self._recovery.requeue(self._pipeline.discard().inputs)
             self._recovery.requeue(self._inbox.pop_all())  # callers learn it by the notification
             self._notifications.report_election(leading=False)
+
+    async def _stand_by(self) -> None:
+        """Return when another election may succeed."""
+        while True:
+            seconds = self._intervals.standby_seconds * random.uniform(0.8, 1.2)
+            await self._inbox.wait_for_wake(seconds)
+            if self._stopping or not self._host.sees_leader():
+                return
 
     async def _pause(self) -> None:
         self._notifications.report_election(leading=False)
@@ -195,11 +209,13 @@ class Leader:
         await self._pipeline.wait()
 
     async def _next_batch(self) -> Batch:
+        leases = await self._check_leases()
+        if self._fleet.has_inbox_rows:
+            self._poller.poll_soon()  # a process may have died before it notified the leader
         if not self._pipeline:
             await self._poller.poll()
         rows = self._poller.pop_rows()
         setback = await self._clock.measure_setback()
-        leases = await self._check_leases()
         # The inbox comes last: its inputs would be lost if one of the reads above failed.
         inputs: list[Input] = [ClockSetBack(setback)] if setback else []
         inputs += [*self._inbox.pop_batch(BATCH_INPUTS), *leases]
@@ -313,7 +329,8 @@ class Leader:
     def _pause_seconds(self) -> float:
         times = [at for at in (self._wake_at, self._schedules.next_at) if at is not None]
         waits = [self._clock.seconds_until(at) for at in times]
-        return min([self._intervals.poll_seconds, *(wait for wait in waits if wait is not None)])
+        bounds = (self._host.poll_seconds(), max(0.0, self._fleet.seconds_to_check()))
+        return min(*bounds, *(wait for wait in waits if wait is not None))
 
     # loading and reloading
 

@@ -9,6 +9,7 @@ class PollIntervals(Struct, frozen=True, kw_only=True):
     """Seconds between two polls. A wake-up ends the wait at once."""
 
     poll_seconds: float = 0.025  # of the inbox table, messages and the version of the store
+    notified_seconds: float = 60.0  # of the same, while notifications arrive
     standby_seconds: float = 0.25  # of the leadership
     answer_seconds: float = 0.005  # of the answers to commands that another process decides
     retry_seconds: float = 0.5  # after an error of the database
@@ -16,5 +17,5 @@ class PollIntervals(Struct, frozen=True, kw_only=True):
 
 
 POLLING: Final = PollIntervals()
-# With notifications from the database, polls only make up for lost notifications.
-NOTIFIED: Final = PollIntervals(poll_seconds=0.5, standby_seconds=1.0, answer_seconds=0.25)
+# A database that can notify. `poll_seconds` counts while its notifications do not arrive.
+NOTIFIED: Final = PollIntervals(poll_seconds=0.5, standby_seconds=1.06, answer_seconds=0.25)

@@ -6,7 +6,10 @@ writes that decided it. A worker proves that it is alive by counting up its leas
 only reads.
 
 A notification is a wake-up without data. It may be lost, late or repeated: every receiver also
-polls the database, and finds the same rows.
+polls the database, and finds the same rows. It polls rarely while notifications arrive. Then a
+notification is lost only if its sender dies after it wrote the rows: a new leader therefore
+notifies all processes, and the leader looks for unread rows of the inbox whenever it reads the
+leases.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -21,6 +24,7 @@ from fairlane.store.views import Payload
 
 INBOX: Final = "inbox"  # there are rows for the leader
 NEWS: Final = "news"  # the leader has committed events or answers
+ELECTED: Final = "elected"  # there is a new leader; notifications of the old one may be missing
 
 
 class Message(Struct):
@@ -33,6 +37,27 @@ class Message(Struct):
 Standing = Literal["known", "unknown", "dead"]
 
 
+class Renewal(Struct, frozen=True):
+    """The result of a renewal: the standing of the worker, and whether a process leads."""
+
+    standing: Standing
+    has_leader: bool
+
+
+class LeaseCount(Struct, frozen=True):
+    """The count of a lease, and how long ago it was counted up, on the database's clock."""
+
+    count: int
+    age_seconds: float
+
+
+class LeaseCounts(Struct, frozen=True):
+    """The leases of all workers, and whether the inbox has rows."""
+
+    of: Mapping[WorkerId, LeaseCount]
+    has_inbox_rows: bool
+
+
 class Lease(Protocol):
     """The lease of one worker, for a dedicated thread with its own loop.
 
@@ -43,7 +68,7 @@ class Lease(Protocol):
     async def begin(self) -> None:
         """Create the lease; the call may be repeated when its result is unknown."""
 
-    async def renew(self) -> Standing:
+    async def renew(self) -> Renewal:
         """Count the lease up; return whether the leader knows the worker or declared it dead."""
         ...
 
@@ -51,6 +76,11 @@ class Lease(Protocol):
 
 
 class SharedStore(Store, Protocol):
+    @property
+    def is_listening(self) -> bool:
+        """Tell whether notifications arrive; from any thread."""
+        ...
+
     # every process
     async def send_report(self, key: str, body: str, at: float) -> None:
         """Append a report of a worker to the inbox.
@@ -77,12 +107,13 @@ class SharedStore(Store, Protocol):
     async def listen(self, on_notification: Callable[[str], None]) -> None:
         """Call back with `INBOX`, `NEWS` or the id of a worker when new rows may be there.
 
-        The call comes on this loop, from now until the store is closed. After an interruption it
-        comes once with an empty name: notifications may have been missed.
+        The call comes on this loop, from now until the store is closed. When `is_listening` changes
+        it comes with an empty name: notifications may have been missed, and polls have another
+        interval from now on.
         """
 
     # the leader
-    async def lease_counts(self) -> dict[WorkerId, int]:
+    async def lease_counts(self) -> LeaseCounts:
         """Return the count of the lease of each worker."""
         ...
 

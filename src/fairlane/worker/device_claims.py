@@ -36,6 +36,7 @@ class DeviceClaims:
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._leaving: set[WorkerId] = set()  # until the leader has processed their WorkerGone
         self._closed = False
+        self._reading: asyncio.TimerHandle | None = None  # the next, because of news
         self.service = Service("devices", self.run_once)
 
     @property
@@ -46,6 +47,12 @@ class DeviceClaims:
     def receive_commit(self, decisions: Decisions) -> None:
         if self.may_carry and any(kind == "device" for kind, _ in decisions.changes.records):
             self.service.wake()
+
+    def receive_news(self) -> None:
+        """Read the devices again within a second: another process may have changed them."""
+        if self.may_carry and self._engine.membership is not None and self._reading is None:
+            loop = asyncio.get_running_loop()
+            self._reading = loop.call_later(_POLL_SECONDS, self.service.wake)
 
     @property
     def _actors(self) -> dict[str, DeviceActor]:
@@ -74,6 +81,9 @@ class DeviceClaims:
             return None
         if self._engine.membership is None and not self._engine.calls.leading:
             return _POLL_SECONDS  # on an SQLite file only the leading process works
+        if self._reading is not None:
+            self._reading.cancel()
+            self._reading = None
         store, carrier = self._engine.store, self._engine.worker.id
         stored = self._drivable(await store.records("device"))
         workers = await store.records("worker")
@@ -86,7 +96,7 @@ class DeviceClaims:
                 actor.retire()  # a process with a driver for the new queue claims it
             elif stored[name] != actor.record:
                 actor.change_record(stored[name])
-        pause = _POLL_SECONDS
+        pause = max(_POLL_SECONDS, self._engine.poll_seconds())
         if carrier not in workers:
             return pause  # without a lease, its claims would count as dead at once
         for name, record in stored.items():

@@ -13,7 +13,15 @@ from fairlane.core.live_job import JobId, WorkerId
 from fairlane.errors import NotLeading
 from fairlane.store.memory.store import MemoryStore
 from fairlane.store.memory.tables import MemoryDatabase
-from fairlane.store.shared_protocol import INBOX, NEWS, Message, Standing
+from fairlane.store.shared_protocol import (
+    ELECTED,
+    INBOX,
+    NEWS,
+    LeaseCount,
+    LeaseCounts,
+    Message,
+    Renewal,
+)
 from fairlane.store.views import Payload
 
 SESSION_SECONDS: Final = 5.0  # a leader without a call for this long no longer leads
@@ -23,7 +31,12 @@ class SharedDatabase(MemoryDatabase):
     def __init__(self, *, keep_events: int = 200_000) -> None:
         super().__init__(keep_events=keep_events)
         self.leader_seen_at = 0.0
+        self.renewed_at: dict[str, float] = {}
+        self.delivers = False  # all notifications, so that processes need not poll often
         self.listeners: dict[object, Callable[[str], None]] = {}
+
+    def has_leader(self) -> bool:
+        return self.leader is not None and _now() - self.leader_seen_at <= SESSION_SECONDS
 
     def notify(self, *names: str) -> None:
         for on_notification in list(self.listeners.values()):
@@ -37,6 +50,15 @@ class SharedMemoryStore(MemoryStore):
 
     def __init__(self, database: SharedDatabase | None = None) -> None:
         super().__init__(database or SharedDatabase())
+
+    @property
+    def is_listening(self) -> bool:
+        return self._database.delivers and self in self._database.listeners
+
+    def interrupt(self) -> None:
+        """Report to the listener that it may have missed notifications."""
+        if self in self._database.listeners:
+            self._database.listeners[self]("")
 
     async def close(self) -> None:
         self._database.listeners.pop(self, None)
@@ -83,12 +105,13 @@ class SharedMemoryStore(MemoryStore):
 
     async def lead(self) -> int | None:
         with self._database.turn:
-            database, now = self._database, _now()
-            if now - database.leader_seen_at > SESSION_SECONDS:
+            database = self._database
+            if not database.has_leader():
                 database.leader = None
             epoch = await super().lead()
             if epoch is not None:
-                database.leader_seen_at = now
+                database.leader_seen_at = _now()
+                database.notify(ELECTED)
             return epoch
 
     async def _commit(self, changes: Changes, at: float) -> None:
@@ -101,10 +124,15 @@ class SharedMemoryStore(MemoryStore):
         self._database.leader_seen_at = _now()
         return super()._leading()
 
-    async def lease_counts(self) -> dict[WorkerId, int]:
+    async def lease_counts(self) -> LeaseCounts:
         self._leading()
-        with self._database.turn:
-            return {WorkerId(worker): beats for worker, beats in self._database.beats.items()}
+        database, now = self._database, _now()
+        with database.turn:
+            counts = {
+                WorkerId(worker): LeaseCount(count, now - database.renewed_at.get(worker, now))
+                for worker, count in database.beats.items()
+            }
+            return LeaseCounts(counts, bool(database.inbox))
 
     async def clock_skew(self) -> float:
         return 0.0
@@ -119,13 +147,16 @@ class MemoryLease:
         with self._database.turn:
             self._database.beats.setdefault(self._worker, 0)
 
-    async def renew(self) -> Standing:
-        with self._database.turn:
-            if self._worker not in self._database.beats:
-                return "dead"
-            self._database.beats[self._worker] += 1
-            known = ("worker", self._worker) in self._database.records
-            return "known" if known else "unknown"
+    async def renew(self) -> Renewal:
+        database = self._database
+        with database.turn:
+            has_leader = database.has_leader()
+            if self._worker not in database.beats:
+                return Renewal("dead", has_leader)
+            database.beats[self._worker] += 1
+            database.renewed_at[self._worker] = _now()
+            is_known = ("worker", self._worker) in database.records
+            return Renewal("known" if is_known else "unknown", has_leader)
 
     async def close(self) -> None: ...
 

@@ -98,6 +98,11 @@ class InboxCursor:
             self._floor = max(self._floor, self._consumed.popleft()[1])
         return 0 if now >= self._next_whole_read_at else self._floor
 
+    @property
+    def consumed_floor(self) -> int:
+        """The number above which no row was consumed, except during the last moments."""
+        return self._floor
+
     def read_whole(self, *, began: float, ended: float) -> None:
         """Record how long a read of the whole inbox took."""
         self._next_whole_read_at = ended + (ended - began) / SHARE

@@ -3,7 +3,7 @@
 The rules. The leader writes only over the session that holds the lock, so a leader that loses the
 lock cannot write. After an error on that connection it is unknown whether this process still leads:
 the connection is closed, and the caller gets `NotLeading`. A leader makes a call at least every
-second, for example `ping`.
+three seconds, for example `lease_counts`.
 
 How. The lock is tried and never waited for, because a waiting session prevents PostgreSQL from
 vacuuming. The session sets a timeout after which the server ends it if it is silent for a few
@@ -40,7 +40,7 @@ PROBES: Final = 3
 # must not depend on the size of the tables at the start.
 _SETTINGS: Final = {
     "application_name": "fairlane leader",
-    "idle_session_timeout": f"{SESSION_SECONDS}s",
+    "idle_session_timeout": "0",  # until it holds the lock
     "idle_in_transaction_session_timeout": f"{SESSION_SECONDS}s",
     "statement_timeout": "60s",
     "lock_timeout": "5s",
@@ -55,6 +55,13 @@ _SETTINGS: Final = {
     "enable_mergejoin": "off",
     "jit": "off",
 }
+# The timeout begins with the lock: the session of a standby may be silent.
+_TRY: Final = f"""
+SELECT CASE WHEN pg_try_advisory_lock($1)
+    THEN set_config('idle_session_timeout', '{SESSION_SECONDS}s', false) IS NOT NULL
+    ELSE false
+END
+"""
 SETTINGS: Final = "; ".join(f"SET {name} = '{value}'" for name, value in _SETTINGS.items())
 
 
@@ -89,9 +96,7 @@ class Leadership:
         connection = self._connection
         with translated(self._address):
             if not self._holds:
-                self._holds = await connection.fetchval(
-                    "SELECT pg_try_advisory_lock($1)", self._key
-                )
+                self._holds = await connection.fetchval(_TRY, self._key)
                 if not self._holds:
                     return None
                 await self._prove_lock(connection)

@@ -270,9 +270,19 @@ SELECT key, body, at FROM quick, unnest($1::text[], $2::text[], $3::double preci
 ON CONFLICT (key) DO NOTHING
 """
 NOTIFY: Final = f"{_QUICKLY} SELECT pg_notify($1, $2) FROM quick"
+LOCK_HOLDER: Final = """
+SELECT pid FROM pg_locks
+WHERE locktype = 'advisory' AND granted AND objsubid = 1
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+    AND (classid::bigint << 32 | objid::bigint) = $1
+"""
 RENEW_LEASE: Final = f"""
-{_QUICKLY} UPDATE fairlane.lease SET beats = beats + 1 FROM quick WHERE worker = $1
-RETURNING EXISTS (SELECT 1 FROM fairlane.record WHERE kind = 'worker' AND name = $1)
+{_QUICKLY}, held AS MATERIALIZED ({LOCK_HOLDER}), renewed AS (
+    UPDATE fairlane.lease SET beats = beats + 1, renewed_at = clock_timestamp()
+    FROM quick WHERE worker = $2
+    RETURNING EXISTS (SELECT 1 FROM fairlane.record WHERE kind = 'worker' AND name = $2) AS known
+)
+SELECT (SELECT known FROM renewed), EXISTS (SELECT 1 FROM held)
 """
 BEGIN_LEASE: Final = (
     "INSERT INTO fairlane.lease (worker, beats) VALUES ($1, 0) ON CONFLICT DO NOTHING"
@@ -284,7 +294,12 @@ WHERE worker = $1 AND number > $2 AND number <= $3
 MESSAGES: Final = """
 SELECT number, body FROM fairlane.message WHERE worker = $1 AND number > $2 ORDER BY number
 """
-LEASE_COUNTS: Final = "SELECT worker, beats FROM fairlane.lease"
+LEASE_COUNTS: Final = """
+SELECT worker, beats, extract(epoch FROM clock_timestamp() - renewed_at)::double precision
+FROM fairlane.lease
+UNION ALL
+SELECT NULL, count(*), 0 FROM (SELECT 1 FROM fairlane.inbox WHERE id > $1 LIMIT 1) unread
+"""
 ANSWERS: Final = """
 SELECT answer.key, answer.body FROM unnest($1::text[]) wanted (key)
 JOIN fairlane.answer ON answer.key = wanted.key
@@ -301,12 +316,6 @@ SELECT first FROM fairlane.event
 WHERE last >= (SELECT swept FROM fairlane.leadership) ORDER BY last LIMIT 1
 """
 CLOCK: Final = "SELECT extract(epoch FROM clock_timestamp())::double precision"
-LOCK_HOLDER: Final = """
-SELECT pid FROM pg_locks
-WHERE locktype = 'advisory' AND granted AND objsubid = 1
-    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-    AND (classid::bigint << 32 | objid::bigint) = $1
-"""
 LEADER: Final = f"SELECT leader FROM fairlane.leadership WHERE EXISTS ({LOCK_HOLDER})"
 
 SUBMISSION: Final = """

@@ -41,7 +41,14 @@ from fairlane.store.postgres.worker_lease import PostgresLease
 from fairlane.store.protocol import Image, InboxRow, Writing
 from fairlane.store.prune import Pruned, Pruning
 from fairlane.store.reads import Steps
-from fairlane.store.shared_protocol import INBOX, NEWS, Message
+from fairlane.store.shared_protocol import (
+    ELECTED,
+    INBOX,
+    NEWS,
+    LeaseCount,
+    LeaseCounts,
+    Message,
+)
 from fairlane.store.views import (
     EventView,
     FiringView,
@@ -186,9 +193,13 @@ class PostgresStore:
         self._leases.append(lease)
         return lease
 
+    @property
+    def is_listening(self) -> bool:
+        return any(listener.is_working for listener in self._listeners)
+
     async def listen(self, on_notification: Callable[[str], None]) -> None:
         if self._address.notifies:
-            listener = Listener(self._address, on_notification)
+            listener = Listener(self._address, on_notification, self._notify)
             await listener.start()
             self._listeners.append(listener)
 
@@ -278,6 +289,8 @@ class PostgresStore:
             oldest_event = await self._leadership.run(lambda c: c.fetchval(oldest))
             self._expiry.restart(oldest_event)
             self._inbox_cursor = InboxCursor()
+            if self._address.notifies:
+                self._leader_notifier.notify(ELECTED)
         return epoch
 
     async def resign(self) -> None:
@@ -339,10 +352,17 @@ class PostgresStore:
         """Send a statement, so that the server does not end the silent session of this leader."""
         await self._leadership.run(lambda connection: connection.execute("SELECT 1"))
 
-    async def lease_counts(self) -> dict[WorkerId, int]:
+    async def lease_counts(self) -> LeaseCounts:
         sql = self._address.sql(statements.LEASE_COUNTS)
-        rows = await self._leadership.run(lambda connection: connection.fetch(sql))
-        return {WorkerId(worker): beats for worker, beats in rows}
+        floor = self._inbox_cursor.consumed_floor
+        rows = await self._leadership.run(lambda connection: connection.fetch(sql, floor))
+        leases = {
+            WorkerId(worker): LeaseCount(beats, age)
+            for worker, beats, age in rows
+            if worker is not None
+        }
+        unread = sum(count for worker, count, _ in rows if worker is None)
+        return LeaseCounts(leases, bool(unread))
 
     async def clock_skew(self) -> float:
         """Return the result of the quickest reading: the server read its clock during it."""
@@ -353,5 +373,9 @@ class PostgresStore:
             ended = time.time()
             return ended - began, theirs - (began + ended) / 2
 
-        readings = [await self._leadership.run(read_clock) for _ in range(CLOCK_READINGS)]
-        return min(readings)[1]
+        async def read_clock_repeatedly(connection: Connection) -> tuple[float, float]:
+            async with connection.transaction():
+                return min([await read_clock(connection) for _ in range(CLOCK_READINGS)])
+
+        _, skew = await self._leadership.run(read_clock_repeatedly)
+        return skew

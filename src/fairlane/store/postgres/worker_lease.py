@@ -6,7 +6,7 @@ from fairlane.core.live_job import WorkerId
 from fairlane.store.postgres import statements
 from fairlane.store.postgres.address import Address
 from fairlane.store.postgres.connection import Connection, ReopeningConnection
-from fairlane.store.shared_protocol import Standing
+from fairlane.store.shared_protocol import Renewal
 
 RENEW_SECONDS: Final = 1.0
 
@@ -14,6 +14,7 @@ RENEW_SECONDS: Final = 1.0
 class PostgresLease:
     def __init__(self, address: Address, worker: WorkerId) -> None:
         self._worker = worker
+        self._leader_key = address.lock_key("leader")
         self._sql = address.sql(statements.RENEW_LEASE)
         self._lease = address.sql(statements.BEGIN_LEASE)
         self._link = ReopeningConnection(
@@ -23,16 +24,16 @@ class PostgresLease:
     async def begin(self) -> None:
         await self._link.run(lambda connection: connection.execute(self._lease, self._worker))
 
-    async def renew(self) -> Standing:
-        async def beat(connection: Connection) -> bool | None:
+    async def renew(self) -> Renewal:
+        async def beat(connection: Connection) -> tuple[bool | None, bool]:
             async with connection.transaction():
-                known: bool | None = await connection.fetchval(self._sql, self._worker)
-                return known
+                row = await connection.fetchrow(self._sql, self._leader_key, self._worker)
+                return tuple(row or (None, True))
 
-        known = await self._link.run(beat)
-        if known is None:
-            return "dead"
-        return "known" if known else "unknown"
+        is_known, has_leader = await self._link.run(beat)
+        if is_known is None:
+            return Renewal("dead", has_leader)
+        return Renewal("known" if is_known else "unknown", has_leader)
 
     async def close(self) -> None:
         await self._link.close()

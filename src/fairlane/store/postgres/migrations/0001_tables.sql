@@ -271,7 +271,8 @@ CREATE TABLE fairlane.message (
 -- so that a renewal changes no index.
 CREATE TABLE fairlane.lease (
     worker text COLLATE "C" PRIMARY KEY,
-    beats bigint NOT NULL
+    beats bigint NOT NULL,
+    renewed_at timestamptz NOT NULL DEFAULT clock_timestamp()
 ) WITH (
     fillfactor = 20,
     autovacuum_vacuum_scale_factor = 0,
