@@ -362,7 +362,10 @@ class Fairlane:
         return await self._submissions.submit_many(calls)
 
     async def drain(self, queue: str | None = None) -> None:
-        """Return when no job runs or will run: all have ended, or their queue is paused."""
+        """Return when no job runs or will run: all have ended, or their queue stops after current.
+
+        A plain pause does not end the wait: the jobs of the queue run when it is resumed.
+        """
         await drain(self._commands, queue)
 
     async def snapshot(self, *, waiting: int = 200, ended: int = 50, lanes: int = 200) -> Snapshot:

@@ -77,10 +77,21 @@ async def test_a_paused_queue_starts_nothing_until_it_is_resumed(
         assert job["state"] == "queued"
         why = said(await client.get(f"/api/jobs/{job['id']}/explain"), 200)
         assert why["reasons"][0]["code"] == "paused"
-        stopping = said(await client.post("/api/queues/line/stop-after-current"), 200)
-        assert stopping["paused"] == "after_current"
         assert said(await client.post("/api/queues/line/resume"), 200)["paused"] is None
         await reaches(client, job["id"], "running")
+
+
+async def test_a_queue_that_stops_after_current_is_shown_as_paused_after_its_last_running_job(
+    app: Fairlane, doors: Doors
+) -> None:
+    async with talking(app) as client:
+        job = await submitted(client, "step", params={"name": "a"})
+        await reaches(client, job["id"], "running")
+        stopping = said(await client.post("/api/queues/line/stop-after-current"), 200)
+        assert stopping["paused"] == "after_current"
+        doors.open("a")
+        await reaches(client, job["id"], "completed")
+        assert said(await client.get("/api/queues/line"), 200)["paused"] == "paused"
 
 
 async def test_a_raised_limit_fills_at_once_and_null_gives_it_back_to_the_code(

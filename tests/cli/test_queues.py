@@ -11,7 +11,7 @@ def test_queues_are_listed_paused_and_resumed(fairlane: CommandLine) -> None:
     row = next(line for line in fairlane("queues").lines if line.startswith("mail"))
     assert "paused" in row
     assert "mail is open" in fairlane("resume", "mail").out
-    assert fairlane.json("stop-after-current", "mail")["paused"] == "after_current"
+    assert fairlane.json("stop-after-current", "mail")["paused"] == "paused"
     assert fairlane.json("resume", "mail")["paused"] is None
 
 

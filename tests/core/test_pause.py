@@ -23,13 +23,45 @@ def test_running_jobs_go_on_and_no_job_starts_until_the_queue_is_resumed(
     assert world.running == {"b"}
 
 
-def test_a_pause_and_its_kind_survive_a_restart() -> None:
+@pytest.mark.parametrize("after_current", [False, True])
+def test_a_pause_and_its_kind_survive_a_restart(after_current: bool) -> None:
     world = World()
-    answer = world.send(Pause("", "q", after_current=True))
-    assert answer["paused"] == "after_current"
+    world.send(Pause("", "q", after_current))
     other = world.reloaded()
     other.submit("a")
     assert other.running == set()
+    queue = other.scheduler.board.queues["q"]
+    assert (queue.paused, queue.ends_drain) == ("paused", after_current)
+
+
+def test_a_queue_that_stops_after_current_is_paused_when_its_last_running_job_has_ended() -> None:
+    world = World(max_concurrent=2)
+    for id in "abc":
+        world.submit(id)
+    assert world.send(Pause("", "q", after_current=True))["paused"] == "after_current"
+    world.finish("a")
+    assert world.scheduler.board.queues["q"].paused == "after_current"
+    assert "stopping" in str(world.explain("c"))
+    world.finish("b")
+    assert world.scheduler.board.queues["q"].paused == "paused"
+    [event] = [event for event in world.last.changes.events if event.type == "queue_changed"]
+    assert event.data["paused"] == "paused"
+    assert "stopping" not in str(world.explain("c"))
+    assert world.reloaded().scheduler.board.queues["q"].paused == "paused"
+
+
+def test_a_queue_without_running_jobs_that_stops_after_current_is_paused_at_once() -> None:
+    assert World().send(Pause("", "q", after_current=True))["paused"] == "paused"
+
+
+def test_a_plain_pause_and_a_resume_end_no_drain() -> None:
+    world = World()
+    queue = world.scheduler.board.queues["q"]
+    for command in (Pause("", "q"), Resume("", "q")):
+        world.send(Pause("", "q", after_current=True))
+        assert queue.ends_drain
+        world.send(command)
+        assert not queue.ends_drain
 
 
 def test_other_queues_are_not_paused() -> None:

@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from fairlane import Fairlane, Priority, UnknownName
+from fairlane.client.drain import is_drained
 from fairlane.testing import running
 from tests.support.apps import Doors, states
 
@@ -219,6 +220,35 @@ async def test_drain_returns_after_the_running_jobs_when_a_queue_stops_after_cur
         await draining
 
         assert await states([current, waiting]) == ["completed", "queued"]
+        assert (await app.snapshot()).queues["default"].paused == "paused"
+
+
+async def test_a_plain_pause_does_not_end_drain(app: Fairlane) -> None:
+    @app.task
+    async def work() -> None: ...
+
+    async with running(app):
+        await app.queues.pause("default")
+        job = await work.submit()
+        assert not await is_drained(app._commands, "default")
+        draining = asyncio.create_task(app.drain("default"))
+        await app.queues.resume("default")
+        await draining
+        assert (await job.show()).state == "completed"
+
+
+async def test_a_queue_that_has_stopped_after_current_ends_drain_until_it_is_resumed(
+    app: Fairlane,
+) -> None:
+    @app.task
+    async def work() -> None: ...
+
+    async with running(app):
+        await app.queues.stop_after_current("default")
+        await work.submit()
+        await app.drain("default")
+        await app.queues.pause("default")
+        assert not await is_drained(app._commands, "default")
 
 
 async def test_drain_returns_when_all_jobs_have_ended(app: Fairlane) -> None:

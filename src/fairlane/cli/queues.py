@@ -1,14 +1,15 @@
 """`fairlane queues`, `pause`, `resume` and `stop-after-current`."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 from rich.text import Text
 
 from fairlane.cli.api_client import ApiClient
 from fairlane.cli.paths import queue_path
-from fairlane.cli.terminal import Terminal, styled_state
+from fairlane.cli.terminal import Terminal
 
+_PAUSED: Final = {"paused": "paused", "after_current": "stops after current"}
 Queue = Annotated[str, typer.Argument(help="The name of a queue")]
 
 
@@ -29,7 +30,7 @@ def _row(queue: dict[str, Any]) -> tuple[str | Text, ...]:
     limit_text = "no limit" if most is None else str(most)
     if "max_concurrent" in queue["changed_by_operator"]:
         limit_text += " (set by hand)"
-    paused = {"paused": "paused", "after_current": "stops after current"}.get(queue["paused"], "")
+    paused = _PAUSED.get(queue["paused"], "")
     return (
         queue["name"], str(running), str(sum(counts.values()) - running), limit_text,
         settings["order"], Text(paused, style="yellow"),
@@ -62,7 +63,8 @@ async def _set_pause(
         return
     running = view["counts"].get("running", 0)
     waiting = sum(view["counts"].values()) - running
-    mark = styled_state("paused") if view["paused"] else Text("open", style="green")
+    paused = _PAUSED.get(view["paused"])
+    mark = Text(paused, style="yellow") if paused else Text("open", style="green")
     terminal.print_line(
         f"{view['name']} is ", mark, f": {effect}; {running} running, {waiting} waiting"
     )

@@ -8,7 +8,7 @@ from fairlane.client.commands import Commands
 
 
 async def drain(commands: Commands, queue: str | None) -> None:
-    """Return when no job runs or will run: all have ended, or their queue is paused."""
+    """Return when no job runs or will run: all have ended, or their queue stops after current."""
     if queue is not None:
         await commands.check_queue(queue)
     loop = asyncio.get_running_loop()
@@ -23,8 +23,8 @@ async def is_drained(commands: Commands, queue: str | None) -> bool:
     records = await commands.records("queue")
     for name, counts in (await commands.on_loop(commands.store.counts())).items():
         if queue in (None, name):
-            paused = msgspec.json.decode(records[name])["paused"] if name in records else None
-            busy = {"running", "interrupted"} if paused else set(counts) - {"scheduled"}
+            ends = name in records and msgspec.json.decode(records[name]).get("ends_drain")
+            busy = {"running", "interrupted"} if ends else set(counts) - {"scheduled"}
             if any(counts.get(state) for state in busy):
                 return False
     return True

@@ -61,7 +61,10 @@ class Queues:
         return await self._commands.call(Pause(new_id(), queue))
 
     async def stop_after_current(self, queue: str) -> dict[str, Any]:
-        """Pause a queue, and let `app.drain` return when its last running job has ended."""
+        """Pause a queue, and let `app.drain` return when its last running job has ended.
+
+        Until then the queue is `after_current`, then `paused`.
+        """
         return await self._commands.call(Pause(new_id(), queue, after_current=True))
 
     async def resume(self, queue: str) -> dict[str, Any]:

@@ -27,10 +27,8 @@ from fairlane.core.inputs import (
     ChangeSetting,
     EditLane,
     Move,
-    Pause,
     Prioritize,
     QueryState,
-    Resume,
     RetryJob,
     SaveRecord,
     Skip,
@@ -39,6 +37,7 @@ from fairlane.core.inputs import (
 from fairlane.core.lifecycle import TRANSITIONS, Priority, State
 from fairlane.core.limits import Rate, Resource
 from fairlane.core.live_job import JobId, LiveJob, Reason
+from fairlane.core.pauses import queue_view, store_queue
 from fairlane.core.position import between
 from fairlane.core.queues import Queue, settings_from
 from fairlane.core.state_changes import add_job, change_priority, end_job, transition
@@ -223,31 +222,6 @@ def _reposition(board: Board, job: LiveJob, priority: Priority, position: str) -
     board.add_event("job_moved", job, job.queue, {"position": position, "priority": int(priority)})
 
 
-def pause(board: Board, command: Pause) -> dict[str, Any]:
-    queue = board.queue(command.queue)
-    queue.paused = "after_current" if command.after_current else "paused"
-    return _store_queue(board, queue)
-
-
-def resume(board: Board, command: Resume) -> dict[str, Any]:
-    queue = board.queue(command.queue)
-    queue.paused = None
-    return _store_queue(board, queue)
-
-
-def _store_queue(board: Board, queue: Queue) -> dict[str, Any]:
-    board.queues_to_check[queue.name] = None
-    board.changes.records["queue", queue.name] = queue.encode()
-    data = _queue_view(queue)
-    board.add_event("queue_changed", None, queue.name, data)
-    return data
-
-
-def _queue_view(queue: Queue) -> dict[str, Any]:
-    settings = msgspec.to_builtins(queue.settings)
-    return {"name": queue.name, "paused": queue.paused, "settings": settings}
-
-
 def change_setting(board: Board, command: ChangeSetting) -> dict[str, Any]:
     if command.kind == "queue":
         return _set_queue(board, command)
@@ -316,7 +290,7 @@ def _set_queue(board: Board, command: ChangeSetting) -> dict[str, Any]:
     code, operator = (merged, queue.operator) if command.by == "code" else (queue.code, merged)
     settings = settings_from(name, {**code, **operator})
     if name in board.queues and (code, operator) == (queue.code, queue.operator):
-        return _queue_view(queue)
+        return queue_view(queue)
     before = queue.settings
     queue.code, queue.operator, queue.settings = code, operator, settings
     board.queues[name] = queue
@@ -324,7 +298,7 @@ def _set_queue(board: Board, command: ChangeSetting) -> dict[str, Any]:
         rebuild_order(board, queue)
     if settings.devices != before.devices:
         wake_for_any_worker(board, name)
-    return _store_queue(board, queue)
+    return store_queue(board, queue)
 
 
 def save_record(board: Board, command: SaveRecord) -> dict[str, Any]:

@@ -35,6 +35,7 @@ from fairlane.core.output_lines import (
     pop_released,
     wait_for_output,
 )
+from fairlane.core.pauses import end_stop
 from fairlane.core.queues import Demand, Queue
 from fairlane.core.state_changes import transition
 from fairlane.core.waiting import best_head, end_turn_of_bucket, update_lane_heads
@@ -54,6 +55,8 @@ def start_ready(board: Board) -> None:
         names = list(board.queues_to_check)
         board.queues_to_check.clear()
         able = [board.queues[name] for name in names if name in board.queues]
+        for queue in able:
+            end_stop(board, queue)
         able.sort(key=lambda queue: queue.last_start)
         while able:
             able = [queue for queue in able if _start_one(board, queue)]

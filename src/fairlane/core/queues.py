@@ -171,6 +171,7 @@ class Queue:
         self.code: dict[str, Any] = {}
         self.operator: dict[str, Any] = {}
         self.paused: str | None = None  # "paused" or "after_current"
+        self.ends_drain = False  # an operator had it stop after its current jobs
         self.settings = QueueSettings()
         self.running: dict[JobId, None] = {}
         self.starting: dict[JobId, None] = {}  # of a strict queue: running, but not confirmed
@@ -234,5 +235,8 @@ class Queue:
 
     def encode(self) -> str:
         return msgspec.json.encode(
-            {"code": self.code, "operator": self.operator, "paused": self.paused}
-        ).decode()
+            {
+                "code": self.code, "operator": self.operator, "paused": self.paused,
+                "ends_drain": self.ends_drain,
+            }
+        ).decode()  # fmt: skip

@@ -22,7 +22,7 @@ from typing import Any, cast
 
 import msgspec
 
-from fairlane.core import commands, worker_reports
+from fairlane.core import commands, pauses, worker_reports
 from fairlane.core.admission import submit
 from fairlane.core.board import DOCUMENTS, Board
 from fairlane.core.capacity import set_rate_alarm, wake_waiters
@@ -76,8 +76,8 @@ _JOB_COMMANDS: Mapping[type, Callable[[Board, Any, EndedJobs], Any]] = {
     Prioritize: commands.prioritize,
 }
 _OTHER_COMMANDS: Mapping[type, Callable[[Board, Any], Any]] = {
-    Pause: commands.pause,
-    Resume: commands.resume,
+    Pause: pauses.pause,
+    Resume: pauses.resume,
     ChangeSetting: commands.change_setting,
     SaveRecord: commands.save_record,
     EditLane: commands.edit_lane,
@@ -199,6 +199,7 @@ class Scheduler:
                 queue = board.queues.setdefault(name, Queue(name))
                 queue.code, queue.operator = stored["code"], stored["operator"]
                 queue.paused = stored["paused"]
+                queue.ends_drain = stored.get("ends_drain", False)
                 board.apply_queue_settings(queue)
             case "rate" | "resource":
                 board.declared[kind, name] = msgspec.json.decode(body)
