@@ -75,7 +75,7 @@ INSERT INTO fairlane.message
 SELECT 'w' || n % 10, n, '{{}}' FROM generate_series(1, {ROWS}) n;
 ANALYZE;
 """
-SMALL = ("running", "leadership", "record", "lease", "committed")
+SMALL = ("pg_database", "running", "leadership", "record", "lease", "committed")
 IDS = ["j1", "j2", "e3"]
 
 LEADERS = {
@@ -102,7 +102,7 @@ READERS: dict[str, tuple[object, ...]] = {
     "WAITING_JOBS": ("q1", 200),
     "JOBS_BEHIND": ("q1", 1, "8", 200),
     "RUNNING_JOBS": (),
-    "RENEW_LEASE": ("w1",),
+    "RENEW_LEASE": (1, "w1"),
     "APPEND": (["k"], ["{}"], [1.0]),
     "SEND_REPORT": (["k"], ["{}"], [1.0]),
 }
