@@ -25,7 +25,7 @@ from fairlane.core.inputs import Submission
 from fairlane.core.lifecycle import Priority
 from fairlane.core.live_job import JobId, Terms
 from fairlane.core.retry import Retry
-from fairlane.core.validation import check_text, is_count, settings_as
+from fairlane.core.validation import check_text, is_count, priority_of, settings_as
 from fairlane.errors import BadSetting, TooLarge, UsageError
 from fairlane.ids import new_id
 from fairlane.leader.fire_times import LAST_INSTANT
@@ -67,7 +67,6 @@ class Options(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 _NO_OPTIONS: Final = Options()
 
 EXPECTED: Final = {
-    "priority": "high, normal or low, by name or as a Priority",
     "run_at": "a datetime",
     "depends_on": "a list of jobs or their ids",
     "run_anyway": "True or False",
@@ -385,11 +384,11 @@ class Task(Generic[P, R]):
         """Return the task with options for one submission: priority, run_at, depends_on, kind,
         meta, queue, lane or dedupe."""
         values: dict[str, Any] = {**options}
-        priority = values.get("priority")
-        if isinstance(priority, str) and priority.upper() in Priority.__members__:
-            values["priority"] = Priority[priority.upper()]
+        owner = f'a submission of "{self.name}"'
+        if "priority" in values:
+            values["priority"] = priority_of(owner, values["priority"])
         checked = settings_as(
-            Options, values, owner=f'a submission of "{self.name}"', strict=False,
+            Options, values, owner=owner, strict=False,
             called="options of a submission", expected=EXPECTED,
         )  # fmt: skip
         return ConfiguredTask(self._submissions, self, checked)

@@ -50,6 +50,16 @@ def test_many_jobs_are_handles_as_well(started: Fairlane) -> None:
     assert [job.wait() for job in jobs] == [0, 2, 4]
 
 
+def test_a_job_can_be_moved_before_another_one(started: Fairlane) -> None:
+    started.sync.queues.pause("default")
+    first, second = (started.sync.submit(started.tasks["double"].call(n)) for n in range(2))
+
+    second.move(before=first)
+
+    line = started.sync.queues.line("default").items
+    assert [view.id for view in line] == [second.id, first.id]
+
+
 def test_errors_are_the_same(started: Fairlane) -> None:
     with pytest.raises(JobFailed, match="no"):
         started.sync.submit(started.tasks["fail"].call()).wait()

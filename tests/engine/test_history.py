@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from fairlane import (
+    BadSetting,
     Duplicate,
     Fairlane,
     IllegalTransition,
@@ -71,6 +72,15 @@ async def test_pages_of_history_contain_each_job_once(app: Fairlane) -> None:
 
         assert sizes == [3, 3, 1]
         assert len(set(found)) == 7
+
+
+@pytest.mark.parametrize("cursor", ["9" * 30, "-1", str(2**63), "x", "1_0", "9" * 900])
+async def test_a_cursor_that_no_page_returned_is_refused(app: Fairlane, cursor: str) -> None:
+    async with running(app):
+        with pytest.raises(BadSetting, match="is not a cursor"):
+            await app.jobs.history(cursor=cursor)
+        with pytest.raises(BadSetting, match="is not a cursor"):
+            await app.jobs.list(cursor=f"ended:{cursor}")
 
 
 async def test_a_rerun_submits_a_new_job_with_the_original_parameters(app: Fairlane) -> None:

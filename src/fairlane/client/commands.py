@@ -5,7 +5,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Final, TypeVar
 
 from fairlane.core.inputs import Command, QueryState, SaveRecord, Submission, Submit
-from fairlane.core.validation import check_text
+from fairlane.core.validation import check_text, check_types
 from fairlane.engine.engine import Engine
 from fairlane.engine.lifetime import Lifetime
 from fairlane.errors import Conflict, UnknownName
@@ -57,7 +57,7 @@ class Commands:
         return answers
 
     async def _send(self, command: Command) -> Any:
-        _check_names(command)
+        _check_values(command)
         return await self.on_loop(self.engine.calls.call(command))
 
     async def records(self, kind: str) -> dict[str, str]:
@@ -85,11 +85,15 @@ class Commands:
             raise UnknownName("queue", queue, known)
 
 
-def _check_names(command: Command) -> None:
-    """Refuse names that a store cannot hold; those of a submission are checked with its call."""
+def _check_values(command: Command) -> None:
+    """Refuse values that the leader or a store cannot use.
+
+    The values of a submission are checked with its call.
+    """
     if not isinstance(command, Submit):
         for field in set(command.__struct_fields__) - {"body", "instead_of", "params"}:
             value = getattr(command, field)
             for name in value if isinstance(value, tuple) else (value,):
                 if isinstance(name, str):
                     check_text(field, name)
+        check_types(f"the command {type(command).__name__}", command)

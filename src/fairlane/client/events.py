@@ -7,6 +7,8 @@ from typing import TypeVar
 
 from fairlane.client.commands import Commands
 from fairlane.core.live_job import JobId
+from fairlane.core.validation import bounded_limit, is_count
+from fairlane.errors import BadSetting
 from fairlane.store.views import EventView
 
 T = TypeVar("T")
@@ -25,6 +27,8 @@ class Events:
 
         A last event of type `resync` means that events were missed: read `app.snapshot()` again.
         """
+        if after is not None:
+            _check_after(after)
         job_id = None if job is None else JobId(job)
         feed = self._commands.engine.feed
         async with contextlib.aclosing(
@@ -37,6 +41,8 @@ class Events:
         self, *, after: int, limit: int = 500
     ) -> AsyncGenerator[builtins.list[EventView], None]:
         """Yield all events above `after`, each time as many as there are, up to `limit`."""
+        _check_after(after)
+        limit = bounded_limit(limit)
         feed = self._commands.engine.feed
         async with contextlib.aclosing(self._on_loop(feed.batches(after, limit=limit))) as batches:
             async for batch in batches:
@@ -59,8 +65,15 @@ class Events:
 
     async def stored(self, *, after: int, limit: int = 500) -> builtins.list[EventView] | None:
         """Return stored events above `after` in order; None if `after` is too old or too new."""
+        _check_after(after)
+        limit = bounded_limit(limit)
         return await self._commands.on_loop(self._commands.store.events(after, limit))
 
     async def newest(self) -> int:
         """Return the `seq` of the newest event."""
         return await self._commands.on_loop(self._commands.store.last_seq())
+
+
+def _check_after(after: int) -> None:
+    if not is_count(after):
+        raise BadSetting(f"after is {after!r:.80}; it must be the seq of an event, or 0")

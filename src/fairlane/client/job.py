@@ -7,7 +7,7 @@ from fairlane.client.commands import Commands
 from fairlane.core.inputs import Cancel, Explain, Move, Prioritize, RetryJob, Skip
 from fairlane.core.lifecycle import FINAL, Priority
 from fairlane.core.live_job import JobId
-from fairlane.core.validation import check_text
+from fairlane.core.validation import bounded_limit, check_text, priority_of
 from fairlane.errors import (
     BadSetting,
     IllegalTransition,
@@ -111,9 +111,12 @@ class Job(Generic[R]):
             _check_choice("to", to, "head", "tail")
         return await self._commands.call(Move(new_id(), self.id, to, _id(before), _id(after)))
 
-    async def set_priority(self, priority: Priority) -> dict[str, Any]:
+    async def set_priority(
+        self, priority: Priority | Literal["high", "normal", "low"]
+    ) -> dict[str, Any]:
         """Change the priority of a waiting job."""
-        return await self._commands.call(Prioritize(new_id(), self.id, Priority(priority)))
+        wanted = priority_of(f"job {self.id}", priority)
+        return await self._commands.call(Prioritize(new_id(), self.id, wanted))
 
     async def skip(self) -> dict[str, Any]:
         """End a waiting job as `skipped`."""
@@ -145,11 +148,14 @@ async def wait_for_end(commands: Commands, id: str) -> JobView:
 
 async def read_log(commands: Commands, id: str, limit: int) -> list[LogLine]:
     check_text("id of a job", id)
+    limit = bounded_limit(limit, most=10_000)
     return await commands.on_loop(commands.store.log(JobId(id), limit=limit))
 
 
 def _id(job: "Job[Any] | str | None") -> JobId | None:
-    return None if job is None else JobId(job.id if isinstance(job, Job) else job)
+    """Return the id of a job, which is a handle (also one of `app.sync`) or the id itself."""
+    id: Any = getattr(job, "id", job)
+    return None if id is None else JobId(id)
 
 
 def _check_choice(option: str, value: str, *choices: str) -> None:

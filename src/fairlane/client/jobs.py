@@ -11,7 +11,7 @@ from fairlane.client.submissions import Submissions
 from fairlane.core.inputs import QueryState
 from fairlane.core.lifecycle import FINAL, LIVE, State
 from fairlane.core.live_job import JobId
-from fairlane.core.validation import check_text
+from fairlane.core.validation import bounded_limit, check_text
 from fairlane.errors import BadSetting, UnknownName
 from fairlane.ids import new_id
 from fairlane.store.views import JobView, LogLine, Page, Query
@@ -103,7 +103,7 @@ class Jobs:
             states=tuple(states), task=task, queue=queue, lane=lane,
             since=None if since is None else since.timestamp(),
             until=None if until is None else until.timestamp(),
-            limit=max(1, min(limit, 1000)), cursor=cursor,
+            limit=bounded_limit(limit), cursor=cursor,
         )  # fmt: skip
         return await self._commands.on_loop(self._commands.store.history(query))
 
@@ -136,7 +136,7 @@ class Jobs:
             task=task, queue=queue, lane=lane, text=text or None,
             since=None if since is None else since.timestamp(),
             until=None if until is None else until.timestamp(),
-            limit=max(1, min(limit, 1000)),
+            limit=bounded_limit(limit),
         )  # fmt: skip
         selected = frozenset(states or State)
         return await self._page(query, selected & LIVE, selected & FINAL, cursor)

@@ -17,7 +17,7 @@ from fairlane.ids import new_id
 from fairlane.snapshot import lane_without_secrets
 from fairlane.store.views import LaneView
 from fairlane.task.secret_cipher import decrypt_secrets
-from fairlane.tasks import Call, Options
+from fairlane.tasks import Call, Options, require_call
 
 
 class Lanes:
@@ -56,6 +56,7 @@ class Lanes:
         """Save the call that a lane runs; refused while it has an active job. None deletes it."""
         body = None
         if call is not None:
+            call = require_call(call)
             params = json.loads(call.stored_params)
             saved = {"task": call.task.name, "params": params}
             if secrets := call.task.definition.parameters.secrets:

@@ -8,7 +8,7 @@ from fairlane.core.forecast import Forecast, forecast
 from fairlane.core.inputs import ChangeSetting, Pause, Resume
 from fairlane.core.queues import QueueChanges, QueueOptions, settings_from
 from fairlane.core.scheduler import Scheduler
-from fairlane.core.validation import check_text
+from fairlane.core.validation import bounded_limit, check_text
 from fairlane.errors import BadSetting, UnknownName
 from fairlane.ids import new_id
 from fairlane.snapshot import QueueInfo, QueueView, queue_infos, queue_view, snapshot_from
@@ -37,7 +37,7 @@ class Queues:
 
         All of it is read at one moment: a job is in one list only.
         """
-        store, limit = self._commands.store, max(0, min(limit, 10_000))
+        store, limit = self._commands.store, bounded_limit(limit, least=0, most=10_000)
         picture = await self._commands.on_loop(store.read_snapshot(waiting=limit, ended=0, lanes=0))
         return queue_infos(snapshot_from(picture, self._commands.clock.now()))
 
@@ -50,7 +50,7 @@ class Queues:
         after = FRONT if cursor is None else Place.read(cursor)
         if after is None:
             raise BadSetting(f'"{cursor}" is not a cursor; pass `next` of the page before')
-        limit = max(1, min(limit, 1000))
+        limit = bounded_limit(limit)
         store = self._commands.store
         rows = await self._commands.on_loop(store.jobs_behind(queue, after=after, limit=limit + 1))
         page = rows[:limit]

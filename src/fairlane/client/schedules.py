@@ -11,7 +11,7 @@ from fairlane.client.commands import Commands
 from fairlane.client.job import Job
 from fairlane.core.inputs import SaveRecord
 from fairlane.core.live_job import JobId
-from fairlane.core.validation import check_path_name, check_text
+from fairlane.core.validation import bounded_limit, check_path_name, check_text
 from fairlane.errors import UnknownName
 from fairlane.ids import new_id
 from fairlane.leader.schedule import Rules, Schedule, firing_of, make_schedule
@@ -110,6 +110,7 @@ class Schedules:
     async def firings(self, schedule: str, *, limit: int = 50) -> builtins.list[FiringView]:
         """Return when a schedule fired and with which result, the newest first."""
         check_text("schedule", schedule)
+        limit = bounded_limit(limit)
         return await self._commands.on_loop(self._commands.store.firings(schedule, limit=limit))
 
     async def scheduled_call(self, name: str) -> tuple[str, dict[str, Any]]:

@@ -10,8 +10,10 @@ from fairlane.client.commands import Commands
 from fairlane.client.job import Job
 from fairlane.core.inputs import Submission, Submit
 from fairlane.core.live_job import JobId
-from fairlane.errors import KeyReused, UnknownName, UsageError
+from fairlane.core.validation import check_text
+from fairlane.errors import BadSetting, KeyReused, UnknownName, UsageError
 from fairlane.ids import keyed_id, new_id
+from fairlane.runtime.storable_text import storable
 from fairlane.store.protocol import Store
 from fairlane.task.secret_cipher import SecretCipher
 from fairlane.task_schema import TaskSchema, decode_task_schema, task_from_schema, task_schema_of
@@ -42,9 +44,7 @@ class Submissions:
 
     async def submit_many(self, calls: Sequence[Call[Any]]) -> list[Job[Any]]:
         """Submit calls in this order, all or none."""
-        if isinstance(calls, Call):
-            raise UsageError(f"submit_many takes a list of calls, got {calls!r}; use submit")
-        calls = [require_call(call) for call in calls]
+        calls = _require_calls(calls)
         if not calls:
             return []
         submissions: list[Submission] = []
@@ -78,6 +78,10 @@ class Submissions:
         self, key: str, calls: Sequence[Call[Any]], *, request: str
     ) -> list[Job[Any]]:
         """Submit under an idempotency key: the same key and request return the same jobs."""
+        check_text("idempotency key", key)
+        if storable(request) != request:  # never equal if it is not a text
+            raise BadSetting(f"request is {request!r:.80}; it must be text without surrogates")
+        calls = _require_calls(calls, "submit_once")
         # A request may contain secrets; its digest by a key says nothing about them.
         requests = self.cipher.digests(request) if self.cipher else [request]
         keyed = [call.with_id(keyed_id(key, n), requests[0]) for n, call in enumerate(calls)]
@@ -140,3 +144,11 @@ class Submissions:
         decoded = {name: decode_task_schema(body) for name, body in stored.items()}
         own = {name: task_schema_of(task) for name, task in self._tasks.items()}
         return {name: found for name, found in decoded.items() if found is not None} | own
+
+
+def _require_calls(calls: object, verb: str = "submit_many") -> list[Call[Any]]:
+    if isinstance(calls, Call) or not isinstance(calls, Iterable):
+        raise UsageError(
+            f"{verb} takes a list of calls, got {repr(calls)[:200]}; put a single call in a list"
+        )
+    return [require_call(call) for call in calls]

@@ -9,6 +9,7 @@ from typing import Any, Final, TypeVar, get_args, get_type_hints
 import msgspec
 from msgspec import Struct
 
+from fairlane.core.lifecycle import Priority
 from fairlane.errors import BadSetting, TooLarge
 
 LARGEST_COUNT: Final = 2**63 - 1  # the largest integer of a database
@@ -31,6 +32,35 @@ def is_number(value: object) -> bool:
 def is_count(value: object, *, least: int = 0) -> bool:
     is_whole = isinstance(value, int) and not isinstance(value, bool)
     return is_whole and least <= value <= LARGEST_COUNT  # type: ignore[operator]
+
+
+def bounded_limit(limit: object, *, least: int = 1, most: int = 1000) -> int:
+    """Return the nearest possible number of rows; raise if the limit is not a whole number."""
+    if not isinstance(limit, int) or isinstance(limit, bool):
+        raise BadSetting(f"limit is {limit!r:.80}; it must be a whole number, up to {most:,}")
+    return max(least, min(limit, most))
+
+
+def priority_of(owner: str, value: object) -> Priority:
+    """Return a priority that is given as itself, by its name or by its number."""
+    found = Priority.__members__.get(value.upper()) if isinstance(value, str) else value
+    try:
+        return msgspec.convert(found, Priority)
+    except msgspec.ValidationError:
+        raise BadSetting(
+            f"priority of {owner} is {value!r:.80}; it must be high, normal or low, by name or as "
+            "a Priority"
+        ) from None
+
+
+def check_types(what: str, values: Struct) -> None:
+    """Raise unless every field of a struct has a value of its type."""
+    for name, kind in _types(type(values)).items():
+        try:
+            msgspec.convert(getattr(values, name), kind)
+        except msgspec.ValidationError as error:
+            value = getattr(values, name)
+            raise BadSetting(f"{name} of {what} is {value!r:.80}: {error}") from None
 
 
 def check_name(what: str, name: object) -> None:

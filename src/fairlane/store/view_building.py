@@ -1,5 +1,6 @@
 """Views made from stored rows, the same for every store."""
 
+import re
 from collections.abc import Iterable
 from itertools import chain, islice
 from statistics import median
@@ -11,6 +12,7 @@ from msgspec import Struct
 from fairlane.core.inputs import Submission, Submit
 from fairlane.core.lifecycle import State
 from fairlane.core.live_job import JobId
+from fairlane.core.validation import is_count
 from fairlane.errors import BadSetting
 from fairlane.store.columns import StoredJob
 from fairlane.store.views import JobView, LaneView, Query, job_view
@@ -104,12 +106,11 @@ def cursor_of(query: Query) -> int | None:
     """Parse the cursor of a page: the number of the last row of the page before."""
     if query.cursor is None:
         return None
-    try:
-        return int(query.cursor)
-    except ValueError:
-        raise BadSetting(
-            f'"{query.cursor}" is not a cursor; pass `next` of the page before'
-        ) from None
+    # The largest number of a database has 19 digits.
+    number = int(query.cursor) if re.fullmatch("[0-9]{1,19}", query.cursor) else -1
+    if not is_count(number):
+        raise BadSetting(f'"{query.cursor:.80}" is not a cursor; pass `next` of the page before')
+    return number
 
 
 def window_of(query: Query) -> Query:
