@@ -98,3 +98,11 @@ def waits_for_the_late_line() -> int:
     _next_job_runs.set()
     assert _logged_late.wait(20)
     return os.getpid()
+
+
+def counts_in_a_stage(ctx: SyncContext) -> None:
+    with ctx.stage("saving") as stage:
+        stage.progress(40, "page 2 of 5")
+        ctx.report(downloaded=12)
+        while not ctx.stopping:
+            time.sleep(0.001)

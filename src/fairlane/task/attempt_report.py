@@ -90,14 +90,22 @@ class AttemptReport:
             self.stages.setdefault(name, StageView(name))
         self._progress = Progress()
         self._has_progress = False  # the task has called ctx.progress
+        self._reached = 0.0  # the highest progress that followed from the stages
+        self._stage: str | None = None  # the stage that changed last
         self._statistics = dict(earlier.statistics)
         self._artifacts = {artifact.path: artifact for artifact in earlier.artifacts}
         self.checkpoint = Checkpoint(checkpoint, self.changed)
         self.is_empty = not (stages or earlier.stages or self._statistics or checkpoint)
 
     def changed(self, stage: str | None = None) -> None:
+        """Announce a change, of this stage or else within the present one."""
         self.is_empty = False
-        self._link.report(self.snapshot, stage)
+        self._link.report(self.snapshot, stage or self._present_stage())
+
+    def _present_stage(self) -> str | None:
+        """Return the stage that changed last, if it has not ended."""
+        present = self.stages.get(self._stage or "")
+        return present.name if present and present.status in ("pending", "running") else None
 
     def set_progress(self, percent: float, message: str) -> None:
         with self._lock:
@@ -125,6 +133,7 @@ class AttemptReport:
             view = self.stages.setdefault(name, StageView(name))
             for field, value in changes.items():
                 setattr(view, field, value)
+            self._stage = name
         self.changed(name)
 
     def snapshot(self) -> ReportBody:
@@ -138,10 +147,14 @@ class AttemptReport:
             )
 
     def _percent(self) -> float | None:
-        """Return the progress that the task set, or else the mean of its stages."""
+        """Return the progress that the task set, or else the mean of its stages.
+
+        A stage that is added later lowers the mean; the progress stays where it was.
+        """
         if self._has_progress or not self.stages:
             return self._progress.percent
         done = [
             100.0 if s.status in ("done", "skipped") else s.percent for s in self.stages.values()
         ]
-        return round(sum(done) / len(done), 1)
+        self._reached = max(self._reached, round(sum(done) / len(done), 1))
+        return self._reached

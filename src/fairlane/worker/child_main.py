@@ -70,6 +70,8 @@ class ChildLink:
 
     def report(self, snapshot: Callable[[], ReportBody], stage: str | None) -> None:
         first = self._pending is None
+        if stage is None and self._pending is not None:
+            stage = self._pending[1]  # it changed since the last report was sent
         self._pending = (snapshot, stage)
         if first:
             self._loop.call_soon_threadsafe(

@@ -243,6 +243,8 @@ class Worker:
     def queue_report(
         self, link: AttemptLink, snapshot: Callable[[], ReportBody], stage: str | None
     ) -> None:
+        if stage is None and link in self._reports:
+            stage = self._reports[link][1]  # it changed since the last report was sent
         self._reports[link] = (snapshot, stage)
 
     def queue_log_line(self, link: AttemptLink, level: str, message: str) -> None:
