@@ -6,6 +6,7 @@ from mutations.guards.admission import ADMISSION
 from mutations.guards.attempts import ATTEMPTS
 from mutations.guards.devices import DEVICES
 from mutations.guards.fences import FENCES
+from mutations.guards.hooks import HOOKS
 from mutations.guards.leading import LEADING
 from mutations.guards.limits import LIMITS
 from mutations.guards.membership import MEMBERSHIP
@@ -25,4 +26,5 @@ MUTATIONS: Final[tuple[Mutation, ...]] = (
     *MEMBERSHIP,
     *DEVICES,
     *STAGES,
+    *HOOKS,
 )

@@ -44,7 +44,7 @@ from fairlane.errors import (
     UnknownName,
     UsageError,
 )
-from fairlane.leader.end_hooks import webhook
+from fairlane.leader.webhook import webhook
 from fairlane.snapshot import DeviceView, QueueInfo, Snapshot
 from fairlane.store.views import EventView, JobView, LaneView
 from fairlane.task.context import Context, SyncContext

@@ -36,9 +36,10 @@ from fairlane.declarations import Declarations
 from fairlane.engine.engine import Engine
 from fairlane.engine.lifetime import Lifetime
 from fairlane.errors import BadSetting, UsageError
-from fairlane.leader.end_hooks import Hook
 from fairlane.leader.history_retention import HistoryLimit, check_history_limit
+from fairlane.leader.hook_delivery import DAY_SECONDS
 from fairlane.leader.schedule import Rules
+from fairlane.leader.webhook import Hook
 from fairlane.runtime.clock import Clock, SystemClock
 from fairlane.snapshot import Snapshot, snapshot_from
 from fairlane.store.open_store import store_at
@@ -217,9 +218,16 @@ class Fairlane:
         """
         self._declarations.add_schedule(name, call, rules)
 
-    def on_end(self, hook: Hook) -> Hook:
-        """Call a function with each job that ends, at least once for each."""
-        self._declarations.add_hook(hook)
+    def on_end(
+        self, hook: Hook, *, name: str | None = None, retry_seconds: float = DAY_SECONDS
+    ) -> Hook:
+        """Call a function with each job that ends, at least once for each end.
+
+        A call that raises is repeated with a growing backoff for `retry_seconds`, also by the next
+        leader and after a restart; ends of other jobs do not wait for it. The name identifies the
+        hook across restarts: by default that of the function, or the host of the webhook.
+        """
+        self._declarations.add_hook(hook, name, retry_seconds)
         return hook
 
     # running

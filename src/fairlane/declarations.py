@@ -12,10 +12,18 @@ import msgspec
 from fairlane.client.submissions import Submissions
 from fairlane.core.inputs import ChangeSetting, Input, SaveRecord
 from fairlane.core.queues import settings_from
-from fairlane.core.validation import check_amounts, check_option_names, check_path_name
+from fairlane.core.validation import (
+    check_amounts,
+    check_name,
+    check_option_names,
+    check_path_name,
+    is_number,
+)
 from fairlane.errors import BadSetting, UnknownName, UsageError
-from fairlane.leader.end_hooks import Hook
+from fairlane.leader.end_hooks import hook_name
+from fairlane.leader.hook_delivery import DeclaredHook
 from fairlane.leader.schedule import Rules, Schedule, decode_schedule, make_schedule
+from fairlane.leader.webhook import Hook
 from fairlane.task.definition import Definition
 from fairlane.task_schema import task_schema_of
 from fairlane.tasks import Call, Policies, Task, require_call
@@ -35,7 +43,7 @@ class Declarations:
         self.definitions: dict[str, Definition] = {}
         self.settings: dict[tuple[str, str], ChangeSetting] = {}
         self.schedules: dict[str, Schedule] = {}
-        self.hooks: list[Hook] = []
+        self.hooks: list[DeclaredHook] = []
         self.drivers: dict[str, type[Device]] = {}  # by the queue whose devices they drive
         self._is_started = is_started
 
@@ -84,11 +92,17 @@ class Declarations:
         self._refuse_when_started("schedule", name)
         self.schedules[name] = make_schedule(name, submission, rules)
 
-    def add_hook(self, hook: Hook) -> None:
+    def add_hook(self, hook: Hook, name: str | None, retry_seconds: float) -> None:
         if not callable(hook):
             raise BadSetting(f"on_end takes a function, got {hook!r}")
-        self._refuse_when_started("hook", getattr(hook, "__name__", repr(hook)))
-        self.hooks.append(hook)
+        if not is_number(retry_seconds) or retry_seconds < 0:
+            raise BadSetting(
+                f"retry_seconds of a hook is {retry_seconds!r}; it must be a number, 0 or more"
+            )
+        name = hook_name(hook) if name is None else name
+        check_name("hook", name)
+        self._refuse_when_started("hook", name)
+        self.hooks.append(DeclaredHook(hook, name, retry_seconds))
 
     def _refuse_when_started(self, kind: str, name: str) -> None:
         if self._is_started():

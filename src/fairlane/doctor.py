@@ -7,7 +7,7 @@ import asyncio
 import platform
 from collections.abc import AsyncIterator, Iterator
 from importlib.metadata import version
-from typing import Final
+from typing import Any, Final
 
 from fairlane.errors import NotFound
 from fairlane.store.diagnosis import Condition, Finding
@@ -57,6 +57,7 @@ def findings_in(condition: Condition) -> Iterator[Finding]:
     yield from _waiting(condition)
     yield _inbox(condition)
     yield _dead_letters(condition)
+    yield from _hooks(condition)
     yield _clock(condition)
     yield _history(condition)
 
@@ -174,6 +175,23 @@ def _dead_letters(condition: Condition) -> Finding:
         f"{(condition.last_dead_letter or '')[:200]}",
         "a fault in Fairlane: please report it with the rows of the table dead_letter",
     )  # fmt: skip
+
+
+def _hooks(condition: Condition) -> Iterator[Finding]:
+    """Yield a finding for each hook that has rejected ended jobs."""
+    rejected: dict[str, list[dict[str, Any]]] = {}
+    for notice in condition.notices:
+        rejected.setdefault(notice["hook"], []).append(notice)
+    for hook, notices in sorted(rejected.items()):
+        oldest = max(0.0, condition.now - min(notice["ended_at"] for notice in notices))
+        last = max(notices, key=lambda notice: float(notice["tried_at"]))
+        yield Finding(
+            "hooks", "warning",
+            f"{hook} has not accepted {_jobs(len(notices))}, of which the oldest ended "
+            f"{oldest:.0f} s ago; the last error: {last['error'][:200]}",
+            "check the receiver or the function; the calls are repeated until the time that "
+            "`retry_seconds` of `on_end` sets, a day by default",
+        )  # fmt: skip
 
 
 def _clock(condition: Condition) -> Finding:

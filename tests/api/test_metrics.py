@@ -1,5 +1,6 @@
 """`/metrics`: true numbers, in a form that Prometheus reads, at a bounded price."""
 
+import logging
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as open_metrics
 from prometheus_client.parser import text_string_to_metric_families as metric_families
 
-from fairlane import Device, Fairlane, Retry
+from fairlane import Device, Fairlane, JobView, Retry
 from fairlane.api import metrics
 from fairlane.errors import StoreUnavailable
 from fairlane.runtime.counters import Counts, Histogram, Histograms
@@ -348,3 +349,37 @@ async def test_an_engine_that_is_not_started_has_no_metrics(app: Fairlane) -> No
         answer = await client.get("/metrics")
 
     assert (answer.status_code, answer.json()["code"]) == (503, "not_started")
+
+
+async def test_a_hook_that_lags_shows_in_the_metrics(
+    app: Fairlane, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.CRITICAL, "fairlane.hooks")
+    works = False
+
+    def bill(job: JobView) -> None:
+        if not works:
+            raise ConnectionError("closed on Sundays")
+
+    app.on_end(bill, name="billing")
+
+    @app.task
+    async def work() -> None: ...
+
+    async with running(app) as world, talking_to(app) as client:
+
+        async def lags(undelivered: int, seconds: float) -> bool:
+            scrape = await scraped(client)
+            return (
+                scrape("fairlane_hook_undelivered", hook="billing") == undelivered
+                and scrape("fairlane_hook_lag_seconds", hook="billing") == seconds
+            )
+
+        assert await lags(0, 0)
+        await app.submit_many([work.call(), work.call()])
+        await eventually(lambda: lags(2, 0))
+        await world.advance(3)
+        assert await lags(2, 3)
+        works = True
+        await world.advance(2)
+        await eventually(lambda: lags(0, 0))

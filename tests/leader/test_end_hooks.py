@@ -1,18 +1,48 @@
 """Each hook is called at least once for each job that ends, also after a failure or a restart."""
 
+import asyncio
 import json
 import logging
 import threading
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from fairlane import BadSetting, Fairlane, JobView, webhook
+from fairlane.core.inputs import SaveRecord
+from fairlane.doctor import diagnose
+from fairlane.errors import StoreUnavailable
+from fairlane.leader.hook_delivery import DeclaredHook, HookDelivery
+from fairlane.leader.notice import Notice, decode_notice
+from fairlane.leader.webhook import Hook
 from fairlane.testing import FakeClock, running
 from tests.support.eventually import eventually
+
+
+@pytest.fixture
+def quiet(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.CRITICAL, "fairlane.hooks")
+
+
+async def notices(app: Fairlane) -> list[Notice]:
+    return [decode_notice(body) for body in (await app._store.records("notice")).values()]
+
+
+async def stored_notices(app: Fairlane, number: int) -> None:
+    """Wait until so many calls are stored to be repeated."""
+
+    async def are_stored() -> bool:
+        return len(await notices(app)) == number
+
+    await eventually(are_stored)
+
+
+async def tries_of_notices(app: Fairlane, tries: list[int]) -> bool:
+    return [notice.tries for notice in await notices(app)] == tries
 
 
 async def heeded(app: Fairlane) -> None:
@@ -52,16 +82,16 @@ async def test_a_hook_is_called_for_completed_failed_and_cancelled_jobs(app: Fai
 
 
 async def test_a_hook_that_fails_is_retried_and_does_not_stop_other_hooks(
-    app: Fairlane, caplog: pytest.LogCaptureFixture
+    app: Fairlane, quiet: None
 ) -> None:
-    caplog.set_level(logging.CRITICAL, "fairlane.hooks")
     tries: list[str] = []
     told: list[str] = []
 
     @app.on_end
     def broken(job: JobView) -> None:
         tries.append(job.id)
-        raise RuntimeError("the address book is on fire")
+        if tries.count(job.id) < 3:
+            raise RuntimeError("the address book is on fire")
 
     @app.on_end
     def fine(job: JobView) -> None:
@@ -70,10 +100,17 @@ async def test_a_hook_that_fails_is_retried_and_does_not_stop_other_hooks(
     @app.task
     async def work() -> None: ...
 
-    async with running(app):
+    async with running(app) as world:
         await heeded(app)
         jobs = await app.submit_many([work.call(), work.call()])
-        await eventually(lambda: len(told) == 2)
+        await eventually(lambda: len(told) == 2 and len(tries) == 2)
+        await stored_notices(app, 2)
+        await world.advance(5)
+        await eventually(lambda: len(tries) == 4)
+        await eventually(lambda: tries_of_notices(app, [2, 2]))
+        await world.advance(10)
+        await eventually(lambda: len(tries) == 6)
+        await stored_notices(app, 0)
 
     assert sorted(tries) == sorted(job.id for job in jobs for _ in range(3))
 
@@ -116,46 +153,310 @@ async def test_a_hook_is_called_after_a_restart_for_jobs_that_ended_before_it(
     assert told == jobs
 
 
-class Receiver(BaseHTTPRequestHandler):
-    bodies: list[dict[str, Any]]
+class Receiver:
+    """A server that answers with `statuses`, and may hold up the answers for some parameters."""
 
-    def do_POST(self) -> None:
-        size = int(self.headers["Content-Length"])
-        self.bodies.append(json.loads(self.rfile.read(size)))
-        self.send_response(204)
-        self.end_headers()
+    def __init__(self) -> None:
+        self.bodies: list[dict[str, Any]] = []
+        self.keys: list[str] = []
+        self.status: Callable[[dict[str, Any]], int] = lambda body: 204
+        self.held_up: Callable[[dict[str, Any]], bool] = lambda body: False
+        self.go_on = threading.Event()
+        self.url = ""
 
-    def log_message(self, format: str, *args: Any) -> None: ...
+    def numbers(self) -> list[int]:
+        return [body["params"]["number"] for body in self.bodies]
+
+    def handler(receiver) -> type[BaseHTTPRequestHandler]:  # noqa: N805 - self is the handler
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                receiver.bodies.append(body)
+                receiver.keys.append(self.headers["Idempotency-Key"])
+                if receiver.held_up(body):
+                    receiver.go_on.wait(60)
+                self.send_response(receiver.status(body))
+                self.send_header("Location", receiver.url)
+                self.end_headers()
+
+            def do_GET(self) -> None:
+                self.send_response(200)
+                self.end_headers()
+
+            def log_message(self, format: str, *args: Any) -> None: ...
+
+        return Handler
 
 
 @pytest.fixture
-def receiver() -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    bodies: list[dict[str, Any]] = []
-    handler = type("Handler", (Receiver,), {"bodies": bodies})
-    with HTTPServer(("127.0.0.1", 0), handler) as server:
+def receiver() -> Iterator[Receiver]:
+    receiver = Receiver()
+    with ThreadingHTTPServer(("127.0.0.1", 0), receiver.handler()) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
-        yield f"http://127.0.0.1:{server.server_port}/ended", bodies
+        receiver.url = f"http://127.0.0.1:{server.server_port}/ended"
+        yield receiver
+        receiver.go_on.set()
         server.shutdown()
         thread.join()
 
 
-async def test_a_webhook_is_sent_the_ended_job(
-    app: Fairlane, receiver: tuple[str, list[dict[str, Any]]]
-) -> None:
-    url, bodies = receiver
-    app.on_end(webhook(url))
-
-    @app.task
+def numbered(app: Fairlane) -> Any:
+    @app.task(name="work")
     async def work(number: int) -> int:
         return number
+
+    return work
+
+
+async def test_a_webhook_is_sent_the_ended_job(app: Fairlane, receiver: Receiver) -> None:
+    app.on_end(webhook(receiver.url))
+    work = numbered(app)
 
     async with running(app):
         await heeded(app)
         job = await work.submit(5)
-        await eventually(lambda: bodies)
+        await eventually(lambda: receiver.bodies)
 
-    assert [(b["id"], b["state"], b["result"]) for b in bodies] == [(job.id, "completed", 5)]
+    [body] = receiver.bodies
+    assert (body["id"], body["state"], body["result"]) == (job.id, "completed", 5)
+    assert receiver.keys == [f"{job.id}-1-completed"]
+
+
+@pytest.mark.parametrize("status", [500, 404, 302])
+async def test_a_webhook_is_repeated_with_exponential_backoff_until_it_is_accepted(
+    app: Fairlane, receiver: Receiver, status: int, quiet: None
+) -> None:
+    receiver.status = lambda body: status if len(receiver.bodies) < 4 else 200
+    app.on_end(webhook(receiver.url))
+    work = numbered(app)
+
+    async with running(app) as world:
+        await heeded(app)
+        await work.submit(1)
+        for number, seconds in ((1, 5), (2, 10), (3, 20)):
+            await eventually(lambda n=number: tries_of_notices(app, [n]))  # type: ignore[misc]
+            await world.advance(seconds - 1)
+            assert len(receiver.bodies) == number
+            await world.advance(1)
+        await stored_notices(app, 0)
+
+    assert len(receiver.bodies) == 4
+    assert len(set(receiver.keys)) == 1  # so that the receiver can tell a repetition
+
+
+async def test_a_webhook_is_repeated_after_a_restart(
+    tmp_path: Path, receiver: Receiver, quiet: None
+) -> None:
+    clock = FakeClock()
+
+    def made() -> Fairlane:
+        app = Fairlane(f"sqlite:///{tmp_path}/work.db", clock=clock, stop_grace_seconds=0)
+        app.on_end(webhook(receiver.url))
+        numbered(app)
+        return app
+
+    receiver.status = lambda body: 503
+    async with running(made()) as world:
+        await heeded(world.app)
+        await world.app.tasks["work"].submit(1)
+        await stored_notices(world.app, 1)
+    receiver.status = lambda body: 200
+    async with running(made()) as world:
+        await world.advance(5)
+        await stored_notices(world.app, 0)
+        assert receiver.numbers() == [1, 1]
+        await world.app.tasks["work"].submit(2)
+        await eventually(lambda: receiver.numbers() == [1, 1, 2])
+
+
+async def test_a_notice_that_fails_or_hangs_holds_up_no_later_notice(
+    app: Fairlane, receiver: Receiver, quiet: None
+) -> None:
+    receiver.status = lambda body: 500 if body["params"]["number"] == 1 else 200
+    receiver.held_up = lambda body: body["params"]["number"] == 2
+    app.on_end(webhook(receiver.url))
+    other: list[str] = []
+    app.on_end(lambda job: other.append(job.id))
+    work = numbered(app)
+
+    async with running(app):
+        await heeded(app)
+        await app.submit_many([work.call(number) for number in range(1, 31)])
+        await eventually(lambda: len(set(receiver.numbers())) == 30)
+        await eventually(lambda: len(other) == 30)
+        receiver.go_on.set()
+        await stored_notices(app, 1)
+
+
+async def test_a_stop_does_not_wait_for_a_receiver_that_hangs(
+    app: Fairlane, receiver: Receiver
+) -> None:
+    receiver.held_up = lambda body: True
+    app.on_end(webhook(receiver.url, timeout_seconds=300))
+    work = numbered(app)
+
+    async with running(app):
+        await heeded(app)
+        await work.submit(1)
+        await eventually(lambda: receiver.bodies)
+
+    assert not receiver.go_on.is_set()
+
+
+async def test_a_notice_is_given_up_after_a_day_or_as_many_seconds_as_set(
+    app: Fairlane, receiver: Receiver, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.ERROR, "fairlane.hooks")
+    receiver.status = lambda body: 500
+    app.on_end(webhook(receiver.url), name="short", retry_seconds=60)
+    app.on_end(webhook(receiver.url), name="usual")
+    work = numbered(app)
+
+    async with running(app) as world:
+        await heeded(app)
+        await work.submit(1)
+        await stored_notices(app, 2)
+        await world.advance(60)
+        await stored_notices(app, 1)
+        await eventually(lambda: tries_of_notices(app, [2]))
+        await world.advance(86_400 - 60)
+        await stored_notices(app, 0)
+
+    short, usual = [record.message for record in caplog.records]
+    assert short.startswith("hook short was not called for job")
+    assert usual.startswith("hook usual was not called for job")
+    assert "the receiver answered 500" in usual
+
+
+async def test_a_new_hook_has_its_cursor_before_a_job_can_end(app: Fairlane) -> None:
+    @app.on_end
+    def remember(job: JobView) -> None: ...
+
+    async with running(app):
+        assert await app._store.records("hook")  # without a wait: stored with the declarations
+
+
+async def test_a_hook_that_lags_shows_in_the_diagnosis(
+    app: Fairlane, receiver: Receiver, quiet: None
+) -> None:
+    receiver.status = lambda body: 500
+    app.on_end(webhook(receiver.url), name="billing")
+    work = numbered(app)
+    if app.database.startswith("memory:"):
+        pytest.skip("a database in memory has no diagnosis")
+
+    async with running(app):
+        await app.submit_many([work.call(1), work.call(2)])
+        await stored_notices(app, 2)
+        found = [finding async for finding in diagnose(app.database) if finding.subject == "hooks"]
+
+    [finding] = found
+    assert finding.level == "warning"
+    assert finding.message.startswith("billing has not accepted 2 jobs, of which the oldest ended")
+    assert "the receiver answered 500" in finding.message
+
+
+async def test_notices_of_a_removed_hook_stay_until_they_would_be_given_up(
+    tmp_path: Path, receiver: Receiver, quiet: None
+) -> None:
+    clock = FakeClock()
+
+    def made(*names: str) -> Fairlane:
+        app = Fairlane(f"sqlite:///{tmp_path}/work.db", clock=clock, stop_grace_seconds=0)
+        for name in names:
+            app.on_end(webhook(receiver.url), name=name, retry_seconds=600)
+        numbered(app)
+        return app
+
+    async def hooks_of_notices(app: Fairlane) -> list[str]:
+        return sorted(notice.hook for notice in await notices(app))
+
+    receiver.status = lambda body: 503
+    async with running(made("mail", "billing")) as world:
+        await world.app.tasks["work"].submit(1)
+        await stored_notices(world.app, 2)
+    async with running(made()) as world:
+        assert await hooks_of_notices(world.app) == ["billing", "mail"]
+    clock.advance(601)
+    receiver.status = lambda body: 200
+    async with running(made("mail")) as world:
+        await stored_notices(world.app, 0)
+
+    assert receiver.numbers() == [1, 1, 1]  # one more try for the hook that is still declared
+
+
+async def test_a_hook_object_with_an_async_call_runs(app: Fairlane) -> None:
+    told: list[str] = []
+
+    class Teller:
+        async def __call__(self, job: JobView) -> None:
+            told.append(job.id)
+
+    app.on_end(Teller())
+    work = numbered(app)
+
+    async with running(app):
+        await heeded(app)
+        job = await work.submit(1)
+        await eventually(lambda: told)
+
+    assert told == [job.id]
+
+
+async def test_a_hook_is_called_for_each_end_wherever_its_progress_could_not_be_stored(
+    quiet: None,
+) -> None:
+    """A crash at each write of the delivery, and a delivery after it with a hook that works."""
+    for crash_at in range(8):
+        app = Fairlane("memory://", clock=FakeClock(), stop_grace_seconds=0)
+        work = numbered(app)
+        told: set[str] = set()
+        writes: list[SaveRecord] = []
+
+        async def write(record: SaveRecord) -> None:
+            if len(writes) == crash_at:  # noqa: B023 - called in the same round
+                raise StoreUnavailable("killed")
+            writes.append(record)  # noqa: B023
+            await app._engine.calls.call(record)  # noqa: B023
+
+        def reject_even(job: JobView) -> None:
+            if job.params["number"] % 2 == 0:
+                raise RuntimeError("even")
+            told.add(job.id)  # noqa: B023
+
+        def accept(job: JobView) -> None:
+            told.add(job.id)  # noqa: B023
+
+        def delivery(hook: Hook, call: Any) -> HookDelivery:
+            return HookDelivery(
+                DeclaredHook(hook, "hook"), app._store, call, app._engine.clock,  # noqa: B023
+                is_leading=lambda: True,
+            )  # fmt: skip
+
+        async with running(app) as world:
+            first = delivery(reject_even, write)
+            first.begin = await app._store.last_seq()
+            ids: set[str] = set()
+            with suppress(StoreUnavailable):
+                await first.run_once()
+                for numbers in ((1, 2), (3, 4), (5, 6)):
+                    jobs = await app.submit_many([work.call(number) for number in numbers])
+                    ids |= {job.id for job in jobs}
+                    for job in jobs:
+                        await job.wait()
+                    await first.run_once()
+                    await asyncio.gather(*first._runners)
+                    await first.run_once()
+            await first.close()
+            await world.advance(3600)
+            second = delivery(accept, app._engine.calls.call)
+            second.begin = first.begin
+            await second.run_once()
+            await asyncio.gather(*second._runners)
+            await second.close()
+
+        assert told >= ids, f"crash at write {crash_at}"
 
 
 def test_a_webhook_needs_an_http_address() -> None:

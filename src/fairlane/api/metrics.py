@@ -106,6 +106,18 @@ def _process_metrics(engine: "Engine", followers: int) -> Iterator[Metric]:
     yield GaugeMetricFamily("fairlane_inbox_length",
                             "Inputs in this process that the leader has not decided yet.",
                             len(engine.inbox))  # fmt: skip
+    waiting = GaugeMetricFamily(
+        "fairlane_hook_undelivered", "Ended jobs that a hook has not accepted yet; 0 unless this "
+        "process leads.", labels=["hook"],
+    )  # fmt: skip
+    lag = GaugeMetricFamily(
+        "fairlane_hook_lag_seconds", "Since the end of the oldest job that a hook has not "
+        "accepted; 0 unless this process leads.", labels=["hook"],
+    )  # fmt: skip
+    for delivery in engine.hooks.deliveries:
+        waiting.add_metric([delivery.name], delivery.undelivered)
+        lag.add_metric([delivery.name], delivery.lag_seconds())
+    yield from (waiting, lag)
     yield GaugeMetricFamily("fairlane_followers", "Clients that follow the events here.", followers)
 
 

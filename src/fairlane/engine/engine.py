@@ -36,8 +36,9 @@ from fairlane.engine.job_waiters import JobWaiters
 from fairlane.errors import FairlaneError
 from fairlane.ids import new_id
 from fairlane.leader.command_calls import CommandCalls
-from fairlane.leader.end_hooks import EndHooks, Hook
+from fairlane.leader.end_hooks import EndHooks
 from fairlane.leader.history_retention import HistoryLimit, HistoryRetention
+from fairlane.leader.hook_delivery import DeclaredHook
 from fairlane.leader.host import LeaderHost
 from fairlane.leader.inbox import Inbox
 from fairlane.leader.leader import Leader
@@ -74,7 +75,7 @@ class Engine:
         clock: Clock,
         slots: int,
         recheck_seconds: float,
-        hooks: list[Hook],
+        hooks: list[DeclaredHook],
         work: bool,
         queues: tuple[str, ...] | None = None,
         labels: tuple[str, ...] = (),
@@ -115,7 +116,7 @@ class Engine:
             lease_watch = LeaseWatch(times.lease_seconds, times.margin_seconds, lambda: self.now())
             fleet = SharedFleet(many, lease_watch, self.is_own)
         host = LeaderHost(
-            declare=declare,
+            declare=lambda stored: [*declare(stored), *self.hooks.declare(stored)],
             joined=self.joined,
             unacknowledged=self.worker.unacknowledged_inputs,
             poll_seconds=self.poll_seconds,
@@ -143,7 +144,7 @@ class Engine:
         self._leader_thread: threading.Thread | None = None
         self._renewal_thread: threading.Thread | None = None
         self._tasks: list[asyncio.Task[None]] = []
-        self._hooks = EndHooks(store, hooks, self.calls.call, is_leading=self.is_leading)
+        self.hooks = EndHooks(store, hooks, self.calls.call, clock, is_leading=self.is_leading)
         self._retention = HistoryRetention(store, clock, keep_history, is_leading=self.is_leading)
         self._watch = CommitWatch(
             store, self.waits, self.feed,
@@ -153,7 +154,7 @@ class Engine:
 
     def _register_receivers(self) -> None:
         """Register, in the order in which they are called, the receivers of notifications."""
-        notify, hooks, watch = self._notifications, self._hooks, self._watch
+        notify, hooks, watch = self._notifications, self.hooks, self._watch
         notify.on_leadership += [self.calls.change_leadership, hooks.change_leadership]
         if self.membership is not None:
             notify.on_leadership.append(self.membership.change_leadership)
@@ -161,13 +162,13 @@ class Engine:
             self._elected.set,
             self.devices.service.wake,
             watch.service.wake,
-            hooks.service.wake,
+            hooks.wake,
             self._retention.service.wake,
         ]
         notify.on_reload += [
             self._repeat_stops,
             watch.receive_reload,
-            lambda _: hooks.service.wake(),
+            lambda _: hooks.wake(),
             lambda _: self.feed.service.wake(),
         ]
         notify.on_commit += [
@@ -189,13 +190,13 @@ class Engine:
         }
 
     async def start(self) -> None:
-        await self._hooks.prepare()
+        await self.hooks.prepare()
         services = [
             Service("reports", self.worker.send_reports),
             Service("preconditions", self.worker.recheck_preconditions),
             self.devices.service,
             self._retention.service,
-            self._hooks.service,
+            *self.hooks.services,
             self.feed.service,
             self._watch.service,
             self.calls.answer_polling,
@@ -312,6 +313,7 @@ class Engine:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self.hooks.close()
         self.calls.close()
         self.waits.close()
         await self.feed.close()

@@ -1,132 +1,103 @@
-"""Hooks that are called when a job ends: callables of the program, or webhooks.
+"""The hooks that are called when a job ends: callables of the program, or webhooks.
 
-Ends are read from the stored events after a stored cursor. A crash between the end of a job and its
-hook delays the call and does not lose it: each hook is called at least once per end.
+Each hook has a separate `HookDelivery`, so that a slow or failing hook delays no other hook.
 """
 
-import asyncio
-import json
-import logging
-import urllib.request
-from collections.abc import Awaitable, Callable
-from typing import Any, Final
-from urllib.parse import urlsplit
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from typing import Any
 
-import msgspec
+from msgspec.structs import replace
 
 from fairlane.core.decisions import Decisions
-from fairlane.core.inputs import SaveRecord
-from fairlane.core.lifecycle import FINAL, State
-from fairlane.errors import BadSetting
-from fairlane.ids import new_id
+from fairlane.core.inputs import Input, SaveRecord
+from fairlane.leader.hook_delivery import CURSOR_KIND, DeclaredHook, HookDelivery
+from fairlane.leader.notice import NOTICE_KIND, decode_notice, hook_of
+from fairlane.leader.webhook import Hook, Webhook
+from fairlane.runtime.clock import Clock
 from fairlane.runtime.service import Service
-from fairlane.runtime.threads import in_thread
 from fairlane.store.protocol import Store
-from fairlane.store.views import JobView
-
-log = logging.getLogger("fairlane.hooks")
-
-Hook = Callable[[JobView], Any]
-_CURSOR: Final = ("hook", "ended")
-_CHUNK: Final = 500
-_TRIES: Final = 3
 
 
 class EndHooks:
     def __init__(
         self,
         store: Store,
-        hooks: list[Hook],
+        hooks: list[DeclaredHook],
         call: Callable[[SaveRecord], Awaitable[Any]],
+        clock: Clock,
         *,
         is_leading: Callable[[], bool],
     ) -> None:
         self._store = store
-        self._hooks = hooks
-        self._call = call
-        self._is_leading = is_leading
-        self._seq: int | None = None
-        self._begin: int | None = None
-        self.service = Service("hooks", self.run_once)
+        self._clock = clock
+        self.deliveries = [
+            HookDelivery(declared, store, call, clock, is_leading=is_leading)
+            for declared in _with_distinct_names(hooks)
+        ]
 
-    def change_leadership(self, leading: bool) -> None:
-        """Read the stored cursor again: another leader may have called the hooks meanwhile."""
-        if leading:
-            self._seq = None
+    @property
+    def services(self) -> list[Service]:
+        return [delivery.service for delivery in self.deliveries]
+
+    def change_leadership(self, _leading: bool) -> None:
+        """Discard the state in memory: another leader may have called the hooks meanwhile."""
+        for delivery in self.deliveries:
+            delivery.reset()
+
+    def wake(self) -> None:
+        for delivery in self.deliveries:
+            delivery.service.wake()
 
     def receive_commit(self, decisions: Decisions) -> None:
-        if self._hooks and decisions.changes.ended:
-            self.service.wake()
+        if decisions.changes.ended:
+            self.wake()
 
     async def prepare(self) -> None:
         """Read the number of the last event, before the first job can end."""
-        if self._hooks:
-            self._begin = await self._now()
+        if self.deliveries:
+            begin = await self._store.last_seq()
+            for delivery in self.deliveries:
+                delivery.begin = begin
 
-    async def run_once(self) -> None:
-        """Call the hooks for every job that has ended since the cursor."""
-        if not self._hooks or not self._is_leading():
-            return
-        if self._seq is None:
-            stored = (await self._store.records(_CURSOR[0])).get(_CURSOR[1])
-            begin = self._begin if self._begin is not None else await self._now()
-            self._seq = int(stored) if stored is not None else begin
-            if stored is None:
-                await self._keep()
-        while True:
-            events = await self._store.events(self._seq, _CHUNK)
-            if events is None:
-                log.warning("events of ended jobs were deleted before their hooks could be called")
-                self._seq = await self._now()
-                await self._keep()
-                return
-            ends = [e for e in events if _is_end(e.data.get("state"), e.type) and e.job]
-            views = await self._store.jobs([e.job for e in ends if e.job])
-            for event in ends:
-                view = views.get(event.job) if event.job else None
-                if view is not None:
-                    await self._tell(view)
-            if events:
-                self._seq = events[-1].seq
-            if ends:
-                await self._keep()
-            if len(events) < _CHUNK:
-                return
+    def declare(self, stored: Mapping[tuple[str, str], str]) -> list[Input]:
+        """Return the cursors of new hooks, and the removal of old notices of removed hooks.
 
-    async def _now(self) -> int:
-        return await self._store.last_seq()
+        The leader commits them with the declarations of the program, so a crash in the first moment
+        of a hook loses no end.
+        """
+        names = {delivery.name for delivery in self.deliveries}
+        cursors = [
+            SaveRecord("", CURSOR_KIND, delivery.name, str(delivery.begin))
+            for delivery in self.deliveries
+            if (CURSOR_KIND, delivery.name) not in stored and delivery.begin is not None
+        ]
+        removals = [
+            SaveRecord("", NOTICE_KIND, name, None)
+            for (kind, name), body in stored.items()
+            if kind == NOTICE_KIND
+            and hook_of(name) not in names
+            and decode_notice(body).until < self._clock.now()
+        ]
+        return [*cursors, *removals]
 
-    async def _keep(self) -> None:
-        await self._call(SaveRecord(new_id(), *_CURSOR, str(self._seq)))
-
-    async def _tell(self, view: JobView) -> None:
-        for hook in self._hooks:
-            for number in range(1, _TRIES + 1):
-                try:
-                    if asyncio.iscoroutinefunction(hook):
-                        await hook(view)
-                    else:
-                        await in_thread(hook, view)
-                    break
-                except Exception:  # user code: an error must not stop the other hooks
-                    log.exception("a hook failed for job %s, try %d of %d", view.id, number, _TRIES)
+    async def close(self) -> None:
+        for delivery in self.deliveries:
+            await delivery.close()
 
 
-def _is_end(state: str | None, type: str) -> bool:
-    return type == "job_state_changed" and state is not None and State(state) in FINAL
+def hook_name(hook: Hook) -> str:
+    """Return the name under which the deliveries of a hook are stored."""
+    if isinstance(hook, Webhook):
+        return hook.name
+    named = hook if hasattr(hook, "__qualname__") else type(hook)
+    return f"{named.__module__}.{named.__qualname__}"
 
 
-def webhook(url: str, *, timeout_seconds: float = 10.0) -> Hook:
-    """Return a hook that posts the ended job as JSON to an http or https address."""
-    if urlsplit(url).scheme not in ("http", "https"):
-        raise BadSetting(f"a webhook needs an http or https address, got {url!r}")
-
-    def post(view: JobView) -> None:
-        body = json.dumps(msgspec.to_builtins(view)).encode()
-        request = urllib.request.Request(  # noqa: S310 - the scheme was checked above
-            url, data=body, headers={"Content-Type": "application/json"}, method="POST"
-        )
-        with urllib.request.urlopen(request, timeout=timeout_seconds) as answer:  # noqa: S310
-            answer.read(1)
-
-    return post
+def _with_distinct_names(hooks: list[DeclaredHook]) -> Iterator[DeclaredHook]:
+    """Yield the hooks; the second hook of a name is "name 2"."""
+    seen: Counter[str] = Counter()
+    for declared in hooks:
+        seen[declared.name] += 1
+        number = seen[declared.name]
+        yield declared if number == 1 else replace(declared, name=f"{declared.name} {number}")

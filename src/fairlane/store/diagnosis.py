@@ -45,7 +45,12 @@ class Condition(Struct, kw_only=True):
     newest_at: float | None  # the time of the newest event
     ended: int
     now: float  # by the clock of the database if it has one
+    notices: list[dict[str, Any]] = field(default_factory=list)  # calls of hooks to be repeated
     silent: list[str] = field(default_factory=list)  # workers whose lease was not renewed
+
+
+def decoded(records: dict[str, str]) -> list[dict[str, Any]]:
+    return [msgspec.json.decode(body) for body in records.values()]
 
 
 def paused_queues(records: dict[str, str]) -> list[str]:

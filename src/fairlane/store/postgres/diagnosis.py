@@ -10,7 +10,7 @@ import asyncpg
 import msgspec
 
 from fairlane.errors import FairlaneError
-from fairlane.store.diagnosis import Condition, Finding, RunningJob, paused_queues
+from fairlane.store.diagnosis import Condition, Finding, RunningJob, decoded, paused_queues
 from fairlane.store.postgres import statements
 from fairlane.store.postgres.address import Address
 from fairlane.store.postgres.connection import Connection, close, connect, is_behind_pooler
@@ -142,6 +142,7 @@ class ServerExamination:
             newest_at=newest[-1].at.timestamp() if newest else None,
             ended=await connection.fetchval(sql("SELECT count(*) FROM fairlane.ended")),
             now=await connection.fetchval(statements.CLOCK),
+            notices=decoded(await run(reads.records("notice"))),
             silent=await self._silent(connection),
         )
 

@@ -11,7 +11,7 @@ import apsw
 import msgspec
 
 from fairlane.errors import FairlaneError
-from fairlane.store.diagnosis import Condition, Finding, RunningJob, paused_queues
+from fairlane.store.diagnosis import Condition, Finding, RunningJob, decoded, paused_queues
 from fairlane.store.sqlite.errors import translated
 from fairlane.store.sqlite.leader_lock import LeaderLock
 from fairlane.store.sqlite.migrate import migrations, version_of
@@ -203,4 +203,5 @@ class FileExamination:
             newest_at=newest,
             ended=connection.execute("SELECT count(*) FROM ended").get,
             now=time.time(),
+            notices=decoded(run_read(connection, reads.records("notice"))),
         )
