@@ -68,7 +68,7 @@ ADMISSION: Final = (
         name="dependencies across restarts",
         guards="Dependencies are stored with a job, so a restart does not start it early.",
         file=_ADMISSION,
-        find="board.changes.dependencies.append((job.id, id))",
+        find="board.changes.dependencies += [(job.id, id) for id in waits]",
         replace="pass",
         noticed_by=(worlds(),),
     ),

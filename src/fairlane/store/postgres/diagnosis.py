@@ -148,7 +148,7 @@ class ServerExamination:
 
     async def _silent(self, connection: Connection) -> list[str]:
         """Return the workers that do not renew their lease within `BEAT_SECONDS`."""
-        beats = self._address.sql(statements.LEASE_COUNTS)
+        beats = self._address.sql("SELECT worker, beats FROM fairlane.lease")
         before = {row[0]: row[1] for row in await connection.fetch(beats)}
         if not before:
             return []
