@@ -52,6 +52,14 @@ ATTEMPTS: Final = (
         noticed_by=(_ISOLATION,),
     ),
     Mutation(
+        name="start of a child process is not a stall",
+        guards="A job is expected to make progress from the start of its function on.",
+        file="src/fairlane/worker/attempt.py",
+        find='if self.definition.isolation != "process":',
+        replace="if True:",
+        noticed_by=(suite("tests/worker/test_timeouts.py"),),
+    ),
+    Mutation(
         name="order of the messages of a child process",
         guards="The log lines of a child process reach the worker before the result.",
         file="src/fairlane/worker/child_main.py",

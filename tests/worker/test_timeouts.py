@@ -8,7 +8,7 @@ import pytest
 
 from fairlane import Context, Fairlane, Give, JobFailed, Retry, SyncContext
 from fairlane.testing import running
-from tests.support import apps_isolated
+from tests.support import apps_isolated, apps_slow_import
 from tests.support.apps import Doors
 
 
@@ -70,6 +70,21 @@ async def test_a_job_that_shows_progress_does_not_stall(app: Fairlane) -> None:
 
     async with running(app):
         assert await (await work.submit()).wait() == "done"
+
+
+async def test_the_start_of_a_child_process_is_not_a_lack_of_progress(app: Fairlane) -> None:
+    work = app.task(isolation="process", stall_seconds=0.5)(apps_slow_import.returns_at_once)
+    async with running(app):
+        assert await (await work.submit()).wait() == "done"
+
+
+async def test_a_child_process_without_any_progress_fails(app: Fairlane, tmp_path: Path) -> None:
+    work = app.task(isolation="process", stall_seconds=0.2)(apps_isolated.stops_when_asked)
+    async with running(app):
+        job = await work.submit(str(tmp_path / "pid"))
+
+        assert await error_of(app, job.id) == ("stall", "no progress for 0.2 s", True)
+        assert (tmp_path / "pid").exists()
 
 
 async def test_a_stage_that_takes_too_long_fails_and_may_be_tried_again(

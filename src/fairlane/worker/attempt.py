@@ -361,7 +361,13 @@ class Attempt:
         if self.definition.timeout_seconds is not None:
             timer = loop.call_later(self.definition.timeout_seconds, self.stop, "timeout")
             self._timers.append(timer)
+        if self.definition.isolation != "process":
+            self.function_began()
+
+    def function_began(self) -> None:
+        """Expect progress from now on; the start of a child process is not a lack of it."""
         if self.definition.stall_seconds is not None:
+            self.link.mark_active()
             self._watch_for_stall(self.definition.stall_seconds)
 
     def _watch_for_stall(self, seconds: float) -> None:

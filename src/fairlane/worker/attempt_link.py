@@ -44,6 +44,9 @@ class AttemptLink:
         """Return when the attempt last made progress; a wait for the engine is no lack of it."""
         return self._time() if self.is_waiting else self._active_at
 
+    def mark_active(self) -> None:
+        self._active_at = self._time()
+
     def mark_waiting(self, stage: str, *, waits: bool) -> None:
         self._active_at = self._time()
         (self._waiting.add if waits else self._waiting.discard)(stage)

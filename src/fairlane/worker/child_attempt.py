@@ -18,6 +18,7 @@ from fairlane.process.child_pool import Child, ChildPool
 from fairlane.process.process_group import ProcessDeadline
 from fairlane.store.views import ReportBody
 from fairlane.worker.child_messages import (
+    BeganMessage,
     EnterStageMessage,
     FailureMessage,
     FromChild,
@@ -102,6 +103,8 @@ class ChildExecutor:
                 link.child_report = message.body
                 body = msgspec.json.decode(message.body, type=ReportBody)
                 link.report(lambda: body, message.stage)
+            case BeganMessage():
+                attempt.function_began()
             case LogMessage():
                 link.log(message.level, message.message)
             case LeaveStageMessage():

@@ -32,6 +32,7 @@ from fairlane.task.output_files import OutputRegistry
 from fairlane.tracing import continue_trace
 from fairlane.worker.attempt_context import build_context
 from fairlane.worker.child_messages import (
+    BeganMessage,
     EnterStageMessage,
     FailureMessage,
     FromChild,
@@ -223,6 +224,7 @@ class ChildRunner:
         if self._stopping:
             raise asyncio.CancelledError  # the stop came before the function began
         self._context = context
+        link.post(BeganMessage())
         try:
             if definition.is_async:
                 value = await definition.call(context, values)

@@ -48,6 +48,10 @@ class FailureMessage(Struct, tag="failure"):
     failure: Failure
 
 
+class BeganMessage(Struct, tag="began"):
+    """The child has imported the task and calls its function now."""
+
+
 class ReportMessage(Struct, tag="report"):
     body: str
     stage: str | None
@@ -91,6 +95,7 @@ ToChild = RunMessage | StopMessage | ReplyMessage
 FromChild = (
     ResultMessage
     | FailureMessage
+    | BeganMessage
     | ReportMessage
     | LogMessage
     | EnterStageMessage
