@@ -1,6 +1,6 @@
 """Fairlane: a durable task queue and scheduler inside your program.
 
-Serial in a lane, parallel across lanes, fair to everyone.
+Serial in a lane, parallel across lanes, fair between priorities.
 """
 
 try:

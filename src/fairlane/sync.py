@@ -29,6 +29,10 @@ class Sync:
     def __repr__(self) -> str:
         return f"<Sync {self._target!r}>"
 
+    def __dir__(self) -> list[str]:
+        """Return the public names of the target, for the completion of a prompt."""
+        return [name for name in dir(self._target) if not name.startswith("_")]
+
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._target, name)
         now = getattr(self._target, f"_{name}_now", None)

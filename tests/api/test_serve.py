@@ -84,7 +84,31 @@ def test_a_port_that_is_taken_is_told_as_unavailable() -> None:
         ended = serve("--port", str(taken.getsockname()[1]))
     assert ended.returncode == 5
     assert "cannot listen on 127.0.0.1" in ended.stderr
+    assert "choose another port with --port, or 0 for a free one" in ended.stderr
     assert "Traceback" not in ended.stderr
+
+
+def test_a_missing_extra_is_reported_before_a_port_that_is_taken() -> None:
+    without = "import sys; sys.modules['fastapi'] = None; from fairlane.cli import main; main()"
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        ended = subprocess.run(
+            [
+                sys.executable,
+                "-c",
+                without,
+                "serve",
+                PROGRAM,
+                "--port",
+                str(taken.getsockname()[1]),
+            ],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    assert ended.returncode == 2
+    assert 'pip install "fairlane[server]"' in ended.stderr
 
 
 def test_a_database_that_cannot_be_opened_is_told_as_unavailable(tmp_path: Path) -> None:

@@ -100,7 +100,7 @@ def test_a_retry_takes_a_list_of_names() -> None:
         (lambda app: app.resource(None, 1), "the name of a resource is None"),
         (lambda app: app.queue(""), "the name of a queue is ''"),
         (lambda app: app.queue("a", max_concurent=3), 'did you mean "max_concurrent"'),
-        (lambda app: app.queue("a", max_concurrent=True), "a whole number, or None"),
+        (lambda app: app.queue("a", max_concurrent=True), "a whole number of 0 or more, or None"),
         (lambda app: app.queue("a", order="lifo"), "one of 'fifo', 'strict', 'round_robin'"),
         (lambda app: app.queue("a", devices="yes"), "it must be True or False"),
         (lambda app: app.queue("a", starvation_seconds=float("inf")), "a number above zero"),

@@ -58,7 +58,7 @@ def test_a_secret_inside_another_parameter_is_refused(app: Fairlane) -> None:
         ({"timeout_seconds": 0}, "must be a number above zero"),
         ({"stall_seconds": -1}, "must be a number above zero"),
         ({"on_output": "replace"}, "choose one of rename, overwrite, skip, wait"),
-        ({"on_output": "{policy}"}, 'there is no parameter "policy"'),
+        ({"on_output": "{policy}"}, r'there is no parameter "policy" \(parameters: none\)'),
     ],
 )
 def test_an_option_that_makes_no_sense_is_refused(
@@ -73,7 +73,7 @@ def test_an_option_that_makes_no_sense_is_refused(
 def test_a_queue_that_makes_no_sense_is_refused(app: Fairlane) -> None:
     with pytest.raises(BadSetting, match="settings: max_concurrent"):
         app.queue("archive", max_concurent=3)  # type: ignore[call-arg]
-    with pytest.raises(BadSetting, match="must be 0 or more"):
+    with pytest.raises(BadSetting, match="must be a whole number of 0 or more"):
         app.queue("archive", max_concurrent=-1)
 
 

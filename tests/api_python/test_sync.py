@@ -35,6 +35,13 @@ def started(tmp_path: Path) -> Iterator[Fairlane]:
     app.stop()
 
 
+def test_a_prompt_can_complete_the_names_of_the_calls(started: Fairlane) -> None:
+    assert {"submit", "submit_many", "snapshot", "jobs", "queues"} <= set(dir(started.sync))
+    assert {"show", "explain", "history"} <= set(dir(started.sync.jobs))
+    job = started.sync.submit(started.tasks["double"].call(21))
+    assert {"wait", "cancel", "id"} <= set(dir(job))
+
+
 def test_a_plain_program_submits_and_waits(started: Fairlane) -> None:
     job = started.sync.submit(started.tasks["double"].call(21))
 

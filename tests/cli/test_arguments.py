@@ -2,6 +2,8 @@
 
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from importlib.metadata import version
+from pathlib import Path
 
 import pytest
 
@@ -26,6 +28,7 @@ DEEP = '{"handle": ' + "[" * 5000 + "]" * 5000 + "}"
         (["limit", "archive", "9" * 5000], "is not a limit"),
         (["limit", "site", "9" * 5000 + "/60s"], "is not a limit"),
         (["jobs", "--search", "x" * 70_000], "has an invalid URL"),
+        (["jobs", "--state", "nonsense"], '"nonsense" is not a state; expected one of created, '),
     ],
 )
 def test_a_value_that_cannot_be_is_misuse(
@@ -120,3 +123,17 @@ def test_a_name_leads_nowhere_but_to_its_kind(fairlane: CommandLine, name: str) 
     for words in (["pause", name], ["lanes", name, "x"], ["schedules", name]):
         assert "is not a valid" in fairlane(*words, code=3).err
     assert "not known" in fairlane("pause", "what?x=1#y", code=3).err
+
+
+def test_the_version_is_printed() -> None:
+    assert CommandLine()("--version").out == f"fairlane {version('fairlane')}\n"
+
+
+def test_a_database_may_be_a_path_in_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    CommandLine()("migrate", "--database", "letters.db")
+    here = CommandLine(FAIRLANE_DATABASE="letters.db")
+    assert here("jobs").out == "no jobs\n"
+    assert "all is well" in here("doctor").out or "warnings" in here("doctor").out

@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.process_control import environment
 
-PROGRAM = """
+PROGRAM = '''
 from fairlane import Fairlane
 
 app = Fairlane("sqlite:///letters.db")
@@ -25,13 +25,18 @@ commands = app.commands()
 
 @commands.command()
 def invite(to: str) -> None:
+    """Invite.
+
+    The first line
+    goes on here.
+    """
     with app:
         print(app.sync.submit(send.call(to)).wait())
 
 
 if __name__ == "__main__":
     commands(prog_name="letters")
-"""
+'''
 
 
 @pytest.fixture
@@ -67,6 +72,17 @@ def test_a_program_brings_the_verbs_and_its_own(folder: Path) -> None:
 def test_what_a_program_adds_is_shown_first(folder: Path) -> None:
     shown = _letters(folder, "--help")
     assert shown.index("invite") < shown.index("serve")
+
+
+def test_the_paragraphs_of_a_help_are_wrapped_by_the_terminal(folder: Path) -> None:
+    assert "The first line goes on here." in _letters(folder, "invite", "--help")
+
+
+def test_the_help_names_no_variable_that_the_program_ignores(folder: Path) -> None:
+    for command in ("jobs", "doctor", "prune"):
+        shown = _letters(folder, command, "--help")
+        assert "FAIRLANE_URL" not in shown
+        assert "FAIRLANE_DATABASE" not in shown
 
 
 def test_a_database_may_be_named_as_a_file(folder: Path) -> None:

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from fairlane.cli.devices import print_devices
 from fairlane.cli.exit_codes import UsageProblem
 from fairlane.cli.forecast import compare_forecasts
 from fairlane.cli.parameters import ParameterTypes, parse_parameters, read_job_lines
+from fairlane.cli.terminal import Terminal
 from fairlane.cli.times import (
     format_clock,
     format_duration,
@@ -146,3 +148,12 @@ def test_lines_are_objects_or_the_one_missing_value(tmp_path: Path) -> None:
     ]
     with pytest.raises(UsageProblem, match="cannot be read"):
         list(read_job_lines(ParameterTypes(SCHEMA), tmp_path / "nowhere", {}))
+
+
+def test_the_reason_of_a_device_that_is_down_is_not_listed_as_its_job(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    device = {"name": "pixel", "queue": "phones", "state": "down", "paused": False, "labels": []}
+    print_devices(Terminal(), [{**device, "job": None, "note": "unplugged"}])
+    heading, row = capsys.readouterr().out.splitlines()
+    assert row.index("unplugged") == heading.index("NOTE")

@@ -37,6 +37,36 @@ def test_a_job_is_submitted_watched_and_shown(fairlane: CommandLine) -> None:
     assert job["id"] in fairlane("jobs", "--search", handle).out
 
 
+def test_a_job_without_log_lines_says_that_its_log_is_empty(fairlane: CommandLine) -> None:
+    job = fairlane.json("submit", "send", "to=ann")["id"]
+    fairlane("watch", job)
+    said = fairlane("log", job)
+    assert (said.out, said.err) == ("", "the log is empty\n")
+    assert fairlane.json("log", job) == {"items": []}
+
+
+def test_jobs_are_listed_with_their_queue_and_a_title_for_each_column(
+    fairlane: CommandLine, server: Server
+) -> None:
+    job, gate = running(fairlane, server)
+    heading, row = fairlane("jobs", "--state", "running", "--search", job).lines
+    assert heading.split() == ["JOB", "STATE", "QUEUE", "TASK", "LANE", "DONE", "WHEN"]
+    assert row.split()[1:4] == ["running", "archive", "gated"]
+    assert " 40 % " in row
+    server.open(gate)
+    fairlane("watch", job)
+    fairlane("submit", "send", "to=ann", "--wait")
+    heading, *_ = fairlane("jobs", "--queue", "mail", "--task", "send").lines
+    assert heading.split() == ["JOB", "STATE", "QUEUE", "TASK", "WHEN"]
+    more = fairlane("jobs", "--limit", "1").err
+    assert more == "there are more: raise --limit, or add a filter\n"
+
+
+def test_a_job_of_normal_priority_is_shown_with_its_priority(fairlane: CommandLine) -> None:
+    job = fairlane("submit", "send", "to=ann").out.strip()
+    assert ["priority", "normal"] in [line.split() for line in fairlane("show", job).lines]
+
+
 def test_a_job_that_fails_is_an_exit_code_of_its_own(fairlane: CommandLine) -> None:
     said = fairlane("submit", "broken", "why=because", "--wait", code=1)
     assert "broken failed" in said.out

@@ -2,6 +2,7 @@
 
 from uuid import uuid4
 
+from fairlane.cli.forecast import unknown_end
 from tests.cli.commands import CommandLine, Server
 from tests.support.eventually import eventually_sync
 
@@ -11,13 +12,18 @@ def test_queues_are_listed_paused_and_resumed(fairlane: CommandLine) -> None:
     row = next(line for line in fairlane("queues").lines if line.startswith("mail"))
     assert "paused" in row
     assert "mail is open" in fairlane("resume", "mail").out
+    stopped = fairlane("stop-after-current", "mail").out
+    assert "no new jobs start; a program that drains it ends after the running jobs" in stopped
     assert fairlane.json("stop-after-current", "mail")["paused"] == "paused"
     assert fairlane.json("resume", "mail")["paused"] is None
 
 
 def test_limits_are_changed_and_given_back(fairlane: CommandLine) -> None:
     assert "6 at a time" in fairlane("limit", "archive", "6").out
-    assert "set by hand" in fairlane("limit", "archive").out
+    heading, row = fairlane("limit", "archive").lines
+    assert heading.split() == ["LIMIT", "KIND", "VALUE", "SET", "BY"]
+    assert row.split()[-1] == "operator"
+    assert "6 (set by an operator)" in fairlane("queues").out
     assert "2 at a time" in fairlane("limit", "archive", "default").out
     assert "5 starts in 30 s" in fairlane("limit", "site", "5/30s").out
     assert "7 starts in 60 s" in fairlane("limit", "site", "7/min").out
@@ -66,7 +72,9 @@ def test_devices_are_added_used_paused_changed_and_taken_out(fairlane: CommandLi
     assert fairlane.json("devices", name, "--pause")["paused"]
     assert "paused" in fairlane("devices", name).out
     eventually_sync(lambda: "paused" in fairlane("workers").out)
-    assert name in fairlane("devices").out
+    listed = fairlane("devices").lines
+    assert listed[0].split() == ["DEVICE", "QUEUE", "STATE", "LABELS", "JOB", "NOTE"]
+    assert name in "".join(listed)
     assert not fairlane.json("devices", name, "--resume")["paused"]
     assert "use only one of" in fairlane("devices", name, "--pause", "--delete", code=2).err
     assert "name=value" in fairlane("devices", name, "port", code=2).err
@@ -102,7 +110,8 @@ def test_a_forecast_compares_now_with_what_if(fairlane: CommandLine, server: Ser
     fairlane("pause", "archive")
     try:
         jobs = [fairlane("submit", "archive", f"handle={uuid4().hex}").out.strip() for _ in "ab"]
-        assert "is unknown" in fairlane("forecast", "--queue", "archive").out
+        unknown = fairlane("forecast", "--queue", "archive").lines[-1]
+        assert unknown == 'the end of the last job is unknown: queue "archive" is paused'
         limits = fairlane.json("forecast", "--queue", "archive", "--max-concurrent", "6")
         assert {item["job"] for item in limits["now"]["items"]} == set(jobs)
         assert "--queue" in fairlane("forecast", "--max-concurrent", "6", code=2).err
@@ -111,3 +120,25 @@ def test_a_forecast_compares_now_with_what_if(fairlane: CommandLine, server: Ser
     for job in jobs:
         fairlane("watch", job)
     assert "no jobs wait" in fairlane("forecast", "--queue", "archive").out
+
+
+def test_a_forecast_names_a_limit_of_zero(fairlane: CommandLine) -> None:
+    fairlane("limit", "archive", "0")
+    try:
+        job = fairlane("submit", "archive", f"handle={uuid4().hex}").out.strip()
+        unknown = fairlane("forecast", "--queue", "archive").lines[-1]
+        assert unknown == 'the end of the last job is unknown: queue "archive" has a limit of 0'
+    finally:
+        fairlane("limit", "archive", "default")
+    fairlane("watch", job)
+
+
+def test_a_forecast_without_a_known_cause_names_the_job_to_explain(alone: CommandLine) -> None:
+    assert "no jobs wait" in alone("forecast").out
+    known = {"max_concurrent": None}
+    queues = [{"name": "mail", "paused": None, "settings": known, "counts": {"queued": 1}}]
+    now = {"waiting": 1, "empty_at": None, "items": [{"job": "j1", "starts_at": None}]}
+    assert unknown_end(now, queues) == (
+        "the end of the last job is unknown: no job of its task has completed yet, or a job cannot "
+        "start (`fairlane explain j1` gives its reasons)"
+    )

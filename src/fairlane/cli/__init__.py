@@ -1,13 +1,22 @@
 """The command line: one file per verb, or per group of related verbs."""
 
+import inspect
 import io
+import re
 import sys
-from typing import Any, Final
+from importlib.metadata import version
+from typing import Annotated, Any, Final
 
 import typer
 
 from fairlane.app import Fairlane
-from fairlane.cli.command import Verb, api_command, bind_first_argument, database_command
+from fairlane.cli.command import (
+    Verb,
+    api_command,
+    bind_first_argument,
+    database_command,
+    target_options,
+)
 from fairlane.cli.devices import devices
 from fairlane.cli.doctor import doctor
 from fairlane.cli.exit_codes import USAGE
@@ -27,6 +36,11 @@ from fairlane.cli.submit import submit
 from fairlane.cli.watch import watch
 from fairlane.cli.work import work
 from fairlane.cli.workers import workers
+
+
+def unwrapped(text: str) -> str:
+    """Join the lines of each paragraph, because the terminal has its own width."""
+    return re.sub(r"(?<!\n)\n(?!\n)", " ", text)
 
 
 class CommandLine(typer.Typer):
@@ -49,6 +63,9 @@ class CommandLine(typer.Typer):
                     err=True,
                 )
                 sys.exit(USAGE)
+        for command in self.registered_commands:
+            if command.help is None and command.callback is not None:
+                command.help = unwrapped(inspect.getdoc(command.callback) or "")
         # The commands that a program adds itself come first in its help.
         self.registered_commands.sort(key=lambda command: command.callback in self.verbs)
         return super().__call__(*args, **named)
@@ -81,7 +98,9 @@ def commands(app: Fairlane | None = None) -> CommandLine:
         program.command(rich_help_panel="Jobs")(api_command(one, home))
     for one in _QUEUES:
         program.command(rich_help_panel="Queues")(api_command(one, home))
-    program.command(rich_help_panel="The database")(bind_first_argument(doctor, home))
+    program.command(rich_help_panel="The database")(
+        bind_first_argument(doctor, home, target_options(home))
+    )
     for one in _DATABASE:
         program.command(rich_help_panel="The database")(database_command(one, home))
     program.verbs = frozenset(command.callback for command in program.registered_commands)
@@ -91,8 +110,19 @@ def commands(app: Fairlane | None = None) -> CommandLine:
 program = commands()
 
 
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"fairlane {version('fairlane')}")
+        raise typer.Exit
+
+
 @program.callback()
-def _fairlane() -> None:
+def _fairlane(
+    _: Annotated[
+        bool,
+        typer.Option("--version", help="Print the version", callback=_print_version, is_eager=True),
+    ] = False,
+) -> None:
     """A durable task queue inside your program: run it, inspect it, control it."""
 
 

@@ -3,9 +3,10 @@
 import asyncio
 import inspect
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 from functools import wraps
+from types import MappingProxyType
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -25,30 +26,28 @@ from fairlane.errors import Conflict, FairlaneError, NotFound, StoreError
 
 Verb = Callable[..., Coroutine[Any, Any, None]]
 
-_URL = Annotated[
-    str | None,
-    typer.Option(
-        "--url",
-        help="The URL of a running server; also FAIRLANE_URL",
-        rich_help_panel="Where the queue is",
-    ),
-]
-_DATABASE = Annotated[
-    str | None,
-    typer.Option(
-        "--database",
-        help="The database itself; also FAIRLANE_DATABASE",
-        rich_help_panel="Where the queue is",
-    ),
-]
+_PLACE = "Where the queue is"
 _TOKEN = Annotated[
     str | None,
-    typer.Option(
-        "--token", help="The server's token; also FAIRLANE_TOKEN",
-        rich_help_panel="Where the queue is",
-    ),
-]  # fmt: skip
+    typer.Option("--token", help="The server's token; also FAIRLANE_TOKEN", rich_help_panel=_PLACE),
+]
 _JSON = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts")]
+
+
+def target_options(home: str | None) -> dict[str, Any]:
+    """Return the options of all commands; a program with a database ignores the environment."""
+    url = "The URL of a running server"
+    database = "The database itself" if home is None else "Another database than the program's"
+    if home is None:
+        url, database = f"{url}; also FAIRLANE_URL", f"{database}; also FAIRLANE_DATABASE"
+    return {
+        "url": Annotated[str | None, typer.Option("--url", help=url, rich_help_panel=_PLACE)],
+        "database": Annotated[
+            str | None, typer.Option("--database", help=database, rich_help_panel=_PLACE)
+        ],
+        "token": _TOKEN,
+        "as_json": _JSON,
+    }
 
 
 def api_command(function: Verb, home: str | None = None) -> Callable[..., None]:
@@ -70,7 +69,7 @@ def api_command(function: Verb, home: str | None = None) -> Callable[..., None]:
 
         run_command(run, terminal)
 
-    return _with_signature(command, function, {"url": _URL, "database": _DATABASE, "token": _TOKEN})
+    return _with_signature(command, function, target_options(home))
 
 
 def database_command(function: Verb, home: str | None = None) -> Callable[..., None]:
@@ -90,34 +89,41 @@ def database_command(function: Verb, home: str | None = None) -> Callable[..., N
 
         run_command(run, terminal)
 
-    return _with_signature(command, function, {"database": _DATABASE})
+    options = target_options(home)
+    return _with_signature(
+        command, function, {name: options[name] for name in ("database", "as_json")}
+    )
 
 
-def bind_first_argument(function: Callable[..., None], first: Any) -> Callable[..., None]:
-    """Make a command of a function by passing its first argument."""
+def bind_first_argument(
+    function: Callable[..., None], first: Any, options: Mapping[str, Any] = MappingProxyType({})
+) -> Callable[..., None]:
+    """Make a command of a function by passing its first argument; `options` replace annotations."""
 
     @wraps(function)
     def command(**given: Any) -> None:
         function(first, **given)
 
     signature = inspect.signature(function, eval_str=True)
-    _, *rest = signature.parameters.values()
+    _, *others = signature.parameters.values()
+    rest = [one.replace(annotation=options.get(one.name, one.annotation)) for one in others]
     return _set_signature(command, signature.replace(parameters=rest))
 
 
 def _with_signature(
-    command: Callable[..., None], function: Verb, places: dict[str, Any]
+    command: Callable[..., None], function: Verb, options: dict[str, Any]
 ) -> Callable[..., None]:
     """Give the command the coroutine's arguments after the first two, plus the shared options."""
     signature = inspect.signature(function, eval_str=True)
     own = list(signature.parameters.values())[2:]
-    shared = {**dict.fromkeys(places), "as_json": False}
-    types = {**places, "as_json": _JSON}
     added = [
         inspect.Parameter(
-            name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=types[name]
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=False if name == "as_json" else None,
+            annotation=annotation,
         )
-        for name, default in shared.items()
+        for name, annotation in options.items()
     ]
     return _set_signature(
         command, signature.replace(parameters=[*own, *added], return_annotation=None)

@@ -34,7 +34,7 @@ async def devices(
 ) -> None:
     """List devices; show, add, change or remove one."""
     if name is None:
-        _print_devices(terminal, (await client.get("/api/devices"))["items"])
+        print_devices(terminal, (await client.get("/api/devices"))["items"])
         return
     path = device_path(name)
     new = bool(queue or label or settings)
@@ -83,17 +83,17 @@ def _state(view: dict[str, Any]) -> Text:
     return Text(text, style="yellow" if view["paused"] else _STYLES[view["state"]])
 
 
-def _print_devices(terminal: Terminal, views: list[dict[str, Any]]) -> None:
+def print_devices(terminal: Terminal, views: list[dict[str, Any]]) -> None:
     if terminal.as_json:
         terminal.print_json({"items": views})
     elif not views:
         terminal.print_line("no devices")
     else:
         rows = [
-            (v["name"], v["queue"], _state(v), ", ".join(v["labels"]), v["job"] or v["note"])
+            (v["name"], v["queue"], _state(v), ", ".join(v["labels"]), v["job"] or "", v["note"])
             for v in views
         ]
-        terminal.print_table(("DEVICE", "QUEUE", "STATE", "LABELS", "JOB"), rows)
+        terminal.print_table(("DEVICE", "QUEUE", "STATE", "LABELS", "JOB", "NOTE"), rows)
 
 
 def _print_device(terminal: Terminal, view: dict[str, Any]) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from importlib.metadata import version
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 from rich.text import Text
@@ -20,14 +20,10 @@ from fairlane.store.diagnosis import Finding
 def doctor(
     home: str | None,
     *,
-    url: Annotated[str | None, typer.Option("--url", help="A server; also FAIRLANE_URL")] = None,
-    database: Annotated[
-        str | None, typer.Option("--database", help="A database; also FAIRLANE_DATABASE")
-    ] = None,
-    token: Annotated[
-        str | None, typer.Option("--token", help="The server's token; also FAIRLANE_TOKEN")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON")] = False,
+    url: str | None = None,
+    database: str | None = None,
+    token: str | None = None,
+    as_json: bool = False,
 ) -> None:
     """Check a queue: versions, schema, leader, workers, stuck jobs, clock, disk.
 

@@ -1,11 +1,13 @@
 """`fairlane forecast`: when each waiting job will start, also with another limit."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
 
 from fairlane.cli.api_client import ApiClient
 from fairlane.cli.exit_codes import UsageProblem
+from fairlane.cli.program_name import command_text
 from fairlane.cli.terminal import Terminal
 from fairlane.cli.times import format_clock, format_relative, format_span, parse_timestamp
 
@@ -27,11 +29,13 @@ async def forecast(
     if max_concurrent is not None and queue is None:
         raise UsageProblem("--max-concurrent needs --queue, the queue to change")
     now = await client.get("/api/forecast", queue=queue, limit=limit)
+    queues = [] if now["empty_at"] else (await client.get("/api/queues"))["items"]
+    queues = [one for one in queues if queue in (None, one["name"])]
     if max_concurrent is None:
         if terminal.as_json:
             terminal.print_json(now)
         else:
-            _show(terminal, now)
+            _show(terminal, now, queues)
         return
     then = await client.get(
         "/api/forecast", queue=queue, max_concurrent=max_concurrent, limit=limit
@@ -39,10 +43,12 @@ async def forecast(
     if terminal.as_json:
         terminal.print_json({"now": now, "then": then})
         return
-    terminal.print_line(compare_forecasts(now, then, max_concurrent))
+    for one in queues:
+        one["settings"]["max_concurrent"] = max_concurrent
+    terminal.print_line(compare_forecasts(now, then, max_concurrent, queues))
 
 
-def _show(terminal: Terminal, now: dict[str, Any]) -> None:
+def _show(terminal: Terminal, now: dict[str, Any], queues: Sequence[dict[str, Any]]) -> None:
     if not now["waiting"]:
         terminal.print_line("no jobs wait")
         return
@@ -59,25 +65,44 @@ def _show(terminal: Terminal, now: dict[str, Any]) -> None:
     )
     if now["waiting"] > len(now["items"]):
         terminal.print_line(f"… and {now['waiting'] - len(now['items'])} more")
-    terminal.print_line(_empty_at_line(now))
-
-
-def _empty_at_line(now: dict[str, Any]) -> str:
     if now["empty_at"] is None:
-        return "the end of the last job is unknown: no job of its task has completed yet"
-    return (
+        terminal.print_line(unknown_end(now, queues))
+        return
+    terminal.print_line(
         f"the last job ends {format_relative(now['empty_at'])}, at {format_clock(now['empty_at'])}"
     )
 
 
-def compare_forecasts(now: dict[str, Any], then: dict[str, Any], max_concurrent: int) -> str:
+def unknown_end(now: dict[str, Any], queues: Sequence[dict[str, Any]]) -> str:
+    """Return one sentence with the cause why no end is forecast."""
+    causes = [
+        f'queue "{queue["name"]}" {"is paused" if queue["paused"] else "has a limit of 0"}'
+        for queue in queues
+        if queue["counts"].keys() - {"running"}
+        and (queue["paused"] or queue["settings"]["max_concurrent"] == 0)
+    ]
+    if not causes:
+        job = next((item["job"] for item in now["items"] if item["starts_at"] is None), "JOB")
+        causes = [
+            "no job of its task has completed yet, or a job cannot start "
+            f"({command_text(f'explain {job}')} gives its reasons)"
+        ]
+    return f"the end of the last job is unknown: {', '.join(causes)}"
+
+
+def compare_forecasts(
+    now: dict[str, Any],
+    then: dict[str, Any],
+    max_concurrent: int,
+    queues: Sequence[dict[str, Any]] = (),
+) -> str:
     """Return one sentence that compares the forecasts with and without the other limit."""
     if not now["waiting"]:
         return "no jobs wait, so the limit would change nothing"
     at, instead = parse_timestamp(then["empty_at"]), parse_timestamp(now["empty_at"])
     many = f"with {max_concurrent} at a time"
     if at is None and instead is None:
-        return _empty_at_line(now)
+        return unknown_end(then, queues)
     if at is None or instead is None:
         if at is not None:
             end = format_clock(then["empty_at"])

@@ -1,5 +1,6 @@
 """`fairlane jobs` and `show`: list jobs, and show one."""
 
+from itertools import compress
 from typing import Annotated, Any
 
 import typer
@@ -10,7 +11,7 @@ from fairlane.cli.exit_codes import UsageProblem
 from fairlane.cli.paths import job_path
 from fairlane.cli.terminal import Terminal, format_value, format_values, styled_state
 from fairlane.cli.times import format_clock, format_duration, format_relative, time_ago
-from fairlane.core.lifecycle import FINAL
+from fairlane.core.lifecycle import FINAL, State
 
 Job = Annotated[str, typer.Argument(help="The id of a job")]
 
@@ -31,6 +32,9 @@ async def jobs(
     cursor: Annotated[str | None, typer.Option(help="The next page: `next` of --json")] = None,
 ) -> None:
     """List live jobs, then ended jobs, each the newest first."""
+    for name in state or ():
+        if name not in list(State):
+            raise UsageProblem(f'"{name}" is not a state; expected one of {", ".join(State)}')
     page = await client.get(
         "/api/jobs", state=state or None, queue=queue, task=task, lane=lane, q=search,
         since=_parse_since(since), limit=limit, cursor=cursor,
@@ -41,11 +45,14 @@ async def jobs(
     if not page["items"]:
         terminal.print_line("no jobs" if cursor is None else "no more jobs")
         return
+    rows = [_row(job) for job in page["items"]]
+    used = [any(cells) for cells in zip(*rows, strict=True)]  # a terminal has few columns
+    titles = ("JOB", "STATE", "QUEUE", "TASK", "LANE", "DONE", "WHEN")
     terminal.print_table(
-        ("JOB", "STATE", "TASK", "LANE", "", "WHEN"), [_row(job) for job in page["items"]]
+        tuple(compress(titles, used)), [tuple(compress(row, used)) for row in rows], whole=2
     )
     if page["next"] is not None:
-        terminal.print_hint(f"there are more: use --limit {min(1000, limit * 5)} or more filters")
+        terminal.print_hint("there are more: raise --limit, or add a filter")
 
 
 def _row(job: dict[str, Any]) -> tuple[str | Text, ...]:
@@ -55,6 +62,7 @@ def _row(job: dict[str, Any]) -> tuple[str | Text, ...]:
     return (
         job["id"],
         styled_state(job["state"]),
+        job["queue"],
         job["task"],
         job["lane"] or "",
         progress_text,
@@ -72,7 +80,7 @@ def _parse_since(text: str | None) -> str | None:
 
 
 async def show(client: ApiClient, terminal: Terminal, job: Job) -> None:
-    """Show all fields of a job."""
+    """Show the fields of a job that have a value."""
     view = await client.get(job_path(job))
     if terminal.as_json:
         terminal.print_json(view)
@@ -116,7 +124,7 @@ def _job_fields(view: dict[str, Any]) -> list[tuple[str, str | Text]]:
         ),
         ("queue", view["queue"]),
         ("lane", view["lane"] or ""),
-        ("priority", "" if view["priority"] == "normal" else view["priority"]),
+        ("priority", view["priority"]),
         ("parameters", format_values(view["params"])),
         ("waits for", "; ".join(reason["message"] for reason in view["waiting_for"])),
         ("progress", f"{percent}{progress['message']}"),

@@ -103,7 +103,7 @@ def _print_limits(
             else f"{limit['amount']} in all"
         )
         rows.append((limit["key"], limit["kind"], most, _set_by(limit, None)))
-    terminal.print_table(("LIMIT", "KIND", "MOST", ""), rows)
+    terminal.print_table(("LIMIT", "KIND", "VALUE", "SET BY"), rows)
 
 
 def _at_a_time(queue: dict[str, Any]) -> str:
@@ -113,4 +113,4 @@ def _at_a_time(queue: dict[str, Any]) -> str:
 
 def _set_by(view: dict[str, Any], setting: str | None) -> str:
     changed = view["changed_by_operator"]
-    return "set by hand" if (setting in changed if setting else changed) else ""
+    return "operator" if (setting in changed if setting else changed) else ""

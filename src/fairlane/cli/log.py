@@ -37,8 +37,11 @@ async def log(
     elif terminal.as_json:
         terminal.print_json({"items": await _fetch_lines(client, job, limit)})
     else:
-        for line in await _fetch_lines(client, job, limit):
+        lines = await _fetch_lines(client, job, limit)
+        for line in lines:
             _print_log_line(terminal, line)
+        if not lines:
+            terminal.print_hint("the log is empty")
 
 
 class _LogFollower:

@@ -62,7 +62,7 @@ async def prune(
     It may run while programs work. A program does the same regularly with keep_history.
     """
     if older_than is None and keep is None:
-        raise UsageProblem("say which jobs to delete: --older-than 30d, --keep 10000, or both")
+        raise UsageProblem("name the jobs to delete: --older-than 30d, --keep 10000, or both")
     pruning = Pruning(
         before=None if older_than is None else _parse_older_than(older_than),
         keep=keep,

@@ -29,7 +29,7 @@ def _row(queue: dict[str, Any]) -> tuple[str | Text, ...]:
     most = settings["max_concurrent"]
     limit_text = "no limit" if most is None else str(most)
     if "max_concurrent" in queue["changed_by_operator"]:
-        limit_text += " (set by hand)"
+        limit_text += " (set by an operator)"
     paused = _PAUSED.get(queue["paused"], "")
     return (
         queue["name"], str(running), str(sum(counts.values()) - running), limit_text,
@@ -49,9 +49,8 @@ async def resume(client: ApiClient, terminal: Terminal, queue: Queue) -> None:
 
 async def stop_after_current(client: ApiClient, terminal: Terminal, queue: Queue) -> None:
     """Pause a queue; a program that drains it ends when the running jobs have ended."""
-    await _set_pause(
-        client, terminal, queue, "stop-after-current", "it stops after the running jobs"
-    )
+    effect = "no new jobs start; a program that drains it ends after the running jobs"
+    await _set_pause(client, terminal, queue, "stop-after-current", effect)
 
 
 async def _set_pause(
@@ -63,8 +62,7 @@ async def _set_pause(
         return
     running = view["counts"].get("running", 0)
     waiting = sum(view["counts"].values()) - running
-    paused = _PAUSED.get(view["paused"])
-    mark = Text(paused, style="yellow") if paused else Text("open", style="green")
+    mark = Text("paused", style="yellow") if view["paused"] else Text("open", style="green")
     terminal.print_line(
         f"{view['name']} is ", mark, f": {effect}; {running} running, {waiting} waiting"
     )

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import errno
 import socket
 from collections.abc import Iterator
 from ipaddress import ip_address
@@ -41,11 +42,11 @@ def serve(
     ] = PORT,
     token: Annotated[
         str | None,
-        typer.Option(help="The token that clients need to change state", envvar="FAIRLANE_TOKEN"),
+        typer.Option(help="The token of clients that may read and change", envvar="FAIRLANE_TOKEN"),
     ] = None,
     read_token: Annotated[
         str | None,
-        typer.Option(help="A token that only allows reading", envvar="FAIRLANE_READ_TOKEN"),
+        typer.Option(help="The token of clients that may only read", envvar="FAIRLANE_READ_TOKEN"),
     ] = None,
     allow_host: Annotated[
         list[str] | None,
@@ -68,24 +69,17 @@ def serve(
             "--host 127.0.0.1"
         )
     try:
+        hosts = [host, *(allow_host or ())]
+        application = app.asgi(token=token, read_token=read_token, hosts=hosts)
         with _open_listener(host, port) as listener:
-            _run(app, listener, host=host, token=token, read_token=read_token, names=allow_host)
+            _run(app, application, listener)
     except StoreError as error:
         exit_with(str(error), code=UNAVAILABLE)
     except FairlaneError as error:
         exit_with(str(error))
 
 
-def _run(
-    app: Fairlane,
-    listener: socket.socket,
-    *,
-    host: str,
-    token: str | None,
-    read_token: str | None,
-    names: list[str] | None,
-) -> None:
-    application = app.asgi(token=token, read_token=read_token, hosts=[host, *(names or ())])
+def _run(app: Fairlane, application: "FastAPI", listener: socket.socket) -> None:
     server = _new_server(application)
     with asyncio.Runner(loop_factory=server.config.get_loop_factory()) as runner:
         runner.run(_serve(app, application, server, listener))
@@ -143,6 +137,8 @@ def _open_listener(host: str, port: int) -> Iterator[socket.socket]:
         listener = socket.create_server((host, port), family=family, backlog=2048)
     except OSError as error:
         why = error.strerror or str(error)
+        if error.errno in (errno.EADDRINUSE, errno.EACCES):
+            why += "; choose another port with --port, or 0 for a free one"
         exit_with(f"cannot listen on {host}, port {port}: {why}", code=UNAVAILABLE)
     with listener:
         yield listener

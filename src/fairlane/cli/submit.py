@@ -49,7 +49,7 @@ async def submit(
         str | None, typer.Option(help="Start no earlier than 14:05, 2026-11-20T14:05")
     ] = None,
     in_: Annotated[
-        str | None, typer.Option("--in", help="Start no earlier than in 10m, 2h")
+        str | None, typer.Option("--in", help="Start after this time, such as 10m or 2h")
     ] = None,
     depends_on: Annotated[
         list[str] | None, typer.Option(help="Start after this job; may be repeated")

@@ -46,8 +46,6 @@ def target_from(
     """
     if url and database:
         raise UsageProblem("use only one of --url and --database")
-    if database and "://" not in database:
-        database = f"sqlite:///{Path(database).absolute()}"  # the path of a file
     if not url and not database:
         database = home
     if not url and not database:
@@ -64,6 +62,8 @@ def target_from(
                 "sqlite:///work.db (or set FAIRLANE_URL or FAIRLANE_DATABASE)"
             )
         database = DEFAULT_DATABASE
+    if database and "://" not in database:
+        database = f"sqlite:///{Path(database).absolute()}"  # the path of a file
     if url and not _is_url(url):
         display_url = without_password(url)
         raise UsageProblem(

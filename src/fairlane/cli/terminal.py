@@ -98,18 +98,22 @@ class Terminal:
         except OSError:
             _redirect_to_devnull(sys.stderr)  # the exit code reports it too
 
-    def print_table(self, columns: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> None:
+    def print_table(
+        self, columns: Sequence[str], rows: Iterable[Sequence[str | Text]], *, whole: int = 1
+    ) -> None:
         with _report_unwritable():
-            self.console.print(self.build_table(columns, rows))
+            self.console.print(self.build_table(columns, rows, whole=whole))
 
-    def build_table(self, columns: Sequence[str], rows: Iterable[Sequence[str | Text]]) -> Table:
-        """Build a table; its first column is never truncated, because users copy ids from it.
+    def build_table(
+        self, columns: Sequence[str], rows: Iterable[Sequence[str | Text]], *, whole: int = 1
+    ) -> Table:
+        """Build a table whose first `whole` columns are never truncated: users copy ids from it.
 
         Rich narrows only columns that may wrap, so the other columns may, but their cells do not.
         """
         table = Table(box=None, pad_edge=False, header_style="bold", show_edge=False)
         for number, column in enumerate(columns):
-            table.add_column(column, no_wrap=number == 0)
+            table.add_column(column, no_wrap=number < whole)
         for row in rows:
             table.add_row(*(_cell(cell) for cell in row))
         return table

@@ -76,7 +76,7 @@ class QueueChanges(TypedDict, total=False):
 
 
 EXPECTED: Final = {
-    "max_concurrent": "0 or more, a whole number, or None for no limit",
+    "max_concurrent": "a whole number of 0 or more, or None for no limit",
     "devices": "True or False (or, where a queue is declared, a class made of fairlane.Device)",
     "anti_starvation": "True or False",
     "starvation_picks": "a whole number above zero",

@@ -19,9 +19,9 @@ S = TypeVar("S", bound=Struct)
 
 
 def guess(wrong: object, known: Iterable[str]) -> str:
-    """Return 'did you mean "…"? ' if one of the known names is close, else ""."""
+    """Return '; did you mean "…"?' if one of the known names is close, else ""."""
     close = difflib.get_close_matches(str(wrong), list(known), n=1)
-    return f'did you mean "{close[0]}"? ' if close else ""
+    return f'; did you mean "{close[0]}"?' if close else ""
 
 
 def is_number(value: object) -> bool:
@@ -132,7 +132,7 @@ def settings_as(
     for name, value in values.items():
         if name not in types:
             raise BadSetting(
-                f'{owner} has no "{name}"; {guess(name, types)}({called}: {", ".join(types)})'
+                f'{owner} has no "{name}"{guess(name, types)} ({called}: {", ".join(types)})'
             )
         try:
             msgspec.convert(value, types[name], strict=strict)
@@ -153,6 +153,6 @@ def check_option_names(owner: str, options: Mapping[str, Any], known: Sequence[s
     for name in options:
         if name not in known:
             raise BadSetting(
-                f'a {owner} has no option "{name}"; {guess(name, known)}'
-                f"(options: {', '.join(known)})"
+                f'a {owner} has no option "{name}"{guess(name, known)}'
+                f" (options: {', '.join(known)})"
             )

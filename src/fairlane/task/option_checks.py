@@ -84,8 +84,8 @@ class OptionChecks:
                 )
             if field not in self._parameters:
                 raise BadSetting(
-                    f'{where}, but there is no parameter "{field}"; '
-                    f"{guess(field, self._parameters)}(parameters: {known})"
+                    f'{where}, but there is no parameter "{field}"'
+                    f"{guess(field, self._parameters)} (parameters: {known})"
                 )
 
 
