@@ -4,6 +4,7 @@ The bodies of the tasks follow the plan of their submitter and record in the jou
 """
 
 import asyncio
+from collections.abc import Mapping
 from contextlib import ExitStack
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
@@ -32,6 +33,7 @@ RESOURCES: Final = {"gpu": 2}
 LANES: Final = ("a", "b", "c")
 KEYS: Final = ("k1", "k2")
 SCHEDULE: Final = "tick"
+OUTPUT: Final = "/fairlane-simulation/{key}"  # declared only; no task writes it
 
 
 class Kind(Struct, frozen=True, eq=False):
@@ -47,6 +49,8 @@ class Kind(Struct, frozen=True, eq=False):
     timeout_seconds: float | None = None
     stall_seconds: float | None = None
     retries: int = 2
+    writes: bool = False  # declares an output, which jobs with the same key share
+    is_checked: bool = False  # has a precondition, which holds at some times only
 
     @property
     def has_stages(self) -> bool:
@@ -69,6 +73,8 @@ KINDS: Final = {
         Kind("merged", "merged", has_lane=True),
         Kind("turning", "rounds", has_lane=True),
         Kind("strict", "strict"),
+        Kind("checked", "strict", is_checked=True),
+        Kind("writing", "lanes", writes=True),
         Kind("tick", "lanes"),
     )
 }
@@ -117,6 +123,9 @@ def _program() -> Fairlane:
             hold_lane=kind.hold_lane,
             timeout_seconds=kind.timeout_seconds,
             stall_seconds=kind.stall_seconds,
+            outputs=[OUTPUT] if kind.writes else [],
+            on_output="overwrite",
+            preconditions=[closed_now] if kind.is_checked else [],
             retry=Retry(times=kind.retries, first_seconds=2.0, factor=2.0),
             grace_seconds=1.0,
         )(work)
@@ -131,6 +140,12 @@ def declare(app: Fairlane) -> None:
     ours, declared = app._declarations, PROGRAM._declarations
     ours.definitions, ours.settings = declared.definitions, declared.settings
     ours.schedules = declared.schedules
+
+
+def closed_now(values: Mapping[str, Any]) -> str | None:
+    """Refuse every second job at some times, so that the head of a strict queue is blocked."""
+    is_open = round(values["seconds"][0] * 1000) % 2 or asyncio.get_running_loop().time() % 7 > 3
+    return None if is_open else "closed for three seconds"
 
 
 async def work(

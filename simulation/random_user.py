@@ -77,7 +77,7 @@ class RandomUser:
             kind,
             self._plan(kind),
             lane=random.choice(LANES) if kind.has_lane else None,
-            key=random.choice(KEYS) if kind.has_key else None,
+            key=random.choice(KEYS) if kind.has_key or kind.writes else None,
             priority=random.choice((Priority.HIGH, Priority.NORMAL, Priority.NORMAL, Priority.LOW)),
             run_at=run_at,
             depends_on=depends_on,

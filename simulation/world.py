@@ -7,15 +7,17 @@ import logging
 import random as chance
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future
 from contextlib import contextmanager
 from functools import partial
 from random import Random
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from msgspec import Struct
 
 from fairlane import ids
 from fairlane.errors import FairlaneError
+from fairlane.runtime import threads
 from fairlane.runtime.poll_intervals import PollIntervals
 from simulation.clock import WallClock
 from simulation.databases import SharedInMemory, StoreKind, create_database
@@ -185,7 +187,7 @@ class World:
 
     def run(self, story: Callable[["World"], Any]) -> Verdict:
         """Run a story, settle the world and return the verdict."""
-        with _seeded_randomness(self.seed, self.wall), _without_logs():
+        with _seeded_randomness(self.seed, self.wall), _without_logs(), _without_threads():
             asyncio.set_event_loop(None)
             try:
                 self.loop.run_until_complete(self._run_and_settle(story))
@@ -309,6 +311,27 @@ def _seeded_randomness(seed: int, wall: WallClock) -> Iterator[None]:
     finally:
         ids.time_ns, ids.random_bytes = was
         ids.reset_time()
+
+
+class _InlinePool(Executor):
+    """Runs each function at once: a world has no threads."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        done: Future[Any] = Future()
+        try:
+            done.set_result(fn(*args, **kwargs))
+        except BaseException as error:  # noqa: BLE001 - raised again where it is awaited
+            done.set_exception(error)
+        return done
+
+
+@contextmanager
+def _without_threads() -> Iterator[None]:
+    was, threads._pool = threads._pool, cast("Any", _InlinePool())
+    try:
+        yield
+    finally:
+        threads._pool = was
 
 
 @contextmanager

@@ -160,7 +160,7 @@ LIMITS: Final = (
         file=_PICKING,
         find="    if queue.starting:\n        return False\n",
         replace="",
-        noticed_by=(suite(_STRICT),),
+        noticed_by=(worlds(),),
     ),
     Mutation(
         name="workers confirm the start of a strict head",
@@ -184,14 +184,14 @@ LIMITS: Final = (
         file="src/fairlane/core/output_lines.py",
         find="if line is not None and line.holder not in (None, job.id):",
         replace="if False and line is not None:",
-        noticed_by=(suite(_OUTPUTS),),
+        noticed_by=(worlds(),),
     ),
     Mutation(
         name="writers of a path in their order",
         guards="Jobs that wait for one path write it in the order of their acceptance.",
         file="src/fairlane/core/output_lines.py",
-        find="yield min(jobs, key=lambda job: (job.created_at, job.position))",
-        replace="yield max(jobs, key=lambda job: (job.created_at, job.position))",
+        find="if group not in firsts or job.position < firsts[group].position:",
+        replace="if group not in firsts or job.position > firsts[group].position:",
         noticed_by=(suite(_OUTPUTS),),
     ),
     Mutation(

@@ -8,6 +8,7 @@ def check_start(journal: Journal, run: Run) -> None:
     _max_concurrent(journal, run)
     _paused(journal, run)
     _slots(journal, run)
+    _output(journal, run)
     _own_facts(journal, run)
 
 
@@ -34,6 +35,21 @@ def _max_concurrent(journal: Journal, run: Run) -> None:
     most = max(n for n in possible_values if n is not None)
     if running > most:
         journal.violate("max_concurrent", f"{running} run in {run.queue}, {most} may")
+
+
+def _output(journal: Journal, run: Run) -> None:
+    if not run.kind.writes or run.job not in journal.submissions:
+        return
+    journal.checked("one writer per output")
+    key = journal.submissions[run.job].key
+    for other in journal.running.values():
+        submission = journal.submissions.get(other.job)
+        if other is run or not other.kind.writes or submission is None or submission.key != key:
+            continue
+        journal.violate(
+            "one writer per output",
+            f"{run.job} begins while {other.job}, which writes the same path, runs",
+        )
 
 
 def _slots(journal: Journal, run: Run) -> None:

@@ -34,7 +34,7 @@ def _check_group(journal: Journal, group: list[Submission]) -> None:
         for earlier, run in begun[:index]:
             if _is_on_another_way(journal, run, its_run):
                 continue
-            if earlier.acknowledged_at is not None and earlier.acknowledged_at < later.sent_at:
+            if _is_before(earlier, later):
                 journal.checked("order")
                 if run.number > its_run.number:
                     journal.violate(
@@ -42,6 +42,14 @@ def _check_group(journal: Journal, group: list[Submission]) -> None:
                         f"{later.id} began before {earlier.id}, which was accepted first "
                         f"({later.kind.queue}, lane {later.lane})",
                     )
+
+
+def _is_before(earlier: Submission, later: Submission) -> bool:
+    """Return whether a job was certainly accepted first: in an earlier call, or in the same one."""
+    if earlier.acknowledged_at is None:
+        return False
+    together = earlier.batch == later.batch and len(earlier.batch) > 1
+    return together or earlier.acknowledged_at < later.sent_at
 
 
 def check_moves(journal: Journal) -> None:
@@ -125,7 +133,7 @@ def _is_plain(submission: Submission) -> bool:
 def _alike(submission: Submission) -> object:
     if submission.kind.queue == "strict":
         return "strict"
-    return (submission.kind.name, submission.lane, submission.priority)
+    return (submission.kind.name, submission.lane, submission.key, submission.priority)
 
 
 def _first(journal: Journal, submission: Submission) -> Run | None:

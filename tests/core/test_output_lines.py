@@ -1,9 +1,9 @@
 """Jobs that declare the same output write it one after the other, in their order."""
 
-from fairlane.core.inputs import Unblocked
+from fairlane.core.inputs import Submit, Unblocked
 from fairlane.core.live_job import JobId
 from fairlane.core.retry import Retry
-from tests.support.core import HIGH, World, job
+from tests.support.core import LOW, World, job
 
 FILE = ("/out/file",)
 
@@ -24,8 +24,17 @@ def test_waiting_jobs_write_in_the_order_of_their_acceptance() -> None:
     for name in "abcd":
         world.submit(name, outputs=FILE)
         world.now += 1
-    world.submit("e", outputs=FILE, priority=HIGH)
-    assert world.drained() == ["b", "c", "d", "e"]
+    assert world.drained() == ["b", "c", "d"]
+
+
+def test_a_new_job_passes_no_waiting_job_of_its_priority() -> None:
+    world = World()
+    world.submit("a", outputs=FILE)
+    world.submit("low", outputs=FILE, priority=LOW)
+    world.submit("b", outputs=FILE)
+    world.apply(world.outcome("a", "completed", value="null"), Submit("", [job("c", outputs=FILE)]))
+    assert world.running == {"b"}
+    assert world.drained() == ["c", "low"]
 
 
 def test_a_job_that_arrives_with_the_release_does_not_pass_the_waiting_one() -> None:

@@ -51,11 +51,11 @@ def _answer(job: LiveJob, place: int | None, reasons: list[Reason]) -> dict[str,
 
 def _count_ahead(board: Board, job: LiveJob) -> int:
     queue = board.queues[job.queue]
-    mine = (0 if queue.is_strict else job.priority, job.position)
+    mine = (queue.rank(job.priority), job.position)
     count = 0
     for other in board.jobs_in_queue(queue):
         if other.position and other.state not in (State.RUNNING, State.SCHEDULED):
-            count += (0 if queue.is_strict else other.priority, other.position) < mine
+            count += (queue.rank(other.priority), other.position) < mine
     return count
 
 

@@ -198,6 +198,10 @@ class Queue:
     def is_round_robin(self) -> bool:
         return self.settings.order == "round_robin"
 
+    def rank(self, priority: Priority) -> int:
+        """Return the rank of a priority in the order of the queue; a strict queue has none."""
+        return 0 if self.is_strict else priority
+
     @property
     def is_full(self) -> bool:
         most = self.settings.max_concurrent
