@@ -5,9 +5,9 @@ Rules:
 - A running job holds its declared paths (`Terms.outputs`).
 - A job whose turn has come, but whose path another job holds, is blocked and waits in the line of
   that path. A strict queue does not pass it; any other queue does.
-- When a path becomes free, the first jobs of its line are queued again, at their old positions. One
-  of them starts, in the order of the queue, and the others are blocked again. If none can start
-  now, for example because their lanes are busy, the next ones are queued.
+- When a path becomes free, the first jobs of its line are queued again, at their old positions. The
+  first of them in the order of the queue starts, and the rest is blocked again. If they cannot start
+  now, for example because their lanes are busy, the next jobs of the line are queued.
 
 Why no reservation for a job that cannot start yet: it would hold a path while it waits for a lane
 or for the head of a strict queue, and the job that is first there may wait for that path.
@@ -68,8 +68,8 @@ def wait_for_output(board: Board, job: LiveJob) -> None:
 def pop_released(board: Board) -> Iterator[LiveJob]:
     """Yield the first waiting jobs of each path that is free; the path is checked again later.
 
-    They are the first ones of each priority of each queue: with fewer, a new job of a priority could
-    pass the jobs of that priority that wait already.
+    They are the first jobs of each priority of each queue: with fewer, a new job of a priority
+    could pass the jobs of that priority that wait already.
     """
     paths = list(board.outputs_to_check)
     board.outputs_to_check.clear()
