@@ -6,8 +6,8 @@ Rules:
 - A job whose turn has come, but whose path another job holds, is blocked and waits in the line of
   that path. A strict queue does not pass it; any other queue does.
 - When a path becomes free, the first jobs of its line are queued again, at their old positions. The
-  first of them in the order of the queue starts, and the rest is blocked again. If they cannot start
-  now, for example because their lanes are busy, the next jobs of the line are queued.
+  first of them in the order of the queue starts, and the rest is blocked again. If they cannot
+  start now, for example because their lanes are busy, the next jobs of the line are queued.
 
 Why no reservation for a job that cannot start yet: it would hold a path while it waits for a lane
 or for the head of a strict queue, and the job that is first there may wait for that path.
