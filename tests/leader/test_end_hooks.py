@@ -386,6 +386,34 @@ async def test_notices_of_a_removed_hook_stay_until_they_would_be_given_up(
     assert receiver.numbers() == [1, 1, 1]  # one more try for the hook that is still declared
 
 
+async def test_a_change_of_leader_in_the_middle_of_calls_loses_no_end(
+    app: Fairlane, receiver: Receiver, quiet: None
+) -> None:
+    receiver.held_up = lambda body: body["params"]["number"] == 1
+    receiver.status = lambda body: 500 if body["params"]["number"] == 2 else 200
+    app.on_end(webhook(receiver.url))
+    work = numbered(app)
+
+    async with running(app) as world:
+        await app.submit_many([work.call(number) for number in (1, 2, 3)])
+        await stored_notices(app, 1)
+        await eventually(lambda: sorted(set(receiver.numbers())) == [1, 2, 3])
+        app._engine.hooks.change_leadership(False)
+        app._engine.hooks.change_leadership(True)
+        receiver.held_up = lambda body: False
+        receiver.status = lambda body: 200
+        app._engine.hooks.wake()
+        await eventually(lambda: receiver.numbers().count(1) == 2)  # its call had not returned
+        await world.advance(5)
+        await stored_notices(app, 0)
+        cursor = await app._store.last_seq()
+        await eventually(lambda: cursors_are(app, cursor))
+
+
+async def cursors_are(app: Fairlane, seq: int) -> bool:
+    return set((await app._store.records("hook")).values()) == {str(seq)}
+
+
 async def test_a_hook_object_with_an_async_call_runs(app: Fairlane) -> None:
     told: list[str] = []
 
