@@ -34,3 +34,15 @@ async def test_without_statistics_no_plot_is_drawn(page: Page, site: Site) -> No
     await page.goto("./#/insights")
     await page.get_by_role("figure", name="Ended per minute").wait_for()
     await expect(page.get_by_label("Statistic")).to_have_count(0)
+
+
+async def test_the_limit_of_an_unlimited_queue_is_infinite_until_it_is_moved(
+    page: Page, site: Site
+) -> None:
+    await saved(site, "one")
+    await page.goto("./#/insights?queue=phones")
+    slider = page.get_by_role("slider")
+    shown = page.locator("output")
+    await expect(shown).to_have_text("∞")
+    await slider.press("ArrowRight")
+    await expect(shown).to_have_text("2")

@@ -15,6 +15,7 @@ async def jobs_of(site: Site, task: str) -> list[Any]:
 async def test_a_job_is_submitted_by_a_form(page: Page, site: Site) -> None:
     await page.get_by_role("button", name="New job").click()
     await page.get_by_label("Task", exact=True).select_option("greet")
+    await expect(page.get_by_text("Greet a person, a number of times.")).to_be_visible()
     await page.get_by_label("name").fill("Ann")
     await page.get_by_label("times").fill("2")
     await page.get_by_label("mood").select_option("curt")

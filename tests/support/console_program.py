@@ -63,7 +63,7 @@ def program(database: str, puppets: Puppets, folder: Path) -> Fairlane:
         mood: Literal["kind", "curt"] = "kind",
         token: SecretStr | None = None,
     ) -> str:
-        """Greet a person a number of times."""
+        """Greet a person, a `number` of times."""
         return " ".join([f"hello {name}{'!' if loudly else ''}"] * times)
 
     @app.task(retry=Retry(times=1, first_seconds=3600))

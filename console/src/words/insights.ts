@@ -8,7 +8,7 @@ export const en = {
   "insights.range.7d": "Last 7 days",
   "insights.range.all": "All available",
   "insights.from": "From {n} ended job|From the newest {n} ended jobs",
-  "insights.from.all": "From all {n} ended jobs",
+  "insights.from.all": "From the only ended job|From all {n} ended jobs",
   "insights.reading": "Loading: {n} jobs so far",
   "insights.none": "No data yet",
   "insights.none.text": "Throughput and durations appear here when jobs have ended.",

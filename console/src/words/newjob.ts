@@ -85,5 +85,5 @@ export const zh: Record<keyof typeof en, string> = {
   "new.true": "是",
   "new.false": "否",
   "new.empty_lines": "还没有行",
-  "new.no_parameters": "此任务没有参数。",
+  "new.no_parameters": "此任务类型没有参数。",
 };

@@ -79,7 +79,7 @@ export const en = {
 
 export const zh: Record<keyof typeof en, string> = {
   "schedules.title": "计划",
-  "schedules.filter": "按名称、任务或参数筛选",
+  "schedules.filter": "按名称、任务类型或参数筛选",
   "schedules.add": "新建计划",
   "schedules.none": "还没有计划",
   "schedules.none.text": "计划按 cron 表达式、固定间隔或单次时间提交任务。可以在这里新建，也可以在程序中声明。",

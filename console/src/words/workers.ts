@@ -51,6 +51,6 @@ export const zh: Record<keyof typeof en, string> = {
   "workers.runs": "运行中的任务",
   "workers.runs.nothing": "无",
   "workers.runs.more": "还有 {n} 个",
-  "workers.filter": "按名称、主机、任务或标签筛选",
+  "workers.filter": "按名称、主机、任务类型或标签筛选",
   "workers.none.match": "没有匹配的工作进程",
 };
