@@ -55,7 +55,7 @@ class Screen(Device):
 
     async def connect(self) -> None:
         if self.name == "attic":
-            raise ConnectionError("no signal: look for its cable")
+            raise ConnectionError("no signal: check its cable")
 
 
 app = Fairlane(
@@ -86,7 +86,7 @@ async def archive(
         for page in range(1, 5):
             await nap(0.3, 1.2)
             stage.progress(25 * page, f"page {page} of 4")
-    ctx.log(f"{posts} posts of {account} to save, {saved} are here already")
+    ctx.log(f"{posts} posts of {account} to save, {saved} are saved already")
     async with ctx.stage("saving") as stage:
         for number in range(1, posts + 1):
             await nap(0.2, 0.9)
@@ -198,7 +198,7 @@ async def show(ctx: Context, title: str, needs: Literal["large", "sound"] = "sou
     """Show a film on a screen with the required label."""
     for minute in range(1, 31):
         await nap(0.4, 0.8)
-        ctx.progress(minute / 0.3, f"minute {minute} of 30 in the {ctx.device.name}")
+        ctx.progress(minute / 0.3, f"minute {minute} of 30 on {ctx.device.name}")
     return str(ctx.device.name)
 
 
@@ -350,7 +350,7 @@ Fairlane's console is on {url} (Ctrl-C ends it).
 
 Try this there:
   - drag a waiting job up, or choose "Start now"; see why it waits and when it will start
-  - pause a queue, or change its concurrency with the control at its head
+  - pause a queue, or change its concurrency with the control in its header
   - open Lanes and start "tate"; copy its parameters to "loc"; see why "nasa" is locked
   - cancel a compression and delete its files; retry a failed download
   - open Workers, pause a screen, and see why the one in the attic is down

@@ -222,14 +222,22 @@ async def show_live(console: Console, story: Story) -> None:
 
 
 async def show_lines(console: Console, after: int) -> None:
-    """Without a terminal: print one line per event."""
+    """Without a terminal: print one line per event, and one for all that are accepted at once."""
     jobs: dict[str, JobView] = {}
+    console.print("event  task     lane   state")
+    accepted = 0
     async for event in app.events.follow(after=after):
         if event.type == "job_state_changed" and event.job:
+            state = event.data["state"]
             if event.job not in jobs:
                 jobs[event.job] = await app.jobs.show(event.job)
+                if state == "queued":
+                    accepted += 1
+                    continue
+            if accepted:
+                console.print(f"{event.seq - 1:>5}  {accepted} new job{'s'[: accepted - 1]} queued")
+                accepted = 0
             job = jobs[event.job]
-            state = event.data["state"]
             console.print(f"{event.seq:>5}  {job.task:<8} {job.lane or '':<6} {state}")
         present = await app.snapshot(waiting=0, ended=0)
         if not present.counts and event.seq >= present.seq:

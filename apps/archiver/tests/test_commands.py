@@ -59,7 +59,7 @@ def test_what_is_refused_is_one_sentence_and_a_code(
     assert stopped.splitlines()[1].split()[:2] == [account, "cancelled"]
     unknown = typed(folder, "start", "@nobody@nowhere.example", code=3)
     assert "is not in the archive" in unknown
-    assert "is no account" in typed(folder, "add", "nonsense", code=2)
+    assert "is not an account" in typed(folder, "add", "nonsense", code=2)
 
 
 def test_files_that_could_not_be_saved_stay_in_sight_until_they_are(

@@ -92,7 +92,7 @@ def test_an_account_has_one_row_however_it_is_written(
     ended = archiver.ended(archiver.start("alias"))
     assert (ended["state"], ended["error"]["code"]) == ("failed", "wrong_account")
     refused = archiver.save("what is this", status=422)
-    assert "is no account" in refused["detail"]
+    assert "is not an account" in refused["detail"]
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """The paths of results: names, policies, other programs, and results that are not smaller."""
 
 import fcntl
+import io
 import shutil
 import stat
 import sys
@@ -10,9 +11,11 @@ from typing import Any
 
 import pytest
 from PIL import Image
+from rich.console import Console
 
 from apps.compressor.tests.clips import FakeFfmpeg, clip, photo, started, tidy
 from fairlane import Fairlane, JobView
+from fairlane_compressor.progress_bars import summary
 from tests.support.apps import reaches
 
 
@@ -141,8 +144,12 @@ async def test_a_format_that_was_asked_for_is_made_even_if_it_is_larger(
 ) -> None:
     source = photo(files / "a.jpg", quality=20)
     async with app:
-        result = (await done(app, source, format="png")).result
+        view = await done(app, source, format="png")
+    result = view.result
     assert (result["kept"], result["saved_bytes"] < 0) == ("result", True)
+    shown = io.StringIO()
+    summary([view], Console(file=shown, width=200))
+    assert " larger " in shown.getvalue()
     assert tidy(files) == ["a-balanced.png", "a.jpg"]
 
 

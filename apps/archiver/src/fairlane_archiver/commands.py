@@ -35,7 +35,7 @@ _OF_JOBS: Final = ("show", "watch", "log", "explain")  # these verbs accept an a
 
 Accounts = Annotated[list[str] | None, typer.Argument(help=_WHO, metavar="ACCOUNT…")]
 Account = Annotated[str, typer.Argument(help=_WHO)]
-Json = Annotated[bool, typer.Option("--json", help="Answer with JSON, for scripts")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts")]
 Wait = Annotated[
     bool,
     typer.Option(
@@ -233,8 +233,10 @@ def commands(folder: Path | None = None) -> typer.Typer:
         off: Annotated[bool, typer.Option("--off", help="Delete the schedule")] = False,
         as_json: Json = False,
     ) -> None:
-        """Continue an account on a schedule, with its filters of that time; `schedules` lists
-        them."""
+        """Continue an account on a schedule, with its filters of that time.
+
+        `schedules` lists the schedules.
+        """
 
         async def act(app: Fairlane, rows: Rows) -> None:
             name = None if account is None else canonical_name(account)
@@ -251,7 +253,9 @@ def commands(folder: Path | None = None) -> typer.Typer:
             made = await schedules.save_schedule(
                 app, name, cron=cron, every=every, timezone=timezone
             )
-            said = f"{shown} is continued by itself, next at {made['next_at']:%Y-%m-%d %H:%M %Z}"
+            said = (
+                f"{shown} is continued automatically, next at {made['next_at']:%Y-%m-%d %H:%M %Z}"
+            )
             print_result(made, said, as_json=as_json)
             await warn_without_workers(app)
 

@@ -7,7 +7,7 @@ from fairlane import BadSetting, Fairlane, UnknownName
 from fairlane_archiver.file_names import folder_name
 from fairlane_archiver.program import CONTINUE
 
-ALL: Final = "every row"
+ALL: Final = "every account"
 # A machine that slept at three o'clock runs the missed schedule at seven, once.
 _GRACE_SECONDS: Final = 86_400.0
 _SECONDS: Final = {"m": 60.0, "h": 3_600.0, "d": 86_400.0}

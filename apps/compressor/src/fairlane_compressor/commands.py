@@ -30,8 +30,8 @@ NAME: Final = "fairlane-compress"
 VERB: Final = "compress"
 PANEL: Final = "Compress"
 
-Json = Annotated[bool, typer.Option("--json", help="print JSON")]
-Database = Annotated[str | None, typer.Option(help="another database than the default")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON")]
+Database = Annotated[str | None, typer.Option(help="Another database than the default")]
 
 commands = app.commands()
 
@@ -69,41 +69,42 @@ def _print_version(wanted: bool) -> None:
 def about(
     _: Annotated[
         bool,
-        typer.Option("--version", help="print the version", callback=_print_version, is_eager=True),
+        typer.Option("--version", help="Print the version", callback=_print_version, is_eager=True),
     ] = False,
 ) -> None:
     """Make videos, pictures, files and folders smaller, one at a time, in a durable queue.
 
-    `fairlane-compress video.mp4 photos/ --preset small` compresses at once. The sources stay
-    unchanged. `fairlane-compress serve` serves a web page.
+    `fairlane-compress video.mp4 photos/ --preset small` compresses at once.
+
+    The sources stay unchanged. `fairlane-compress serve` serves a web page.
     """
 
 
 @commands.command(name=VERB, rich_help_panel=PANEL)
 def compress(
-    paths: Annotated[list[str], typer.Argument(help="files, and folders with pictures and videos")],
-    preset: Annotated[PresetName, typer.Option(help="how small")] = "balanced",
+    paths: Annotated[list[str], typer.Argument(help="Files, and folders with pictures and videos")],
+    preset: Annotated[PresetName, typer.Option(help="How small")] = "balanced",
     format: Annotated[
         list[str] | None,
         typer.Option(
-            help="output format, used for files of its kind; zst, 7z and zip pack a whole folder"
+            help="Output format, used for files of its kind; zst, 7z and zip pack a whole folder"
         ),
     ] = None,
     quality: Annotated[
         int | None,
         typer.Option(
-            min=1, max=100, help="instead of the preset's quality; 100 is best and largest"
+            min=1, max=100, help="Instead of the preset's quality; 100 is best and largest"
         ),
     ] = None,
-    size: Annotated[str | None, typer.Option(help="largest size of each result, e.g. 25MB")] = None,
-    sound: Annotated[Sound, typer.Option(help="of videos")] = "encode",
-    to: Annotated[str | None, typer.Option(help="folder for the results")] = None,
-    on_exists: Annotated[OnExists, typer.Option(help="when the target file exists")] = "rename",
+    size: Annotated[str | None, typer.Option(help="Largest size of each result, e.g. 25MB")] = None,
+    sound: Annotated[Sound, typer.Option(help="The sound of videos")] = "encode",
+    to: Annotated[str | None, typer.Option(help="Folder for the results")] = None,
+    on_exists: Annotated[OnExists, typer.Option(help="When the target file exists")] = "rename",
     score: Annotated[
-        bool, typer.Option("--score", help="compare with the source (SSIM; 1 is identical)")
+        bool, typer.Option("--score", help="Compare with the source (SSIM; 1 is identical)")
     ] = False,
     priority: Annotated[
-        Literal["high", "normal", "low"], typer.Option(help="priority among the waiting files")
+        Literal["high", "normal", "low"], typer.Option(help="Priority among the waiting files")
     ] = "normal",
     as_json: Json = False,
     database: Database = None,
@@ -163,7 +164,7 @@ def presets(as_json: Json = False) -> None:
     if as_json:
         _print_json([{"name": name, **msgspec.structs.asdict(PRESETS[name])} for name in PRESETS])
     else:
-        table = Table("PRESET", "WHAT IT IS FOR", box=None, pad_edge=False)
+        table = Table("PRESET", "PURPOSE", box=None, pad_edge=False)
         for name, preset in PRESETS.items():
             table.add_row(name, preset.title)
         Console(highlight=False).print(table)
@@ -174,7 +175,7 @@ def formats(as_json: Json = False) -> None:
     """List the formats that this machine can create."""
 
     async def show() -> int:
-        table = Table("FORMAT", "OF", "WHAT IT IS", box=None, pad_edge=False)
+        table = Table("FORMAT", "FOR", "DESCRIPTION", box=None, pad_edge=False)
         there = set(await PictureEncoder().abilities())
         try:
             program = ffmpeg.installed_ffmpeg()

@@ -42,7 +42,7 @@ _ALL: Final = (
     Format(name="png", kind=Kind.PICTURE, suffix=".png", title="PNG, without loss"),
     Format(name="webp", kind=Kind.PICTURE, suffix=".webp", title="WebP, a third smaller"),
     Format(name="avif", kind=Kind.PICTURE, suffix=".avif", title="AVIF, half as large"),
-    Format(name="heic", kind=Kind.PICTURE, suffix=".heic", title="HEIC, as phones make it"),
+    Format(name="heic", kind=Kind.PICTURE, suffix=".heic", title="HEIC, the format of phones"),
     Format(name="zst", kind=Kind.FILE, suffix=".zst", title="Zstandard, fast"),
     Format(name="7z", kind=Kind.FILE, suffix=".7z", title="7-Zip, smallest"),
     Format(name="zip", kind=Kind.FILE, suffix=".zip", title="Zip, opens everywhere"),

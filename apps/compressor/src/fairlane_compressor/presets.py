@@ -21,7 +21,7 @@ class Preset(Struct, frozen=True, kw_only=True):
 
 PRESETS: Final[dict[str, Preset]] = {
     "best": Preset(
-        title="looks the same, even from near",
+        title="looks the same, even up close",
         video_quality=85, picture_quality=90, sound_kilobits=192,
     ),
     "balanced": Preset(
@@ -34,7 +34,7 @@ PRESETS: Final[dict[str, Preset]] = {
         video_lines=720, picture_side=2048, colours=256,
     ),
     "tiny": Preset(
-        title="as small as can be looked at: 480 lines, pictures of 1280 pixels",
+        title="the smallest that is still watchable: 480 lines, pictures of 1280 pixels",
         video_quality=50, picture_quality=50, sound_kilobits=64,
         video_lines=480, picture_side=1280, colours=128,
     ),

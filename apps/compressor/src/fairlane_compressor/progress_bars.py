@@ -152,4 +152,6 @@ def why(view: JobView) -> str:
 
 
 def _share(before: int, after: int) -> str:
+    if after > before:
+        return "larger"  # of a tiny file, the container of a pack is larger than the content
     return f"{100 * (before - after) / before:.0f} %" if before else ""

@@ -73,11 +73,10 @@ def _points(ends: Sequence[datetime], saved: Sequence[int], parts: int) -> list[
 
 def plot(savings: Savings, console: Console) -> None:
     """Print the cumulative sum, and its totals."""
+    before, saved = format_size(savings.before_bytes), format_size(abs(savings.saved_bytes))
     share = savings.saved_bytes / savings.before_bytes if savings.before_bytes else 0
-    console.print(
-        f"[bold]{format_size(savings.saved_bytes)}[/] saved of {format_size(savings.before_bytes)} "
-        f"({share:.0%}) in {counted(savings.files, 'file')}"
-    )
+    result = f"saved of {before} ({share:.0%})" if share >= 0 else f"larger than {before}"
+    console.print(f"[bold]{saved}[/] {result} in {counted(savings.files, 'file')}")
     top = max(1, *savings.points)
     for row in reversed(range(_HEIGHT)):
         line = "".join(_block(point, top, row) for point in savings.points)

@@ -34,17 +34,17 @@ def recognise_account(text: str) -> tuple[str, Source]:
             "give @name@host, the address of a profile or of a feed, or gallery: and any address "
             "that gallery-dl knows"
         )
-    raise Permanent(f"{shown!r} is no account; {advice}", code="unknown_account")
+    raise Permanent(f"{shown!r} is not an account; {advice}", code="unknown_account")
 
 
 def refuse_login(text: str) -> str:
-    """Refuse a user name and password before a host, because a row is named after its account."""
+    """Refuse a user name and password before a host, because all users see the account."""
     # URL parsers ignore tabs and line ends, so they are removed before the check.
     # The text is not repeated in the message, which is logged.
     if _LOGIN.search(text.translate(_UNREAD)):
         raise Permanent(
-            "the address of an account may have no name and password before its host, because a "
-            "row is named after it, and shown to everybody who may look; leave them out",
+            "the address of an account may have no name and password before its host, because "
+            "every user of the console sees it; leave them out",
             code="login_in_address",
         )
     return text
