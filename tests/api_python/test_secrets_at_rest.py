@@ -125,7 +125,9 @@ async def test_a_precondition_receives_the_secret(make_app: MakeApp) -> None:
     assert set(checked) == {HIDDEN}
 
 
-@pytest.mark.parametrize("wrong", [None, OTHER_KEY, [OTHER_KEY, NEXT_KEY]])
+@pytest.mark.parametrize(
+    "wrong", [None, OTHER_KEY, [OTHER_KEY, NEXT_KEY]], ids=["none", "one", "two"]
+)
 async def test_a_job_with_a_wrong_key_waits_with_one_clear_reason_until_the_key_is_right(
     make_app: MakeApp, received: list[str | None], wrong: Any, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -53,6 +53,13 @@ def dies() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+def waits_for_permission(place: str) -> int:
+    Path(place).write_text(str(os.getpid()))
+    while not Path(f"{place}.permission").exists():
+        time.sleep(0.01)
+    return os.getpid()
+
+
 def ignores_being_asked(place: str) -> None:
     Path(place).write_text(str(os.getpid()))
     while True:

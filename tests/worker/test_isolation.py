@@ -3,6 +3,7 @@
 import os
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,11 @@ from pydantic import SecretStr
 
 from fairlane import BadSetting, Fairlane, JobFailed, Retry, Task
 from fairlane.redaction import MASK
+from fairlane.runtime.clock import boot_seconds
 from fairlane.testing import running
 from tests.support import apps_isolated
+from tests.support.eventually import eventually
+from tests.support.programs_processes import is_alive
 
 
 async def test_blocking_code_does_not_block_the_loop(app: Fairlane) -> None:
@@ -161,6 +165,25 @@ async def test_a_child_process_that_dies_fails_its_job_and_no_other(app: Fairlan
         assert failed.value.error is not None
         assert failed.value.error["code"] == "process_died"
         assert await (await lives.submit()).wait() > 0
+
+
+async def test_a_child_process_that_was_killed_at_the_end_of_a_lease_is_an_interruption(
+    app: Fairlane, tmp_path: Path
+) -> None:
+    work = app.task(isolation="process")(apps_isolated.waits_for_permission)
+    place = tmp_path / "pid"
+    async with running(app):
+        job = await work.submit(str(place))
+        await eventually(lambda: place.exists() and place.read_text(), what="the child's id")
+        deadline = app._engine.worker.process_deadline
+        deadline.renew(boot_seconds())
+        while is_alive(int(place.read_text())):
+            time.sleep(0.01)  # noqa: ASYNC251 - this process is frozen meanwhile
+        deadline.renew(boot_seconds() + 60)
+        Path(f"{place}.permission").touch()
+
+        assert await job.wait() > 0
+        assert ((await job.show()).attempt, (await job.show()).error) == (2, None)
 
 
 @pytest.mark.parametrize("kind", ["coroutine", "thread"])

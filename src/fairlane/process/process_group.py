@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import IO, Final, Self
 
 from fairlane.errors import Permanent, Retryable, TaskError
-from fairlane.runtime.clock import BOOT_CLOCK
+from fairlane.runtime.clock import BOOT_CLOCK, boot_seconds
 from fairlane.runtime.threads import await_uncancelled
 
 SUPERVISOR: Final = str(Path(__file__).resolve().with_name("supervisor.py"))
@@ -38,16 +38,27 @@ class ProcessDeadline:
     """The deadline of all programs of a worker, which is the end of its lease; thread-safe.
 
     `renew(deadline)` takes an instant of `boot_seconds()`. The supervisors kill their programs when
-    the newest deadline passes, even if this process is frozen by then.
+    the newest deadline passes, even if this process is frozen by then. `missed` counts the
+    deadlines that passed before the next one was set.
     """
 
     def __init__(self, deadline: float | None = None) -> None:
         self.deadline = deadline
+        self._missed = 0
         self._lock = threading.Lock()
         self._groups: weakref.WeakSet[ProcessGroup] = weakref.WeakSet()
 
+    @property
+    def has_passed(self) -> bool:
+        return self.deadline is not None and boot_seconds() >= self.deadline
+
+    @property
+    def missed(self) -> int:
+        return self._missed + self.has_passed
+
     def renew(self, deadline: float) -> None:
         with self._lock:
+            self._missed = self.missed
             self.deadline = deadline
             for group in self._groups:
                 group.renew(deadline)

@@ -336,6 +336,10 @@ class Attempt:
         elif self._on_loop and (first or force) and self._task:
             self._task.cancel()
 
+    def interrupt(self) -> None:
+        """Count the end of the child process as an interruption, unless a stop was requested."""
+        self.stop_reason = self.stop_reason or "down"
+
     def _overdue(self) -> None:
         """End the grace period: kill after a timeout; after a cancellation a person decides."""
         if self._kill_child is not None and self.stop_reason != "cancel":

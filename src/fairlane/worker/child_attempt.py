@@ -53,6 +53,7 @@ class ChildExecutor:
     """Runs attempts in child processes of one pool."""
 
     def __init__(self, process_deadline: ProcessDeadline) -> None:
+        self._deadline = process_deadline
         self._pool = ChildPool(_ARGV, process_deadline=process_deadline, messages=MessageOfRun)
         self._runs = itertools.count(1)
 
@@ -70,7 +71,7 @@ class ChildExecutor:
             attempt.can_be_stopped_by(
                 kill=child.kill, request_stop=lambda: child.send(StopMessage())
             )
-            run = next(self._runs)
+            run, missed = next(self._runs), self._deadline.missed
             child.send(_run_message(run, attempt, declared))
             requests: set[asyncio.Task[None]] = set()
             try:
@@ -88,6 +89,8 @@ class ChildExecutor:
                 for task in requests:
                     task.cancel()
                 await asyncio.gather(*requests, return_exceptions=True)
+            if failure.code == "process_died" and self._deadline.missed > missed:
+                attempt.interrupt()  # its supervisor killed it: this process missed its lease
         raise ChildFailed(failure)
 
     def _serve(
