@@ -56,4 +56,28 @@ STAGES: Final = (
         replace="",
         noticed_by=(suite("tests/core/test_stages.py"),),
     ),
+    Mutation(
+        name="blocking code awaited after its time-out",
+        guards="A job holds its lane and slot until its blocking code has returned.",
+        file="src/fairlane/worker/attempt.py",
+        find="            await self._context.await_leftovers()\n",
+        replace="",
+        noticed_by=(suite("tests/worker/test_stage_timeouts.py"),),
+    ),
+    Mutation(
+        name="resources left to blocking code",
+        guards="Blocking code holds the resources of its stage until it returns.",
+        file="src/fairlane/task/stage_runner.py",
+        find="                self._hand_over(late.leftover, message)\n",
+        replace="                self._leftovers.append(late.leftover)\n",
+        noticed_by=(suite("tests/worker/test_stage_timeouts.py"),),
+    ),
+    Mutation(
+        name="blocking code killed with its child process",
+        guards="A child process with blocking code past its time-out is killed, not used again.",
+        file="src/fairlane/worker/child_attempt.py",
+        find="                    if is_last and message.has_leftovers:\n",
+        replace="                    if False:\n",
+        noticed_by=(suite("tests/worker/test_stage_timeouts.py"),),
+    ),
 )

@@ -113,3 +113,17 @@ def counts_in_a_stage(ctx: SyncContext) -> None:
         ctx.report(downloaded=12)
         while not ctx.stopping:
             time.sleep(0.001)
+
+
+def blocks_in_a_stage(ctx: SyncContext, place: str, fallback: bool) -> str:
+    """Run a function that never returns as a stage, with or without a fallback."""
+    instead = Give("subtitles") if fallback else None
+    return str(
+        ctx.stage("asr").run(ignores_being_asked, place, timeout_seconds=0.5, fallback=instead)
+    )
+
+
+async def falls_back_to_the_same_gpu(ctx: Context, place: str) -> None:
+    await ctx.stage("asr").run(
+        ignores_being_asked, place, timeout_seconds=0.5, uses={"gpu": 1}, fallback=print
+    )

@@ -39,7 +39,13 @@ def start_in_thread(function: Callable[..., T], *args: object) -> "Future[T]":
 
 
 async def await_thread(work: "Future[T]") -> T:
-    """Wait until a thread has returned, then raise a cancellation that arrived meanwhile.
+    """Wait until a thread has returned, then raise a cancellation that arrived meanwhile."""
+    await await_thread_end(work)
+    return work.result()
+
+
+async def await_thread_end(work: "Future[Any]") -> None:
+    """Do the same, whatever the thread returns or raises.
 
     It uses a bare future, which costs one iteration of the loop: each job waits here several times.
     """
@@ -54,7 +60,27 @@ async def await_thread(work: "Future[T]") -> T:
             cancellation = error
     if cancellation is not None:
         raise cancellation
-    return work.result()
+
+
+async def ended_within(work: "Future[Any]", seconds: float) -> bool:
+    """Return whether a thread returns in this time; a cancellation waits until it has returned."""
+    loop = asyncio.get_running_loop()
+    woken = loop.create_future()
+    work.add_done_callback(partial(_wake_from_afar, loop, woken))
+    try:
+        await asyncio.wait([woken], timeout=seconds)
+    except asyncio.CancelledError:
+        await await_thread_end(work)
+        raise
+    return work.done()
+
+
+def start_in_new_thread(function: Callable[[], T], name: str) -> "Future[T]":
+    """Run a function that may never return in a thread for it alone."""
+    thread = DaemonThread(name)
+    work = thread.submit(function)
+    thread.close()
+    return work
 
 
 def _wake_from_afar(

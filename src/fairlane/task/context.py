@@ -10,7 +10,7 @@ import concurrent.futures
 import os
 import threading
 from collections.abc import AsyncIterator, Iterator, Sequence
-from concurrent.futures import Executor
+from concurrent.futures import Executor, Future
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from fairlane.core.live_job import JobId
 from fairlane.process.process_group import ProcessDeadline
 from fairlane.process.program import ProgramResult, run_program
 from fairlane.runtime.storable_text import storable
+from fairlane.runtime.threads import await_thread_end
 from fairlane.store.views import Artifact
 from fairlane.task.attempt_outputs import OutputPublisher
 from fairlane.task.attempt_report import AttemptReport, Checkpoint
@@ -69,6 +70,7 @@ class JobContext:
         self._threads = threads
         self._stop = threading.Event()
         self._begun: set[str] = set()  # the names of the stages that this attempt has run
+        self._leftovers: list[Future[Any]] = []  # threads that still run after their time-out
 
     @property
     def stopping(self) -> bool:
@@ -107,10 +109,20 @@ class JobContext:
         """Called on the loop when the job is to end."""
         self._stop.set()
 
+    @property
+    def has_leftovers(self) -> bool:
+        """Whether a function of a stage still runs after its time-out."""
+        return not all(work.done() for work in self._leftovers)
+
+    async def await_leftovers(self) -> None:
+        """Wait until the functions that still run after their time-out have returned."""
+        for work in self._leftovers:
+            await await_thread_end(work)
+
     def _stage_runner(self, name: str, operations: StageOperations) -> StageRunner:
         return StageRunner(
             name, self._report, self._stored_values, self._begun, operations, self._link,
-            jitter_key=f"{self.job.id}:{name}" if self.job.jitter else None,
+            self._leftovers, jitter_key=f"{self.job.id}:{name}" if self.job.jitter else None,
         )  # fmt: skip
 
 
@@ -218,4 +230,5 @@ def context_for_driver(context: JobContext, *, is_async: bool) -> Context | Sync
         context._loop, context._process_deadline, context._threads,
     )  # fmt: skip
     other.device, other._begun = context.device, context._begun
+    other._leftovers = context._leftovers
     return other

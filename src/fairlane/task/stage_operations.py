@@ -1,19 +1,41 @@
-"""The operations of a stage that wait: by awaiting on the event loop, or by blocking a thread."""
+"""The operations of a stage that wait: by awaiting on the event loop, or by blocking a thread.
+
+A thread cannot be stopped. A plain function with a time-out runs in a thread for it alone; when its
+time is over, `CallTimedOut` names the thread, and the stage goes on without it.
+"""
 
 import asyncio
 import contextvars
 import threading
-from collections.abc import Callable
-from concurrent.futures import Executor
+import time
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from concurrent.futures import Executor, Future, wait
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
-from fairlane.runtime.threads import in_thread
+from fairlane.runtime.threads import ended_within, in_thread, start_in_new_thread
 from fairlane.task.worker_link import WorkerLink
+
+_THREAD_NAME: Final = "fairlane-stage"
+
+
+class CallTimedOut(Exception):
+    """A function took too long; `leftover` is the thread in which it still runs."""
+
+    def __init__(self, leftover: "Future[Any] | None" = None) -> None:
+        self.leftover = leftover
 
 
 class StageOperations(Protocol):
-    async def call(self, function: Callable[..., Any], *args: Any, **named: Any) -> Any: ...
+    async def call(
+        self,
+        function: Callable[..., Any],
+        args: Sequence[Any],
+        named: Mapping[str, Any],
+        timeout_seconds: float | None,
+    ) -> Any:
+        """Call a function and return its result; raise `CallTimedOut` when its time is over."""
+
     async def sleep(self, seconds: float) -> None: ...
     async def enter(
         self, stage: str, limits: tuple[str, ...], uses: tuple[tuple[str, int], ...]
@@ -28,12 +50,27 @@ class AsyncOperations:
         self._link = link
         self._threads = threads
 
-    async def call(self, function: Callable[..., Any], *args: Any, **named: Any) -> Any:
+    async def call(
+        self,
+        function: Callable[..., Any],
+        args: Sequence[Any],
+        named: Mapping[str, Any],
+        timeout_seconds: float | None,
+    ) -> Any:
         if asyncio.iscoroutinefunction(function):
-            return await function(*args, **named)
+            return await _within(function(*args, **named), timeout_seconds)
         call = partial(contextvars.copy_context().run, function, *args, **named)
-        value = await in_thread(call, threads=self._threads)
-        return await value if asyncio.iscoroutine(value) else value
+        left = timeout_seconds
+        if timeout_seconds is None:
+            value = await in_thread(call, threads=self._threads)
+        else:
+            began_at = time.monotonic()
+            work = start_in_new_thread(call, _THREAD_NAME)
+            if not await ended_within(work, timeout_seconds):
+                raise CallTimedOut(work)
+            value = work.result()
+            left = began_at + timeout_seconds - time.monotonic()
+        return await _within(value, left) if asyncio.iscoroutine(value) else value
 
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
@@ -62,11 +99,29 @@ class BlockingOperations:
         self._wait_until_stopped = wait_until_stopped
         self._stop = stop
 
-    async def call(self, function: Callable[..., Any], *args: Any, **named: Any) -> Any:
+    async def call(
+        self,
+        function: Callable[..., Any],
+        args: Sequence[Any],
+        named: Mapping[str, Any],
+        timeout_seconds: float | None,
+    ) -> Any:
         if self._stop.is_set():
             raise asyncio.CancelledError  # a job that is to stop starts no further function
-        value = function(*args, **named)
-        return self._wait_until_stopped(value) if asyncio.iscoroutine(value) else value
+        left = timeout_seconds
+        if timeout_seconds is None or asyncio.iscoroutinefunction(function):
+            value = function(*args, **named)
+        else:
+            began_at = time.monotonic()
+            call = partial(contextvars.copy_context().run, function, *args, **named)
+            work = start_in_new_thread(call, _THREAD_NAME)
+            if not wait([work], timeout_seconds).done:
+                raise CallTimedOut(work)
+            value = work.result()
+            left = began_at + timeout_seconds - time.monotonic()
+        if not asyncio.iscoroutine(value):
+            return value
+        return self._wait_until_stopped(_within(value, left))
 
     async def sleep(self, seconds: float) -> None:
         if self._stop.wait(seconds):
@@ -79,3 +134,14 @@ class BlockingOperations:
 
     async def store_value(self, name: str, body: str | None) -> None:
         self._wait(self._link.store_value(name, body))
+
+
+async def _within(coroutine: Coroutine[Any, Any, Any], seconds: float | None) -> Any:
+    """Await a coroutine, and cancel it when its time is over."""
+    try:
+        async with asyncio.timeout(seconds) as limit:
+            return await coroutine
+    except TimeoutError:
+        if not limit.expired():
+            raise  # a TimeoutError of the function itself
+        raise CallTimedOut from None

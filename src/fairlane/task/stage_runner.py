@@ -5,6 +5,8 @@ Rules:
 - A stage holds its resources from its first try until it has ended: during its backoffs and its
   fallbacks, too. A fallback that names other resources gets those instead: the stage gives its own
   back first, so that no stage holds one resource while it waits for another.
+- A plain function that still runs after its time-out keeps the resources until its thread returns;
+  the next try or fallback of the stage waits for others. The attempt ends after that thread.
 - Each try counts a start of the limits of the stage, a fallback only of its own.
 - The result is durable before `run` returns, so a job that is retried or recovered gets it back
   without running the stage again. It goes through JSON even the first time, because a task must see
@@ -14,8 +16,8 @@ The runner is written once, as coroutines over `StageOperations`. For plain func
 block and never suspend, so `SyncStage` can drive the same coroutine from a thread.
 """
 
-import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -23,14 +25,14 @@ from typing import Any, Final
 from msgspec import Struct
 
 from fairlane.core.retry import Retry
-from fairlane.core.validation import check_text
+from fairlane.core.validation import check_text, is_number
 from fairlane.errors import TimedOut, UsageError
 from fairlane.runtime.storable_text import storable, storable_name
 from fairlane.task.attempt_report import LONGEST_MESSAGE, AttemptReport, bounded_percent
 from fairlane.task.failure_kinds import classify
 from fairlane.task.fallbacks import Fallback, Fallbacks, Give, choices_of
 from fairlane.task.parameters import Results
-from fairlane.task.stage_operations import StageOperations
+from fairlane.task.stage_operations import CallTimedOut, StageOperations
 from fairlane.task.worker_link import WorkerLink
 
 LONGEST_NAME: Final = 200
@@ -58,6 +60,7 @@ class StageRunner:
         begun: set[str],
         operations: StageOperations,
         link: WorkerLink,
+        leftovers: "list[Future[Any]]",
         *,
         jitter_key: str | None,
     ) -> None:
@@ -76,6 +79,8 @@ class StageRunner:
         self._jitter_key = jitter_key
         self._tokens: list[str] = []  # of the grants that it holds
         self._held: Uses = ()
+        self._lost: Uses = ()  # held by a thread that ran on after its time-out
+        self._leftovers = leftovers
         self._has_begun = False  # its function has been called
 
     # the report of the stage
@@ -150,7 +155,7 @@ class StageRunner:
         key = f"stage:{self.name}"
         if key in self._stored_values:
             return results.decode_or_plain(self._stored_values[key])
-        step = Step(function, self._needs(uses), self._keys(limits), timeout_seconds)
+        step = self._step(function, uses, limits, timeout_seconds)
         fallbacks = [
             one if isinstance(one, Give) else self._fallback_step(one, step)
             for one in choices_of(fallback)
@@ -225,18 +230,13 @@ class StageRunner:
     async def _run_once(self, step: Step, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
         await self._enter(step)
         self._has_begun = True
-        if step.timeout_seconds is None:
-            return await self._operations.call(step.function, *args, **named)
         try:
-            async with asyncio.timeout(step.timeout_seconds) as limit:
-                return await self._operations.call(step.function, *args, **named)
-        except TimeoutError:
-            if not limit.expired():
-                raise  # a TimeoutError of the function itself
-            raise TimedOut(
-                f'stage "{self.name}" took longer than {step.timeout_seconds:g} s',
-                code="stage_timeout",
-            ) from None
+            return await self._operations.call(step.function, args, named, step.timeout_seconds)
+        except CallTimedOut as late:
+            message = f'stage "{self.name}" took longer than {step.timeout_seconds or 0:g} s'
+            if late.leftover is not None:
+                self._hand_over(late.leftover, message)
+            raise TimedOut(message, code="stage_timeout") from None
 
     # limits and resources
 
@@ -245,6 +245,7 @@ class StageRunner:
         if step.uses != self._held:
             self._leave()
         missing = () if self._tokens else step.uses
+        self._refuse_what_a_thread_holds(missing)
         if step.limits or missing:
             needs = [
                 *(f'limit "{limit}"' for limit in step.limits),
@@ -255,6 +256,33 @@ class StageRunner:
                 self._tokens.append(token)
         self._held = step.uses
 
+    def _hand_over(self, work: "Future[Any]", message: str) -> None:
+        """Leave the resources of the stage to a thread that still runs, until it returns."""
+        tokens, leave = self._tokens, self._link.leave_stage
+        self._lost = self._held
+        self._tokens, self._held = [], ()
+        self._leftovers.append(work)
+        self._link.log("warning", f"{message}; its thread still runs, and its job until it returns")
+
+        def give_back(_: object) -> None:
+            for token in tokens:
+                leave(token)
+
+        work.add_done_callback(give_back)
+
+    def _refuse_what_a_thread_holds(self, uses: Uses) -> None:
+        """Raise instead of waiting for a thread that ends only with its child process."""
+        lost = {resource for resource, _ in self._lost}
+        is_over = all(work.done() for work in self._leftovers)
+        if not self._link.kills_threads or is_over:
+            return
+        if any(resource in lost for resource, _ in uses):
+            raise TimedOut(
+                f'stage "{self.name}" took too long, and its thread holds {", ".join(lost)} until '
+                "the child process ends with this attempt",
+                code="stage_timeout",
+            )
+
     def _leave(self) -> None:
         """Give back the resources that the stage holds."""
         for token in self._tokens:
@@ -262,12 +290,24 @@ class StageRunner:
         self._tokens, self._held = [], ()
 
     def _fallback_step(self, fallback: Fallback, stage: Step) -> Step:
-        return Step(
-            fallback.function,
-            stage.uses if fallback.uses is None else self._needs(fallback.uses),
-            self._keys(fallback.limits),
-            stage.timeout_seconds if fallback.timeout_seconds is None else fallback.timeout_seconds,
-        )
+        uses = stage.uses if fallback.uses is None else self._needs(fallback.uses)
+        seconds = fallback.timeout_seconds
+        seconds = stage.timeout_seconds if seconds is None else seconds
+        return self._step(fallback.function, dict(uses), fallback.limits, seconds)
+
+    def _step(
+        self,
+        function: Callable[..., Any],
+        uses: Mapping[str, int] | None,
+        limits: Sequence[str],
+        seconds: float | None,
+    ) -> Step:
+        if seconds is not None and not (is_number(seconds) and seconds > 0):
+            raise UsageError(
+                f'timeout_seconds of stage "{self.name}" is {seconds!r}; it must be a number above '
+                "zero, or None"
+            )
+        return Step(function, self._needs(uses), self._keys(limits), seconds)
 
     def _needs(self, uses: Mapping[str, int] | None) -> Uses:
         needs = tuple(sorted((uses or {}).items()))

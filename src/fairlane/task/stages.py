@@ -42,7 +42,9 @@ class Stage:
         `retry` repeats this stage alone; `fallback` is a function to call after the last failure
         (or several, or `Give(value)`). `uses` is held until the stage has ended, its backoffs and
         fallbacks included; `limits` is counted for each try. `Fallback(function, uses=…, limits=…)`
-        is a fallback with other needs.
+        is a fallback with other needs. `timeout_seconds` bounds each try and each fallback. A plain
+        function cannot be stopped: the stage ends at its time, and the job when the function has
+        returned; with `isolation="process"` its process is killed when the attempt ends.
         """
         return await self._runner.run(
             function, args, named, retry=retry, fallback=fallback, uses=uses, limits=limits,
@@ -80,16 +82,17 @@ class SyncStage:
         fallback: Fallbacks = None,
         uses: Mapping[str, int] | None = None,
         limits: Sequence[str] = (),
+        timeout_seconds: float | None = None,
         **named: Any,
     ) -> Any:
-        """Run a function as this stage, in this thread, and store its result.
+        """Run a function as this stage and store its result; the options are those of `Stage.run`.
 
-        It has no `timeout_seconds`: a plain function cannot be interrupted in its own thread.
+        It runs in this thread, or with `timeout_seconds` in another one.
         """
         return _drive(
             self._runner.run(
                 function, args, named, retry=retry, fallback=fallback, uses=uses, limits=limits,
-                timeout_seconds=None,
+                timeout_seconds=timeout_seconds,
             )
         )  # fmt: skip
 

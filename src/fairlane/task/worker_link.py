@@ -11,6 +11,8 @@ from fairlane.store.views import ReportBody
 
 
 class WorkerLink(Protocol):
+    kills_threads: bool  # whether the process of the attempt ends with it, and its threads too
+
     def report(self, snapshot: Callable[[], ReportBody], stage: str | None) -> None:
         """Announce a changed report; the worker takes a snapshot within a second."""
 

@@ -4,6 +4,8 @@ Rules:
 - A coroutine is cancelled. A thread is only requested to stop (`ctx.stopping`). A child process is
   requested to stop and can be killed. An outcome is reported only when the function has returned:
   past its grace period a job that does not stop stays `running`, and is reported as stuck.
+- A function of a stage that still runs after its time-out is awaited like the function of the task:
+  until it returns, the job is `running` and holds its lane, its slot and its resources.
 - An attempt that was requested to stop before it returned counts as stopped, even with a result:
   the result may be incomplete.
 - A refused attempt has changed no files and called no function of the task.
@@ -92,6 +94,13 @@ class Attempt:
             outcome = self._blocked(locked) if locked else await self._attempt()
         except BaseException as error:  # noqa: BLE001 - user code; it becomes the outcome
             outcome = self._outcome_of_error(error)
+        if self._context is not None and self._context.has_leftovers:
+            self._has_returned = True
+            self._context.request_stop()
+            self._report_stuck(
+                "a function of a stage still runs after its time-out: the job ends when it returns"
+            )
+            await self._context.await_leftovers()
         self._ending = True
         for timer in self._timers:
             timer.cancel()
@@ -351,7 +360,9 @@ class Attempt:
             if self._kill_child is not None
             else "it runs in the worker's own process and cannot be forced: it ends when it returns"
         )
-        message = f"it did not stop within {self.definition.grace_seconds:g} s; {advice}"
+        self._report_stuck(f"it did not stop within {self.definition.grace_seconds:g} s; {advice}")
+
+    def _report_stuck(self, message: str) -> None:
         start = self.start
         self.worker.send(JobStuck(start.job, start.worker, start.fence, message))
 

@@ -24,6 +24,8 @@ class AttemptLink:
     ended attempt to the garbage collector.
     """
 
+    kills_threads = False
+
     def __init__(self, worker: "Worker", start: Start) -> None:
         self.start = start
         self._worker = worker

@@ -79,6 +79,9 @@ class ChildExecutor:
                     if sent.run != run:
                         continue  # a thread of an earlier job still runs in the child
                     message = sent.message
+                    is_last = isinstance(message, ResultMessage | FailureMessage)
+                    if is_last and message.has_leftovers:
+                        child.kill()  # before the outcome is known: nothing of the attempt runs on
                     if isinstance(message, ResultMessage):
                         return message.value
                     if isinstance(message, FailureMessage):

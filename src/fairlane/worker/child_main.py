@@ -60,6 +60,8 @@ class ChildLink:
     they keep their order, and the result is the last one.
     """
 
+    kills_threads = True
+
     def __init__(self, connection: MessagePipe, loop: asyncio.AbstractEventLoop, run: int) -> None:
         self._connection = connection
         self._loop = loop
@@ -196,11 +198,12 @@ class ChildRunner:
             answer = ResultMessage(await self._call(message, link))
         except BaseException as error:  # noqa: BLE001 - user code; it is sent to the worker
             answer = FailureMessage(classify(error))
-        self._context = None
+        context, self._context = self._context, None
         try:
             link.send_report()
         except (TypeError, ValueError, RecursionError) as error:
             answer = FailureMessage(classify(error))
+        answer.has_leftovers = context is not None and context.has_leftovers
         link.post(answer)
 
     async def _call(self, message: RunMessage, link: ChildLink) -> str:

@@ -42,10 +42,12 @@ class ReplyMessage(Struct, tag="reply", omit_defaults=True):
 
 class ResultMessage(Struct, tag="result"):
     value: str
+    has_leftovers: bool = False  # a function still runs after its time-out: kill the child
 
 
 class FailureMessage(Struct, tag="failure"):
     failure: Failure
+    has_leftovers: bool = False
 
 
 class BeganMessage(Struct, tag="began"):
