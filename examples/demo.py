@@ -40,7 +40,7 @@ ACCOUNTS = ["esa", "nasa", "noaa", "nrk", "rijksmuseum", "故宫博物院"]
 IDLE_ACCOUNTS = ["loc", "tate", "unesco"]  # for the user to start
 TITLES = [
     "aurora over Tromsø", "how bread rises", "a walk through Kyoto", "the tides of Fundy",
-    "night trains of Europe", "小城的早晨", "Sagrada Família", "<b>bold & beautiful",
+    "night trains of Europe", "小城的早晨", "Sagrada Família", "salt & pepper",
     "glass blowing", "lecture 7: queues", "the last lighthouse", "wind over the dunes",
 ]  # fmt: skip
 SCREENS = {"foyer": ["large"], "studio 1": ["large", "sound"], "studio 2": ["sound"], "attic": []}

@@ -77,6 +77,18 @@ async def jobs_to_show(url: str) -> dict[str, str]:
     return {f"job-{name}": f"#/jobs/{jobs[0]['id']}" for name, jobs in chosen.items() if jobs}
 
 
+async def wait_for_downloads(url: str) -> None:
+    """Wait until the queue `downloads` is full of jobs with progress, if it is before long."""
+    async with httpx.AsyncClient(base_url=url) as client:
+        for _ in range(100):
+            state: Any = (await client.get("/api/state")).json()
+            running = [job for job in state["running"] if job["queue"] == "downloads"]
+            percents = [job["progress"]["percent"] or 0 for job in running]
+            if len(percents) == 4 and min(percents) > 30 and max(percents) < 58:
+                return
+            await asyncio.sleep(0.3)
+
+
 async def take(browser: Browser, url: str, *, keep: bool) -> list[Path]:
     taken = []
     for theme, suffix, viewport in SHAPES:
@@ -85,6 +97,8 @@ async def take(browser: Browser, url: str, *, keep: bool) -> list[Path]:
             page = await context.new_page()
             for name, place in (await jobs_to_show(url) | PAGES).items():
                 path = SCREENSHOTS / f"{name}-{theme}{suffix}.png"
+                if name == "downloads":
+                    await wait_for_downloads(url)
                 await picture(page, place, path)
                 taken.append(path)
                 if keep and path.stem in KEPT_NAMES:
