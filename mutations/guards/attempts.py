@@ -135,7 +135,7 @@ ATTEMPTS: Final = (
         name="a missing key of secrets stays missing",
         guards="A job with the wrong key is not started again and again in the same process.",
         file=_WORKER,
-        find="if obstacle.code == SecretsUnreadable.code:",
+        find="if obstacle.reason.code == SecretsUnreadable.code:",
         replace="if False:",
         noticed_by=(_SECRETS,),
     ),

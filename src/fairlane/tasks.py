@@ -23,7 +23,7 @@ from msgspec import Struct
 
 from fairlane.core.inputs import Submission
 from fairlane.core.lifecycle import Priority
-from fairlane.core.live_job import JobId, Terms
+from fairlane.core.live_job import JobId, Reason, Terms
 from fairlane.core.retry import Retry
 from fairlane.core.validation import check_text, is_count, priority_of, settings_as
 from fairlane.errors import BadSetting, TooLarge, UsageError
@@ -31,7 +31,7 @@ from fairlane.ids import new_id
 from fairlane.leader.fire_times import LAST_INSTANT
 from fairlane.task.definition import Definition, Template, fill
 from fairlane.task.option_checks import OptionChecks
-from fairlane.task.output_files import OutputPolicy, path_key, resolve
+from fairlane.task.output_files import OutputPolicy, output_exists, path_key, resolve
 from fairlane.task.parameters import digest
 
 if TYPE_CHECKING:
@@ -215,11 +215,11 @@ class Call(Generic[R]):
     def _policy(self) -> OutputPolicy:
         return self.task.definition.policy(self._values)
 
-    def _skip_reason(self, paths: list[Path]) -> str | None:
+    def _skip_reason(self, paths: list[Path]) -> Reason | None:
         """Name the output that exists already, if the policy is to skip such a job."""
         if not paths or self._policy is not OutputPolicy.SKIP:
             return None
-        return next((f"{path} exists already" for path in paths if path.exists()), None)
+        return next((output_exists(path) for path in paths if path.exists()), None)
 
     def _reserve_outputs(
         self, id: JobId, paths: list[Path], reserve: Callable[[JobId, Path], Path] | None

@@ -1,8 +1,11 @@
 """The page of one job: its data and its actions."""
 
+import re
+
 import pytest
 from playwright.async_api import Page, expect
 
+from tests.support.browser import in_chinese
 from tests.support.console_site import Site
 from tests.support.eventually import eventually
 
@@ -61,3 +64,23 @@ async def test_a_waiting_job_shows_its_reasons(page: Page, site: Site) -> None:
 async def test_a_job_that_is_not_there_is_said_not_to_be(page: Page, site: Site) -> None:
     await page.goto("./#/jobs/nothing-like-it")
     await expect(page.get_by_role("main")).to_contain_text("Job not found")
+
+
+async def test_a_shortage_of_disk_space_and_a_taken_output_are_told_in_the_language_of_the_page(
+    page: Page, site: Site
+) -> None:
+    blocked = await site.submit("store", name="huge", size=9 * 10**14)
+    await site.reaches(blocked, "blocked")
+    await page.goto(f"./#/jobs/{blocked}")
+    needed = re.compile(r"900 TB needed in .*: .* too little")
+    await expect(page.get_by_text(needed)).to_be_visible()
+    await in_chinese(page)
+    await expect(page.get_by_text(re.compile("需要 .*，可用 .*：还差"))).to_be_visible()
+
+    (site.folder / "old.bin").write_bytes(b"")
+    skipped = await site.submit("store", name="old")
+    await site.reaches(skipped, "skipped")
+    await page.goto("./#/history")
+    await expect(page.locator(f"[data-job='{skipped}']")).to_contain_text(
+        re.compile(r"已存在：.*old\.bin")
+    )

@@ -52,6 +52,8 @@ async def test_a_lane_goes_on_where_it_stopped(page: Page, site: Site) -> None:
     await expect(button(page, "Continue", "nasa")).to_be_enabled()
     await button(page, "Continue", "nasa").click()
     await expect(page.locator('[data-job*="nasa"]')).to_contain_text("Locked by")
+    for action in ("Start", "Continue", "Edit parameters", "Copy parameters", "Paste parameters"):
+        await expect(button(page, action, "nasa")).to_be_disabled()
     (job,) = (await site.get("/state"))["running"]
     assert job["kind"] == "continue"
 

@@ -131,7 +131,9 @@ async def test_a_queue_stops_after_current_jobs(page: Page, site: Site) -> None:
     await site.reaches(first, "completed")
     await expect(job(page, first)).to_contain_text("Completed")
     assert (await site.get(f"/jobs/{second}"))["state"] == "queued"
-    assert (await site.get("/queues/line"))["paused"] == "after_current"
+    await expect(page.get_by_text("Stopping after current jobs")).to_be_hidden()
+    await expect(page.get_by_label("line", exact=True).get_by_text("Paused")).to_be_visible()
+    assert (await site.get("/queues/line"))["paused"] == "paused"
 
 
 async def test_the_limit_is_changed_at_once(page: Page, site: Site) -> None:

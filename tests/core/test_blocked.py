@@ -1,10 +1,14 @@
 """A precondition that does not hold blocks a job, with the reason, until it holds again."""
 
+import msgspec
+
 from fairlane.core.inputs import Unblocked
-from fairlane.core.live_job import JobId
+from fairlane.core.live_job import JobId, Reason
 from tests.support.core import World, orders
 
-FULL = ("disk_space", "2 GB are missing")
+FULL = Reason(
+    "disk_space", "2 GB are missing", {"folder": "/v", "needed_bytes": 3, "free_bytes": 1}
+)
 
 
 def test_a_blocked_job_shows_its_reason_and_costs_no_attempt() -> None:
@@ -13,7 +17,7 @@ def test_a_blocked_job_shows_its_reason_and_costs_no_attempt() -> None:
     world.refuse("a", blocked=FULL)
     job = world.job("a")
     assert (job.state, job.attempt, job.started_at) == ("blocked", 0, None)
-    assert world.explain("a")["reasons"] == [{"code": FULL[0], "message": FULL[1]}]
+    assert world.explain("a")["reasons"] == [msgspec.to_builtins(FULL)]
 
 
 def test_it_is_queued_again_at_its_position_by_itself_when_the_condition_holds() -> None:

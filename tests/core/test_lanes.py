@@ -3,6 +3,7 @@
 import pytest
 
 from fairlane.core.inputs import EditLane
+from fairlane.core.live_job import Reason
 from fairlane.core.retry import Retry
 from fairlane.errors import LaneLocked
 from tests.support.core import HIGH, World
@@ -97,6 +98,6 @@ def test_a_blocked_job_at_the_front_is_not_passed_in_its_lane() -> None:
     world = World()
     world.submit("a1", lane="a")
     world.submit("a2", lane="a")
-    world.refuse("a1", blocked=("disk_space", "full"))
+    world.refuse("a1", blocked=Reason("disk_space", "full"))
     assert world.running == set()
     assert world.reasons("a2") == ["lane", "turn"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fairlane.core.inputs import Prioritize, Skip
+from fairlane.core.inputs import Move, Prioritize, RetryJob, Skip
 from fairlane.core.lifecycle import EVENTS, FINAL, LIVE, TRANSITIONS, State, check_transition
 from fairlane.core.live_job import JobId
 from fairlane.errors import IllegalTransition, NotFound
@@ -75,3 +75,19 @@ def test_each_change_of_state_is_an_event_that_names_both_states() -> None:
         ("created", "queued"),
         ("queued", "running"),
     ]
+
+
+def test_the_message_of_a_refused_command_does_not_name_the_wanted_state_as_legal() -> None:
+    world = World(max_concurrent=1)
+    world.submit("a")
+    world.submit("b")
+    commands = [
+        RetryJob("", JobId("a")), Skip("", JobId("a")), RetryJob("", JobId("b")),
+    ]  # fmt: skip
+    for command in commands:
+        with pytest.raises(IllegalTransition) as refused:
+            world.send(command)
+        assert "legal next states" not in str(refused.value)
+    world.fail("a")
+    with pytest.raises(IllegalTransition, match=r"is failed: .* retry it first"):
+        world.send(Move("", JobId("a"), to="head"))

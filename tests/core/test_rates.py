@@ -3,6 +3,7 @@
 import pytest
 
 from fairlane.core.inputs import ChangeSetting, ClockSetBack
+from fairlane.core.live_job import Reason
 from fairlane.core.retry import Retry
 from fairlane.errors import BadSetting, UnknownName
 from tests.support.core import World, non_empty
@@ -123,7 +124,7 @@ def test_a_refused_start_returns_its_rate_start_to_the_next_waiting_job(world: W
     world.limit("api", 1, 60)
     world.submit("a", limits=["api"])
     world.submit("b", limits=["api"])
-    world.refuse("a", blocked=("disk_space", "full"))
+    world.refuse("a", blocked=Reason("disk_space", "full"))
     assert world.running == {"b"}
     assert len(world.store.rate_starts) == 1
 

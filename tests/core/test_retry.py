@@ -131,7 +131,7 @@ def test_by_hand_it_is_an_admission_like_any_other() -> None:
 def test_a_completed_a_live_and_an_unknown_job_cannot_be_retried() -> None:
     world = World()
     world.submit("a")
-    with pytest.raises(IllegalTransition):
+    with pytest.raises(IllegalTransition, match="only a failed or cancelled job can be retried"):
         world.retry("a")
     world.finish("a")
     with pytest.raises(IllegalTransition, match="legal next states: none"):

@@ -3,7 +3,7 @@
 import pytest
 
 from fairlane.core.inputs import Move, Unblocked
-from fairlane.core.live_job import JobId
+from fairlane.core.live_job import JobId, Reason
 from fairlane.core.retry import Retry
 from tests.support.core import HIGH, World, job
 
@@ -68,7 +68,7 @@ def test_nobody_passes_a_blocked_head(world: World) -> None:
     world.operate(max_concurrent=1)
     world.submit("a")
     world.submit("b")
-    world.refuse("a", blocked=("disk_space", "2 GB are missing"))
+    world.refuse("a", blocked=Reason("disk_space", "2 GB are missing"))
     assert world.running == set()
     world.apply(Unblocked(JobId("a"), world.job("a").fence))
     assert world.running == {"a"}
@@ -115,7 +115,7 @@ def test_no_job_starts_before_the_worker_has_checked_the_head() -> None:
     assert world.reasons("b") == ["strict"]
     world.confirm("a")
     assert world.running == {"a", "b"}
-    world.refuse("b", blocked=("precondition", "no room"))
+    world.refuse("b", blocked=Reason("precondition", "no room"))
     assert (world.running, world.state("c")) == ({"a"}, "queued")
     world.apply(Unblocked(JobId("b"), world.job("b").fence))
     world.confirm("b")

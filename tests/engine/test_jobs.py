@@ -133,7 +133,7 @@ async def test_a_transition_that_is_not_allowed_is_refused_and_the_job_is_unchan
 
     async with running(app):
         job = await work.submit()
-        with pytest.raises(IllegalTransition, match="is running and cannot become skipped"):
+        with pytest.raises(IllegalTransition, match="only a waiting job can be skipped"):
             await job.skip()
         with pytest.raises(IllegalTransition):
             await job.retry()

@@ -89,3 +89,9 @@ def without_complaints(page: Page) -> Iterator[list[str]]:
     page.on("pageerror", lambda error: complaints.append(str(error)))
     yield complaints
     assert not complaints, "the page complains: " + "; ".join(complaints)
+
+
+async def in_chinese(page: Page) -> None:
+    """Show the page in Chinese from now on."""
+    await page.evaluate("localStorage.setItem('fairlane.language', 'zh')")
+    await page.reload()

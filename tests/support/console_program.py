@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, SecretStr
 
-from fairlane import Context, Device, Fairlane, Retry
+from fairlane import Context, Device, Fairlane, Retry, free_space
 from tests.support.puppets import Puppets
 
 
@@ -70,6 +70,15 @@ def program(database: str, puppets: Puppets, folder: Path) -> Fairlane:
     async def flaky() -> None:
         """Fail, and be retried in an hour."""
         raise TimeoutError("the server is slow")
+
+    @app.task(
+        queue="line",
+        preconditions=[free_space(str(folder), at_least=lambda values: values["size"])],
+        outputs=[str(folder / "{name}.bin")],
+        on_output="skip",
+    )
+    async def store(name: str, size: int = 1) -> None:
+        """Need so many free bytes, and do nothing if the output exists."""
 
     @app.task
     async def fail(message: str = "no such file") -> None:

@@ -28,7 +28,7 @@ from fairlane.core.inputs import (
     WorkerJoined,
 )
 from fairlane.core.lifecycle import Priority, State
-from fairlane.core.live_job import JobId, LiveJob, Terms, WorkerId
+from fairlane.core.live_job import JobId, LiveJob, Reason, Terms, WorkerId
 from fairlane.core.retry import Retry
 from fairlane.core.scheduler import Scheduler, unknown_job_ids
 from fairlane.errors import FairlaneError
@@ -228,7 +228,7 @@ class World:
         failure = Failure(code, "it went wrong", retryable)
         return self.apply(self.outcome(id, "failed", failure=failure))
 
-    def refuse(self, id: str, blocked: tuple[str, str] | None = None) -> Decisions:
+    def refuse(self, id: str, blocked: Reason | None = None) -> Decisions:
         return self.apply(self.outcome(id, "refused", blocked=blocked))
 
     def confirm(self, id: str) -> Decisions:

@@ -22,7 +22,7 @@ from fairlane.core.inputs import (
     WorkerJoined,
 )
 from fairlane.core.lifecycle import Priority, State
-from fairlane.core.live_job import WorkerId
+from fairlane.core.live_job import Reason, WorkerId
 from fairlane.core.retry import Retry
 from tests.support.core import World, job
 
@@ -97,7 +97,7 @@ class Story:
                 failure = Failure("timeout", "late", retryable=b % 3 != 0)
                 return [world.outcome(running.id, "failed", failure=failure)]
             case 8 if running is not None:
-                blocked = ("disk", "full") if b % 2 else None
+                blocked = Reason("disk", "full") if b % 2 else None
                 refused: list[Input] = [world.outcome(running.id, "refused", blocked=blocked)]
                 back = world.workers.get(running.worker)
                 return [*refused, copy.copy(back)] if c % 2 and back is not None else refused

@@ -327,7 +327,9 @@ def test_free_space_is_that_of_the_nearest_folder_that_exists(tmp_path: Path) ->
     assert disk_space.missing_bytes(wanted, 0) == 0
     assert disk_space.missing_bytes(wanted, 10**18) > 0
     assert disk_space.shortage(wanted, 0) is None
-    assert f"needs 1.0 PB free in {tmp_path}," in (disk_space.shortage(wanted, 10**15) or "")
+    reason = disk_space.shortage(wanted, 10**15)
+    assert reason is not None
+    assert f"needs 1.0 PB free in {tmp_path}," in reason.message
 
 
 def test_a_folder_that_cannot_be_examined_is_no_reason_to_wait() -> None:

@@ -54,11 +54,14 @@ async def test_free_space_blocks_a_job_that_needs_more_than_the_disk_has(
         small = await work.submit(str(tmp_path), 1)
         huge = await work.submit(str(tmp_path), free_bytes(tmp_path) * 1000)
         await reaches(huge, "blocked")
-        message = (await huge.show()).waiting_for[0].message
+        [reason] = (await huge.show()).waiting_for
 
         assert await small.wait() == "written"
-        assert message.startswith("needs ")
-        assert f"free in {tmp_path}" in message
+        assert reason.message.startswith("needs ")
+        assert f"free in {tmp_path}" in reason.message
+        assert reason.code == "disk_space"
+        assert reason.facts["folder"] == str(tmp_path)
+        assert int(reason.facts["needed_bytes"]) > int(reason.facts["free_bytes"]) > 0
 
 
 async def test_a_blocked_job_takes_no_slot_and_no_resource(app: Fairlane, doors: Doors) -> None:

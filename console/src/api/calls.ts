@@ -5,6 +5,7 @@ import { path, request } from "./client";
 import type {
   BatchAnswer,
   Device,
+  Devices,
   Explanation,
   Forecast,
   Job,
@@ -87,6 +88,7 @@ export const stopAfterCurrent = (name: string) =>
 export const listTasks = (signal?: AbortSignal) =>
   request<Tasks>("/api/tasks", signal ? { signal } : {});
 export const listWorkers = () => request<Workers>("/api/workers");
+export const listDevices = () => request<Devices>("/api/devices");
 export const pauseDevice = (name: string, paused: boolean) =>
   request<Device>(path`/api/devices/${name}`, { method: "PATCH", body: { paused } });
 export const listSchedules = () => request<Schedules>("/api/schedules");

@@ -1,4 +1,4 @@
-// Made by `npm run schema` from the OpenAPI document 961340032228ef52bdb387df8615694f8258c4b7a4362781fc3aecb00ee658c0.
+// Made by `npm run schema` from the OpenAPI document 18335e8a9c9b86b84f98a9e3b9b7f6cf4d288bdbf3083999e54368cbaf8cb317.
 export interface paths {
     "/api/dedupe": {
         parameters: {
@@ -1523,6 +1523,13 @@ export interface components {
         Reason: {
             /** Code */
             code: string;
+            /**
+             * Facts
+             * @description The numbers and names of the message, for a message in another language
+             */
+            facts?: {
+                [key: string]: string | number;
+            };
             /** Message */
             message: string;
         };

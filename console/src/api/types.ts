@@ -27,6 +27,7 @@ export type Limits = Schemas["Limits"];
 export type Worker = Schemas["Worker"];
 export type Workers = Schemas["Workers"];
 export type Device = Schemas["Device"];
+export type Devices = Schemas["Devices"];
 export type Task = Schemas["Task"];
 export type Tasks = Schemas["Tasks"];
 export type Forecast = Schemas["Forecast"];

@@ -7,6 +7,7 @@ import { act } from "../shell/acts.svelte";
 import { jobHref } from "../shell/router.svelte";
 import { toasts } from "../shell/toasts.svelte";
 import { t, tOr } from "../words/index.svelte";
+import { toldReason } from "./told";
 import { mostUseful } from "./why";
 
 /** The name under which an action on a job is pending. */
@@ -43,7 +44,7 @@ export async function startNow(job: { id: string; priority: Priority }): Promise
   // A job that started or ended meanwhile has no position.
   const why = reason?.place ? mostUseful(reason.reasons) : undefined;
   if (!moved || !why || why.code === "next") return;
-  const facts = { queue: moved.queue, lane: moved.lane ?? "", reason: why.message };
+  const facts = { queue: moved.queue, lane: moved.lane ?? "", reason: toldReason(why, t) };
   toasts.done(tOr(`done.next.${why.code}`, t("done.next.other", facts), facts));
 }
 

@@ -109,8 +109,8 @@ describe("figures", () => {
 
   it("are the note of an ended job without an error", () => {
     const given = { id: "a", state: "failed" as const, params: { limit: 5 }, statistics: { saved: 2 } };
-    expect(noteOf(brief({ ...given, state: "completed" }), String)).toBe("saved 2 · limit: 5");
+    expect(noteOf(brief({ ...given, state: "completed" }), String, String)).toBe("saved 2 · limit: 5");
     const error = { code: "slow", message: "too slow" } as Job["error"];
-    expect(noteOf(brief({ ...given, error }), String)).toBe("too slow");
+    expect(noteOf(brief({ ...given, error }), String, String)).toBe("too slow");
   });
 });

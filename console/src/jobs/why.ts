@@ -8,6 +8,7 @@ import type { Live } from "../live/live";
 export interface Why {
   readonly code: string;
   readonly message: string;
+  readonly facts?: Reason["facts"];
 }
 
 /** Return the lanes that have a running job, as "queue lane". */

@@ -92,7 +92,7 @@ async def _receive_file(
     if length is not None:
         lack = await run_in_threadpool(shortage, uploads.folder, length)
         if lack is not None:
-            return problem_response(507, "disk_full", f"the file {lack}")
+            return problem_response(507, "disk_full", f"the file {lack.message}")
     incoming = await await_uncancelled(run_in_threadpool(uploads.open_incoming))
     try:
         async for piece in _read_chunks(request):

@@ -137,6 +137,10 @@ class Stage(BaseModel):
 class Reason(BaseModel):
     code: str
     message: str
+    facts: dict[str, str | int] = Field(
+        default_factory=dict,
+        description="The numbers and names of the message, for a message in another language",
+    )
 
 
 class Failure(BaseModel):

@@ -241,7 +241,7 @@ def admit(
         depends_on = [merged.get(id, id) for id in submission.depends_on]
         waits, failed = _dependencies(board, submission.terms, depends_on, ended)
     if submission.skip_reason is not None:
-        waits, failed = [], Reason("output_exists", submission.skip_reason)
+        waits, failed = [], submission.skip_reason
     job = LiveJob(
         id=submission.id,
         task=submission.task,

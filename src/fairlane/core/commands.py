@@ -62,6 +62,12 @@ def find_live_job(board: Board, id: JobId, ended: dict[JobId, LiveJob], wanted: 
 
 
 def _illegal_transition(job: LiveJob, wanted: State) -> IllegalTransition:
+    """Return the error of a command; a change that the table allows may still not be a user's."""
+    if wanted in TRANSITIONS[job.state]:
+        why = "it has ended, so it stands in no order; retry it first"
+        if wanted is State.SKIPPED:
+            why = "only a waiting job can be skipped; a running one can be cancelled"
+        return IllegalTransition.of_command(job.id, job.state.value, why)
     legal = sorted(state.value for state in TRANSITIONS[job.state])
     return IllegalTransition(job.id, job.state.value, wanted.value, legal)
 
@@ -94,7 +100,11 @@ def skip(board: Board, command: Skip, ended: dict[JobId, LiveJob]) -> dict[str, 
 def retry(board: Board, command: RetryJob, ended: dict[JobId, LiveJob]) -> dict[str, Any]:
     """Queue an ended job again under its id; it is checked like a new one."""
     if command.job in board.jobs:
-        raise _illegal_transition(board.jobs[command.job], State.QUEUED)
+        raise IllegalTransition.of_command(
+            command.job,
+            board.jobs[command.job].state.value,
+            "it has not ended; only a failed or cancelled job can be retried",
+        )
     if command.job not in ended:
         raise NotFound(f"job {command.job} does not exist")
     job = copy.copy(ended[command.job])

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import msgspec
+
 from fairlane.core.board import Board
 from fairlane.core.capacity import worker_slots_for
 from fairlane.core.commands import find_live_job
@@ -45,7 +47,7 @@ def _answer(job: LiveJob, place: int | None, reasons: list[Reason]) -> dict[str,
         "job": job.id,
         "state": job.state.value,
         "place": place,
-        "reasons": [{"code": reason.code, "message": reason.message} for reason in reasons],
+        "reasons": [msgspec.to_builtins(reason) for reason in reasons],
     }
 
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from fairlane.core.lifecycle import Priority
-from fairlane.core.live_job import JobId, Terms, WorkerId
+from fairlane.core.live_job import JobId, Reason, Terms, WorkerId
 
 Text = str  # JSON, already encoded: the core never decodes it
 
@@ -39,7 +39,7 @@ class Submission(Struct, kw_only=True, gc=False):
     schedule: str | None = None
     fire_at: float | None = None
     by_hand: bool = False
-    skip_reason: str | None = None
+    skip_reason: Reason | None = None
 
 
 class Submit(Struct, tag="submit"):
@@ -277,7 +277,7 @@ class Outcome(Struct, tag="outcome", gc=False):
     ]
     value: Text | None = None
     failure: Failure | None = None
-    blocked: tuple[str, str] | None = None
+    blocked: Reason | None = None
     report: Text | None = None
     deleted: bool = False
 

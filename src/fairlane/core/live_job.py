@@ -53,11 +53,15 @@ class Terms(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     outputs: tuple[str, ...] = ()
 
 
-class Reason(Struct, frozen=True, gc=False):
-    """Why a job waits or has ended: a code for programs and a message for people."""
+class Reason(Struct, frozen=True, gc=False, omit_defaults=True):
+    """Why a job waits or has ended: a code for programs and a message for people.
+
+    `facts` are the numbers and names of the message, for a message in another language.
+    """
 
     code: str
     message: str
+    facts: dict[str, str | int] = {}
 
 
 # A job that was assigned in a strict queue and that its worker may still refuse.

@@ -30,7 +30,8 @@ def find_busy_output(board: Board, job: LiveJob) -> tuple[str, OutputLine] | Non
 
 
 def busy_reason(path: str, line: OutputLine) -> Reason:
-    return Reason("output_busy", f"{path} is being written by job {line.holder}")
+    message = f"{path} is being written by job {line.holder}"
+    return Reason("output_busy", message, {"path": path, "job": line.holder or ""})
 
 
 def waits_for_output(job: LiveJob) -> bool:

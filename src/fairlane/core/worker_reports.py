@@ -59,9 +59,9 @@ def handle_outcome(board: Board, outcome: Outcome) -> None:
         case "cancelled":
             _cancelled(board, job, report=outcome.report)
         case "skipped":
-            code, message = outcome.blocked or ("skipped", "skipped")
+            reason = outcome.blocked or Reason("skipped", "skipped")
             job.attempt -= 1
-            end_job(board, job, State.SKIPPED, reason=Reason(code, message), report=outcome.report)
+            end_job(board, job, State.SKIPPED, reason=reason, report=outcome.report)
         case "returned":
             job.holds_lane = job.terms.hold_lane and job.lane is not None
             _again_or_cancelled(board, job)
@@ -119,7 +119,7 @@ def _refused(board: Board, job: LiveJob, outcome: Outcome) -> None:
     if job.cancel_outputs is not None:
         _cancelled(board, job)
         return
-    job.reason = Reason(*outcome.blocked)
+    job.reason = outcome.blocked
     if worker is not None:
         worker.watching.add(job.id)
     transition(board, job, State.BLOCKED, reason=job.reason.message)

@@ -8,6 +8,7 @@ from pathlib import Path
 from string import Formatter
 from typing import Any, Final, Literal, get_args
 
+from fairlane.core.live_job import Reason
 from fairlane.core.validation import check_name, is_number
 from fairlane.errors import BadSetting
 from fairlane.task.option_checks import OptionChecks, signature_of, takes_context
@@ -16,7 +17,7 @@ from fairlane.task.parameters import Parameters, Results
 
 GRACE_SECONDS: Final = 10.0
 Isolation = Literal["none", "process"]
-Precondition = Callable[[Mapping[str, Any]], str | None]
+Precondition = Callable[[Mapping[str, Any]], str | Reason | None]
 Template = str | Callable[[Mapping[str, Any]], str | None]
 
 

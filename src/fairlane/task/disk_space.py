@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from fairlane.core.live_job import Reason
 from fairlane.task.definition import Precondition, Template, fill
 
 _UNITS: Final = ("bytes", "kB", "MB", "GB", "TB", "PB")
@@ -21,12 +22,18 @@ def missing_bytes(path: str | os.PathLike[str], needed: int) -> int:
     return max(0, needed - free_bytes(path))
 
 
-def shortage(path: str | os.PathLike[str], needed: int) -> str | None:
+def shortage(path: str | os.PathLike[str], needed: int) -> Reason | None:
     """Return the reason why a job must wait, with the missing amount; None if enough is free."""
     free = free_bytes(path)
     if free >= needed:
         return None
-    return shortage_message(_existing(path), needed=needed, free=free)
+    folder = _existing(path)
+    facts: dict[str, str | int] = {
+        "folder": str(folder),
+        "needed_bytes": needed,
+        "free_bytes": free,
+    }
+    return Reason("disk_space", shortage_message(folder, needed=needed, free=free), facts)
 
 
 def shortage_message(folder: str | os.PathLike[str], *, needed: int, free: int) -> str:
@@ -61,7 +68,7 @@ def free_space(
 ) -> Precondition:
     """Return a precondition: so many bytes must be free at `folder`, a template like "{folder}"."""
 
-    def check(values: Mapping[str, Any]) -> str | None:
+    def check(values: Mapping[str, Any]) -> Reason | None:
         needed = at_least(values) if callable(at_least) else at_least
         try:
             return shortage(fill(folder, values) or ".", needed)

@@ -32,6 +32,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from fairlane.core.live_job import Reason
 from fairlane.errors import OutputBusy, Permanent
 
 log = logging.getLogger("fairlane.outputs")
@@ -66,6 +67,11 @@ class OutputRecord(Struct, frozen=True, kw_only=True):
     @property
     def is_on_this_host(self) -> bool:
         return self.host in ("", socket.gethostname())
+
+
+def output_exists(path: Path) -> Reason:
+    """Return the reason why a job is skipped whose output exists."""
+    return Reason("output_exists", f"{path} exists already", {"path": str(path)})
 
 
 def resolve(path: str | os.PathLike[str], *, roots: Sequence[str | os.PathLike[str]] = ()) -> Path:

@@ -25,6 +25,7 @@ import msgspec
 
 from fairlane.core.decisions import Start
 from fairlane.core.inputs import Failure, JobStuck, Outcome
+from fairlane.core.live_job import Reason
 from fairlane.errors import DeviceDown, Permanent, SecretsUnreadable, TimedOut
 from fairlane.logs import LogSubject, attempt_fields, set_subject
 from fairlane.redaction import redactor_for
@@ -136,7 +137,7 @@ class Attempt:
         except SecretsUnreadable as error:
             fields = attempt_fields(self.start)
             log.error("job %s is blocked: %s", self.start.job, error.message, extra=fields)  # noqa: TRY400 - the trace adds nothing
-            return Obstacle(error.code, error.message)
+            return Obstacle(Reason(error.code, error.message))
         if params is not payload.params:
             self.payload = msgspec.structs.replace(payload, params=params)
         return None
@@ -310,9 +311,9 @@ class Attempt:
 
     def _blocked(self, obstacle: Obstacle) -> Outcome:
         if obstacle.is_final:
-            return self._outcome("skipped", blocked=(obstacle.code, obstacle.message))
+            return self._outcome("skipped", blocked=obstacle.reason)
         self.worker.recheck_later(self, obstacle)
-        return self._outcome("refused", blocked=(obstacle.code, obstacle.message))
+        return self._outcome("refused", blocked=obstacle.reason)
 
     # stopping
 

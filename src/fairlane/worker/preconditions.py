@@ -8,19 +8,25 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from fairlane.core.live_job import Reason
 from fairlane.errors import OutputBusy
 from fairlane.runtime.threads import in_thread
 from fairlane.store.views import Payload
 from fairlane.task.attempt_outputs import published_paths
 from fairlane.task.definition import Definition
-from fairlane.task.output_files import OutputPolicy, OutputRegistry, is_locked_by_others, resolve
+from fairlane.task.output_files import (
+    OutputPolicy,
+    OutputRegistry,
+    is_locked_by_others,
+    output_exists,
+    resolve,
+)
 
 
 class Obstacle(Struct, frozen=True):
     """The reason why a job cannot start now; a final one means that it is skipped."""
 
-    code: str
-    message: str
+    reason: Reason
     is_final: bool = False
 
 
@@ -57,9 +63,9 @@ def _check(
     registry: OutputRegistry,
 ) -> list[Path] | Obstacle:
     for precondition in definition.preconditions:
-        message = precondition(values)
-        if message:
-            return Obstacle("precondition", message)
+        unmet = precondition(values)
+        if unmet:
+            return Obstacle(Reason("precondition", unmet) if isinstance(unmet, str) else unmet)
     chosen = definition.policy(values) if definition.outputs else OutputPolicy.RENAME
     planned = [resolve(path) for path in planned_outputs(payload.options)]
     own = published_paths(payload.stored_values)
@@ -84,15 +90,18 @@ def _reserve(
             return path  # reserved when the job was submitted
         return registry.reserve_unused_path(job, path)
     if holder is not None and holder != job:
-        return Obstacle("output_busy", f"{path} is being written by job {holder}")
+        message = f"{path} is being written by job {holder}"
+        return Obstacle(Reason("output_busy", message, {"path": str(path), "job": holder}))
     if os.path.lexists(path):
         if policy is OutputPolicy.SKIP:
-            return Obstacle("output_exists", f"{path} exists already", is_final=True)
+            return Obstacle(output_exists(path), is_final=True)
         if policy is OutputPolicy.WAIT:
-            return Obstacle("output_exists", f"{path} exists; waiting until it is moved or deleted")
+            message = f"{path} exists; waiting until it is moved or deleted"
+            return Obstacle(Reason("output_exists", message, {"path": str(path)}))
         if is_locked_by_others(path):
-            return Obstacle("output_busy", f"another program holds {path} open")
+            message = f"another program holds {path} open"
+            return Obstacle(Reason("output_busy", message, {"path": str(path)}))
     try:
         return registry.reserve(job, [path])[0]
     except OutputBusy as busy:
-        return Obstacle("output_busy", busy.message)
+        return Obstacle(Reason("output_busy", busy.message, {"path": str(path)}))

@@ -289,7 +289,7 @@ class Worker:
     async def recheck_preconditions(self) -> float:
         """Check the preconditions of blocked jobs again."""
         for job, (attempt, obstacle) in list(self._blocked.items()):
-            if obstacle.code == SecretsUnreadable.code:
+            if obstacle.reason.code == SecretsUnreadable.code:
                 continue  # until the program is started with the right key
             definition = attempt.definition
             try:

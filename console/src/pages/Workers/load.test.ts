@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { Worker } from "../../api/types";
+import type { Device, Worker } from "../../api/types";
 import { brief } from "../../testing/jobs";
 import { loadsOf, matcher } from "./load";
 
@@ -25,4 +25,17 @@ it("gives each worker its running jobs in a stable order", () => {
 it("finds workers by host, task or label", () => {
   for (const text of ["EAST", "gp", "send", ""]) expect(matcher(text)(worker("b", "east"))).toBe(true);
   expect(matcher("west")(worker("b", "east"))).toBe(false);
+});
+
+it("shows a stored device that no process drives", () => {
+  const phone = (name: string): Device => ({
+    name, queue: "phones", labels: ["eu"], settings: {}, paused: true, state: "down", note: "",
+    seen_at: null, worker: null, job: null,
+  });
+  const driven = { ...worker("w/pixel", "east"), name: "pixel", device: true };
+  const loads = loadsOf([driven], [], [phone("pixel"), phone("galaxy")]);
+  expect(loads.map((load) => [load.worker.name, load.worker.slots, load.device?.paused])).toEqual([
+    ["galaxy", 0, true],
+    ["pixel", 2, true],
+  ]);
 });
