@@ -68,6 +68,7 @@ class Run(Struct, eq=False):
     doubtful: bool = False  # its process was suspended past its lease
     active_at: float = 0.0  # when it last made progress
     stage_waits: bool = False  # for a limit or resource
+    device: str | None = None  # on which it runs
     holds: bool = False  # its stage has begun, with its resource
 
 
@@ -172,12 +173,12 @@ class Journal:
 
     def begin(
         self, *, process: str, job: str, task: str, queue: str, lane: str | None, attempt: int,
-        wall_at: float,
+        wall_at: float, device: str | None = None,
     ) -> Run:  # fmt: skip
         run = Run(
             number=self.next_number(), job=job, kind=KINDS[task], queue=queue, lane=lane,
             attempt=attempt, process=process, began_at=self.now(), wall_at=wall_at,
-            since=self.decided_since(process), active_at=self.now(),
+            since=self.decided_since(process), active_at=self.now(), device=device,
         )  # fmt: skip
         self.runs.append(run)
         self.runs_of_job.setdefault(job, []).append(run)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
-from fairlane import Context, Fairlane, Retry
+from fairlane import Context, Device, Fairlane, Retry
 from fairlane.errors import Permanent, Retryable
 
 if TYPE_CHECKING:
@@ -20,6 +20,35 @@ if TYPE_CHECKING:
 
 STARVATION_PICKS: Final = 3
 GRACE_SECONDS: Final = 20.0
+SCREENS: Final = ("screen-1", "screen-2")
+
+
+class Screen(Device):
+    """A device that goes down for some seconds now and then; a check notices it."""
+
+    check_seconds = 2.0
+
+    async def connect(self) -> None:
+        self._answer()
+
+    async def check(self) -> None:
+        self._answer()
+
+    async def prepare(self, ctx: Any, params: Mapping[str, Any]) -> None:
+        await asyncio.sleep(0)  # no longer: two bodies must begin in the order of their starts
+
+    async def cleanup(self, ctx: Any, params: Mapping[str, Any]) -> None:
+        await asyncio.sleep(0.05)
+
+    async def close(self) -> None:
+        pass
+
+    def _answer(self) -> None:
+        since = asyncio.get_running_loop().time() + 15 * SCREENS.index(self.name)
+        if since % 60 < 4:
+            raise ConnectionError("the screen does not answer")
+
+
 QUEUES: Final[dict[str, dict[str, Any]]] = {
     "line": {"max_concurrent": 3, "starvation_picks": STARVATION_PICKS},
     "lanes": {},
@@ -27,7 +56,9 @@ QUEUES: Final[dict[str, dict[str, Any]]] = {
     "merged": {"on_conflict": "merge"},
     "rounds": {"order": "round_robin", "max_concurrent": 2},
     "strict": {"order": "strict", "max_concurrent": 2},
+    "screens": {"order": "strict", "devices": Screen},
 }
+STRICT_QUEUES: Final = ("strict", "screens")
 LIMITS: Final = {"api": (3, 3.0)}
 RESOURCES: Final = {"gpu": 2}
 LANES: Final = ("a", "b", "c")
@@ -53,6 +84,10 @@ class Kind(Struct, frozen=True, eq=False):
     is_checked: bool = False  # has a precondition, which holds at some times only
 
     @property
+    def on_device(self) -> bool:
+        return self.queue == "screens"
+
+    @property
     def has_stages(self) -> bool:
         return self.name in ("staged", "patient")
 
@@ -75,6 +110,7 @@ KINDS: Final = {
         Kind("strict", "strict"),
         Kind("checked", "strict", is_checked=True),
         Kind("writing", "lanes", writes=True),
+        Kind("showing", "screens"),
         Kind("tick", "lanes"),
     )
 }
@@ -139,7 +175,12 @@ def declare(app: Fairlane) -> None:
     app.tasks.update(PROGRAM.tasks)
     ours, declared = app._declarations, PROGRAM._declarations
     ours.definitions, ours.settings = declared.definitions, declared.settings
-    ours.schedules = declared.schedules
+    ours.schedules, ours.drivers = declared.schedules, declared.drivers
+
+
+async def save_screens(app: Fairlane) -> None:
+    for name in SCREENS:
+        await app.devices.save(name, queue="screens")
 
 
 def closed_now(values: Mapping[str, Any]) -> str | None:
@@ -157,6 +198,7 @@ async def work(
     run = journal.begin(
         process=here.process, job=job.id, task=job.task, queue=job.queue, lane=job.lane,
         attempt=ctx.attempt, wall_at=here.wall.reached(),
+        device=ctx.device.name if KINDS[job.task].on_device else None,
     )  # fmt: skip
     how: Any = "stopped"
     try:

@@ -8,7 +8,7 @@ import random as chance
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from random import Random
 from typing import Any, Final, cast
@@ -27,7 +27,7 @@ from simulation.journal import Journal, Run
 from simulation.loop import SimulatedLoop, Standstill
 from simulation.poll_intervals import QUICK, SLOW
 from simulation.process_faults import ProcessFaults
-from simulation.program import QUEUES, SCHEDULE
+from simulation.program import QUEUES, SCHEDULE, save_screens
 from simulation.random_user import RandomUser
 from simulation.rules.events import Follower, check_changes
 from simulation.rules.final_states import check_ends
@@ -129,6 +129,7 @@ class World:
         paused = journal.schedule_paused.record_sent(True, journal.now())
         await self._send_until_answered(lambda app: app.schedules.pause(SCHEDULE))
         paused.acknowledged_at = journal.now()
+        await self._send_until_answered(save_screens)
         for queue in QUEUES:
             change = journal.paused[queue].record_sent(None, journal.now())
             await self._send_until_answered(partial(_resume, queue))
@@ -241,6 +242,12 @@ class World:
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
+async def _save_screens(host: Host) -> None:
+    """Store the devices of the world; without an answer the next process stores them."""
+    with suppress(FairlaneError):
+        await save_screens(host.app)  # type: ignore[arg-type]
+
+
 def _resume(queue: str, app: Any) -> Any:
     return app.queues.resume(queue)
 
@@ -264,6 +271,7 @@ async def random_story(world: World) -> None:
             for _ in range(users)
         ]
         host.user_tasks = [asyncio.create_task(user.run()) for user in user_tasks]
+        host.user_tasks.append(asyncio.create_task(_save_screens(host)))
         await world.follow(host)
 
     for host in world.hosts:

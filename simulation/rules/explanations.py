@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from simulation.journal import Journal
-from simulation.program import LIMITS
+from simulation.program import LIMITS, STRICT_QUEUES
 
 _ID = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}")
 
@@ -91,7 +91,9 @@ def check_explanation(journal: Journal, job: str, said: dict[str, Any], *, asked
             if journal.used[name] + amount <= least and not _recent_use(journal):
                 wrong(f"{journal.used[name]} of {least} {name} are used")
     if "worker" in codes:
-        busy = sum(run.process == asked for run in journal.running.values())
+        busy = sum(
+            run.process == asked and not run.kind.on_device for run in journal.running.values()
+        )
         if busy < journal.slots[asked] and not _recent_trouble(journal):
             wrong(f"{busy} of {journal.slots[asked]} slots are taken")
     if "strict" in codes:
@@ -99,7 +101,7 @@ def check_explanation(journal: Journal, job: str, said: dict[str, Any], *, asked
 
 
 def _check_head(journal: Journal, queue: str, text: str, wrong: Callable[[str], None]) -> None:
-    if queue != "strict":
+    if queue not in STRICT_QUEUES:
         wrong("the queue is not strict")
     for head in _ID.findall(text):
         known = journal.submissions.get(head)

@@ -9,6 +9,7 @@ def check_start(journal: Journal, run: Run) -> None:
     _paused(journal, run)
     _slots(journal, run)
     _output(journal, run)
+    _device(journal, run)
     _own_facts(journal, run)
 
 
@@ -52,12 +53,27 @@ def _output(journal: Journal, run: Run) -> None:
         )
 
 
+def _device(journal: Journal, run: Run) -> None:
+    if run.device is None:
+        return
+    journal.checked("one job per device")
+    for other in journal.running.values():
+        if other is not run and other.device == run.device:
+            journal.violate(
+                "one job per device",
+                f"{run.job} begins on {run.device} while {other.job} runs on it in {other.process}",
+            )
+
+
 def _slots(journal: Journal, run: Run) -> None:
-    if run.process not in journal.slots:
+    if run.process not in journal.slots or run.kind.on_device:
         return
     journal.checked("slots")
     slots = journal.slots[run.process]
-    running = sum(other.process == run.process for other in journal.running.values())
+    running = sum(
+        other.process == run.process and not other.kind.on_device
+        for other in journal.running.values()
+    )
     if running > slots:
         journal.violate("slots", f"{running} run in {run.process}, which has {slots} slots")
 

@@ -8,6 +8,7 @@ a worker lost too often) is not checked.
 from collections import defaultdict
 
 from simulation.journal import Journal, Run, Submission
+from simulation.program import STRICT_QUEUES
 from simulation.rules.queue_order import check_turns
 
 _LOST_SECONDS = 90.0  # a worker's last report may be read only by a later leader
@@ -32,8 +33,8 @@ def _check_group(journal: Journal, group: list[Submission]) -> None:
     ]
     for index, (later, its_run) in enumerate(begun):
         for earlier, run in begun[:index]:
-            if _is_on_another_way(journal, run, its_run):
-                continue
+            if _is_on_another_way(journal, run, its_run) or run.attempt > 1:
+                continue  # an attempt of the first job ended before its body began
             if _is_before(earlier, later):
                 journal.checked("order")
                 if run.number > its_run.number:
@@ -131,8 +132,8 @@ def _is_plain(submission: Submission) -> bool:
 
 
 def _alike(submission: Submission) -> object:
-    if submission.kind.queue == "strict":
-        return "strict"
+    if submission.kind.queue in STRICT_QUEUES:
+        return submission.kind.queue
     return (submission.kind.name, submission.lane, submission.key, submission.priority)
 
 

@@ -12,7 +12,8 @@ from simulation.store_faults import NO_FAULT, Fault, Moment
 from simulation.world import World
 
 IDLE_SECONDS = 300
-WORK = {"commit", "assigned", "say", "heard"}  # the simulated program has a schedule
+# The simulated program has a schedule, and reads its devices after the news of a firing.
+WORK = {"commit", "assigned", "say", "heard", "records"}
 
 
 class CountedCalls:
