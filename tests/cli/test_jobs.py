@@ -49,6 +49,7 @@ def test_jobs_are_listed_with_their_queue_and_a_title_for_each_column(
     fairlane: CommandLine, server: Server
 ) -> None:
     job, gate = running(fairlane, server)
+    eventually_sync(lambda: fairlane.json("show", job)["progress"]["percent"] == 40)
     heading, row = fairlane("jobs", "--state", "running", "--search", job).lines
     assert heading.split() == ["JOB", "STATE", "QUEUE", "TASK", "LANE", "DONE", "WHEN"]
     assert row.split()[1:4] == ["running", "archive", "gated"]
