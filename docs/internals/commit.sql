@@ -37,7 +37,8 @@ UPDATE job
 SET priority = e.value ->> 1, position = e.value ->> 2, state = e.value ->> 3, attempt = e.value ->>
     4, failures = e.value ->> 5, crashes = e.value ->> 6, fence = e.value ->> 7, holds_lane =
     e.value ->> 8, worker = e.value ->> 9, due_at = e.value ->> 10, reason = e.value ->> 11,
-    cancel_outputs = e.value ->> 12, started_at = e.value ->> 13, updated_at = e.value ->> 14
+    cancel_outputs = e.value ->> 12, started_at = e.value ->> 13, updated_at = e.value ->> 14,
+    deadline_at = e.value ->> 15
 FROM jsonb_each(NEW.waiting) e
 WHERE job.id = e.value ->> 0;
 
@@ -46,7 +47,8 @@ UPDATE job
 SET priority = e.value ->> 1, position = e.value ->> 2, state = e.value ->> 3, attempt = e.value ->>
     4, failures = e.value ->> 5, crashes = e.value ->> 6, fence = e.value ->> 7, holds_lane =
     e.value ->> 8, worker = e.value ->> 9, due_at = e.value ->> 10, reason = e.value ->> 11,
-    cancel_outputs = e.value ->> 12, started_at = e.value ->> 13, updated_at = e.value ->> 14
+    cancel_outputs = e.value ->> 12, started_at = e.value ->> 13, updated_at = e.value ->> 14,
+    deadline_at = e.value ->> 15
 FROM jsonb_each(NEW.running) e
 WHERE job.id = e.value ->> 0;
 
@@ -79,12 +81,12 @@ FROM (SELECT value ->> '$[0][0]' AS task, value ->> '$[0][1]' AS queue, value ->
 -- entered
 INSERT INTO job (id, task, queue, lane, kind, priority, position, state, terms, dedupe, exclusive,
         digest, bucket, attempt, failures, crashes, fence, holds_lane, worker, due_at, reason,
-        cancel_outputs, created_at, started_at, updated_at)
+        cancel_outputs, created_at, started_at, updated_at, deadline_at)
 SELECT e.value ->> 0, e.value ->> 1, e.value ->> 2, e.value ->> 3, e.value ->> 4, e.value ->> 5,
     e.value ->> 6, e.value ->> 7, e.value ->> 8, e.value ->> 9, e.value ->> 10, e.value ->> 11,
     e.value ->> 12, e.value ->> 13, e.value ->> 14, e.value ->> 15, e.value ->> 16, e.value ->> 17,
     e.value ->> 18, e.value ->> 19, e.value ->> 20, e.value ->> 21, e.value ->> 22, e.value ->> 23,
-    e.value ->> 24
+    e.value ->> 24, e.value ->> 25
 FROM jsonb_each(NEW.entered) e;
 
 -- submitted
@@ -308,8 +310,8 @@ UPDATE fairlane.job
 SET priority = given.priority, state = given.state, attempt = given.attempt, failures =
     given.failures, crashes = given.crashes, fence = given.fence, holds_lane = given.holds_lane,
     worker = given.worker, due_at = given.due_at, reason = given.reason, cancel_outputs =
-    given.cancel_outputs, started_at = given.started_at, updated_at = given.updated_at, position =
-    given.position
+    given.cancel_outputs, started_at = given.started_at, updated_at = given.updated_at, deadline_at
+    = given.deadline_at, position = given.position
 FROM (SELECT g.*, e.value ->> 1 AS position, found.place
     FROM (SELECT (value -> 0 ->> 0)::smallint AS priority, value -> 0 ->> 1 AS state, (value -> 0
                 ->> 2)::integer AS attempt, (value -> 0 ->> 3)::integer AS failures, (value -> 0 ->>
@@ -317,7 +319,8 @@ FROM (SELECT g.*, e.value ->> 1 AS position, found.place
                 6)::boolean AS holds_lane, value -> 0 ->> 7 AS worker, (value -> 0 ->> 8)::double
             precision AS due_at, value -> 0 ->> 9 AS reason, value -> 0 ->> 10 AS cancel_outputs,
             (value -> 0 ->> 11)::double precision AS started_at, (value -> 0 ->> 12)::double
-            precision AS updated_at, value -> 1 AS members
+            precision AS updated_at, (value -> 0 ->> 13)::double precision AS deadline_at, value ->
+            1 AS members
         FROM jsonb_array_elements(:waiting) OFFSET 0) g CROSS JOIN jsonb_array_elements(g.members) e
         CROSS JOIN LATERAL (SELECT ctid AS place
         FROM fairlane.job
@@ -326,24 +329,26 @@ WHERE job.ctid = given.place;
 
 -- running
 INSERT INTO fairlane.running (job, position, lane, queue, priority, attempt, failures, crashes,
-        fence, holds_lane, worker, due_at, reason, cancel_outputs, started_at, updated_at)
+        fence, holds_lane, worker, due_at, reason, cancel_outputs, started_at, updated_at,
+        deadline_at)
 SELECT e.value ->> 0, e.value ->> 1, e.value ->> 2, g.queue, g.priority, g.attempt, g.failures,
     g.crashes, g.fence, g.holds_lane, g.worker, g.due_at, g.reason, g.cancel_outputs, g.started_at,
-    g.updated_at
+    g.updated_at, g.deadline_at
 FROM (SELECT value -> 0 ->> 0 AS queue, (value -> 0 ->> 1)::smallint AS priority, (value -> 0 ->>
             2)::integer AS attempt, (value -> 0 ->> 3)::integer AS failures, (value -> 0 ->>
             4)::integer AS crashes, (value -> 0 ->> 5)::bigint AS fence, (value -> 0 ->> 6)::boolean
         AS holds_lane, value -> 0 ->> 7 AS worker, (value -> 0 ->> 8)::double precision AS due_at,
         value -> 0 ->> 9 AS reason, value -> 0 ->> 10 AS cancel_outputs, (value -> 0 ->> 11)::double
-        precision AS started_at, (value -> 0 ->> 12)::double precision AS updated_at, value -> 1 AS
-        members
+        precision AS started_at, (value -> 0 ->> 12)::double precision AS updated_at, (value -> 0
+            ->> 13)::double precision AS deadline_at, value -> 1 AS members
     FROM jsonb_array_elements(:running) OFFSET 0) g CROSS JOIN jsonb_array_elements(g.members) e
 ON CONFLICT (job) DO UPDATE
 SET position = excluded.position, lane = excluded.lane, queue = excluded.queue, priority =
     excluded.priority, attempt = excluded.attempt, failures = excluded.failures, crashes =
     excluded.crashes, fence = excluded.fence, holds_lane = excluded.holds_lane, worker =
     excluded.worker, due_at = excluded.due_at, reason = excluded.reason, cancel_outputs =
-    excluded.cancel_outputs, started_at = excluded.started_at, updated_at = excluded.updated_at;
+    excluded.cancel_outputs, started_at = excluded.started_at, updated_at = excluded.updated_at,
+    deadline_at = excluded.deadline_at;
 
 -- new
 INSERT INTO fairlane.job (task, queue, kind, priority, state, terms, exclusive, due_at, reason,
@@ -374,14 +379,14 @@ FROM (SELECT value -> 0 ->> 0 AS task, value -> 0 ->> 1 AS queue, value -> 0 ->>
 -- entered
 INSERT INTO fairlane.job (id, task, queue, lane, kind, priority, position, state, terms, dedupe,
         exclusive, digest, bucket, attempt, failures, crashes, fence, holds_lane, worker, due_at,
-        reason, cancel_outputs, created_at, started_at, updated_at)
+        reason, cancel_outputs, created_at, started_at, updated_at, deadline_at)
 SELECT e.value ->> 0, e.value ->> 1, e.value ->> 2, e.value ->> 3, e.value ->> 4, (e.value ->>
         5)::smallint, e.value ->> 6, e.value ->> 7, e.value ->> 8, e.value ->> 9, (e.value ->>
         10)::boolean, e.value ->> 11, e.value ->> 12, (e.value ->> 13)::integer, (e.value ->>
         14)::integer, (e.value ->> 15)::integer, (e.value ->> 16)::bigint, (e.value ->>
         17)::boolean, e.value ->> 18, (e.value ->> 19)::double precision, e.value ->> 20, e.value
     ->> 21, (e.value ->> 22)::double precision, (e.value ->> 23)::double precision, (e.value ->>
-        24)::double precision
+        24)::double precision, (e.value ->> 25)::double precision
 FROM jsonb_array_elements(:entered) e;
 
 -- submitted

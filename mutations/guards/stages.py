@@ -80,4 +80,20 @@ STAGES: Final = (
         replace="                    if False:\n",
         noticed_by=(suite("tests/worker/test_stage_timeouts.py"),),
     ),
+    Mutation(
+        name="no attempt after the deadline",
+        guards="A job is not retried when its next attempt would begin after its deadline.",
+        file="src/fairlane/core/worker_reports.py",
+        find="if job.deadline_at is not None and due_at >= job.deadline_at:",
+        replace="if False:",
+        noticed_by=(suite("tests/core/test_deadline.py"),),
+    ),
+    Mutation(
+        name="the deadline counts from the first start",
+        guards="Later attempts do not move the deadline of a job.",
+        file="src/fairlane/core/picking.py",
+        find="if job.deadline_at is None and job.terms.deadline_seconds is not None:",
+        replace="if job.terms.deadline_seconds is not None:",
+        noticed_by=(suite("tests/core/test_deadline.py"),),
+    ),
 )

@@ -186,6 +186,7 @@ class Fairlane:
         hold_lane: bool = True,
         isolation: Isolation = "none",
         timeout_seconds: float | None = None,
+        deadline_seconds: float | None = None,
         stall_seconds: float | None = None,
         grace_seconds: float = GRACE_SECONDS,
         stages: Sequence[str] = (),

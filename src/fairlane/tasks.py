@@ -101,6 +101,7 @@ class Policies(Struct, frozen=True, kw_only=True):
     uses: Mapping[str, int] = {}
     requires: Sequence[Template] = ()
     retry: Retry | None = None
+    deadline_seconds: float | None = None
     recover: int = 1
     hold_lane: bool = True
 
@@ -120,6 +121,7 @@ class Policies(Struct, frozen=True, kw_only=True):
         )
         has_retry = self.retry is None or isinstance(self.retry, Retry)
         checks.expect(has_retry, "retry", self.retry, "a Retry, e.g. Retry(times=3), or None")
+        checks.seconds("deadline_seconds", self.deadline_seconds)
         checks.expect(is_count(self.recover), "recover", self.recover, _A_COUNT)
         checks.flag("hold_lane", self.hold_lane)
 
@@ -360,6 +362,7 @@ class Task(Generic[P, R]):
                     uses=tuple(sorted(policies.uses.items())),
                     requires=requires,
                     retry=policies.retry,
+                    deadline_seconds=policies.deadline_seconds,
                     recover=policies.recover,
                     hold_lane=policies.hold_lane,
                     run_anyway=run_anyway,

@@ -163,3 +163,43 @@ async def test_a_process_that_takes_too_long_is_killed_after_its_grace(
         job = await work.submit(str(tmp_path / "pid"))
 
         assert (await error_of(app, job.id))[0] == "timeout"
+
+
+async def test_an_attempt_is_stopped_at_the_deadline_of_its_job_and_not_retried(
+    app: Fairlane, doors: Doors
+) -> None:
+    retry = Retry(times=3, first_seconds=0, on=("deadline", "stage_timeout"))
+
+    @app.task(deadline_seconds=0.3, retry=retry)
+    async def work(ctx: Context) -> None:
+        if ctx.attempt == 1:
+            await ctx.stage("first").run(doors.wait, "never", timeout_seconds=0.01)
+        await doors.wait("never")
+
+    async with running(app):
+        job = await work.submit()
+
+        code, message, retryable = await error_of(app, job.id)
+        assert (code, retryable) == ("deadline", False)
+        assert message == "its attempts together took longer than its deadline_seconds"
+        assert (await job.show()).attempt == 2
+
+
+async def test_a_job_whose_deadline_has_passed_does_not_begin_again(app: Fairlane) -> None:
+    attempts: list[int] = []
+    app.queue("slow")
+
+    @app.task(queue="slow", deadline_seconds=60, retry=Retry(times=3, first_seconds=30))
+    async def work(ctx: Context) -> None:
+        attempts.append(ctx.attempt)
+        raise ConnectionError("lost")
+
+    async with running(app) as world:
+        job = await work.submit()
+        await world.idle()
+        await app.queues.pause("slow")
+        await world.advance(100)
+        await app.queues.resume("slow")
+
+        assert (await error_of(app, job.id))[0] == "deadline"
+    assert attempts == [1]

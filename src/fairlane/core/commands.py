@@ -123,6 +123,7 @@ def retry(board: Board, command: RetryJob, ended: dict[JobId, LiveJob]) -> dict[
     job.exclusive = is_exclusive(queue, job.lane)
     job.bucket = job.bucket if job.bucket is not None else job.lane
     job.failures = job.crashes = 0
+    job.deadline_at = None  # it counts anew
     job.reason = job.worker = job.due_at = None
     del ended[job.id]
     _revive(board.changes, job)

@@ -108,6 +108,7 @@ class Start(Struct, gc=False, array_like=True):
     queue: str
     lane: str | None
     confirm: bool = False
+    seconds_left: float | None = None  # until the deadline of the job
 
 
 def last_start(job: LiveJob) -> Start:

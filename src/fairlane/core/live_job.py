@@ -41,12 +41,14 @@ class Terms(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     of worker crashes that a job survives, `hold_lane` keeps its lane between attempts, `run_anyway`
     runs the job even if a dependency did not complete. `outputs` are the declared paths that no two
     jobs may write at the same time.
+    `deadline_seconds` bounds all attempts together, from the first start.
     """
 
     limits: tuple[str, ...] = ()
     uses: tuple[tuple[str, int], ...] = ()
     requires: tuple[str, ...] = ()
     retry: Retry | None = None
+    deadline_seconds: float | None = None
     recover: int = 1
     hold_lane: bool = True
     run_anyway: bool = False
@@ -102,6 +104,7 @@ class LiveJob(Struct, gc=False):
     created_at: float = 0.0
     started_at: float | None = None
     updated_at: float | None = None
+    deadline_at: float | None = None  # of all attempts together; counted from the first start
 
     @property
     def is_starting(self) -> bool:

@@ -206,6 +206,8 @@ def start(board: Board, job: LiveJob, worker: KnownWorker, *, confirm: bool = Fa
     job.worker = WorkerId(worker.id)
     job.started_at = board.now
     job.due_at = None
+    if job.deadline_at is None and job.terms.deadline_seconds is not None:
+        job.deadline_at = board.now + job.terms.deadline_seconds
     job.reason = STARTING if confirm else None
     lane = board.lane_of(job)
     if lane is not None:
@@ -235,5 +237,6 @@ def start(board: Board, job: LiveJob, worker: KnownWorker, *, confirm: bool = Fa
             job.queue,
             job.lane,
             confirm,
+            None if job.deadline_at is None else job.deadline_at - board.now,
         )
     )

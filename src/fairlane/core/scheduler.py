@@ -320,5 +320,7 @@ def _set_back(job: LiveJob, seconds: float, now: float) -> None:
     """
     if job.state is State.RETRYING and job.due_at is not None:
         job.due_at -= seconds
+    if job.deadline_at is not None:
+        job.deadline_at -= seconds
     if job.started_at is not None:
         job.started_at = min(job.started_at, now)

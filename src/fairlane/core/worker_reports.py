@@ -83,12 +83,17 @@ def _failed(board: Board, job: LiveJob, failure: Failure, report: str | None) ->
     covered = retry is not None and retry.covers(
         (failure.code, *failure.names), retryable=failure.retryable
     )
-    if retry is None or not covered or job.failures > retry.times:
+    if retry is None or not covered or job.failures > retry.times or failure.code == "deadline":
         end_job(board, job, State.FAILED, error=error, report=report)
         return
-    job.due_at = board.now + retry.wait_seconds(
+    due_at = board.now + retry.wait_seconds(
         job.failures, least=failure.after_seconds or 0.0, key=job.id if board.jitter else None
     )
+    if job.deadline_at is not None and due_at >= job.deadline_at:
+        error["message"] += "; not retried: its deadline is before the next attempt"
+        end_job(board, job, State.FAILED, error=error, report=report)
+        return
+    job.due_at = due_at
     job.reason = Reason(failure.code, failure.message)
     job.holds_lane = job.terms.hold_lane and job.lane is not None
     transition(
@@ -106,7 +111,7 @@ def _refused(board: Board, job: LiveJob, outcome: Outcome) -> None:
     job.holds_lane = job.attempt > 0 and job.terms.hold_lane and job.lane is not None
     return_rate_starts(board, job, job.terms.limits)
     if job.attempt == 0:
-        job.started_at = None
+        job.started_at = job.deadline_at = None
     queue = board.queues[job.queue]
     if queue.fairness.return_turn(job.id, job.priority):
         board.changes.records["fairness", queue.name] = queue.fairness.encode()

@@ -86,6 +86,7 @@ COLUMNS: Final = (
     Column("created_at", ("job", "ended"), bulk="shared", at_completion="copied", repeats=True),
     Column("started_at", ("job", "ended"), mutable=True, at_completion="copied"),
     Column("updated_at", ("job",), mutable=True, bulk="shared"),  # of an ended job: `ended_at`
+    Column("deadline_at", ("job",), mutable=True),
     Column("params", ("detail",), bulk="own"),
     Column("meta", ("detail",), bulk="shared"),
     Column("options", ("detail",), bulk="shared"),

@@ -163,6 +163,9 @@ class Attempt:
             return self._stopped() if self.stop_reason else self._failed(classify(error))
 
     async def _attempt(self) -> Outcome:
+        left = self.start.seconds_left
+        if left is not None and left <= 0:
+            self.stop_reason = self.stop_reason or "deadline"  # it passed while the job waited
         if self.stop_reason is not None:
             return self._stopped()
         definition = self.definition
@@ -302,6 +305,9 @@ class Attempt:
                 return self._outcome("returned")
             case "down":
                 return self._outcome("interrupted")
+            case "deadline":
+                message = "its attempts together took longer than its deadline_seconds"
+                return self._failed(Failure("deadline", message, retryable=False))
             case "stall":
                 seconds = self.definition.stall_seconds or 0
                 message = f"no progress for {seconds:g} s"
@@ -376,6 +382,9 @@ class Attempt:
         loop = asyncio.get_running_loop()
         if self.definition.timeout_seconds is not None:
             timer = loop.call_later(self.definition.timeout_seconds, self.stop, "timeout")
+            self._timers.append(timer)
+        if self.start.seconds_left is not None:
+            timer = loop.call_later(self.start.seconds_left, self.stop, "deadline")
             self._timers.append(timer)
         if self.definition.isolation != "process":
             self.function_began()

@@ -33,7 +33,8 @@ CREATE TABLE fairlane.job (
     cancel_outputs text,
     created_at double precision NOT NULL,
     started_at double precision,
-    updated_at double precision
+    updated_at double precision,
+    deadline_at double precision
 ) WITH (
     autovacuum_vacuum_scale_factor = 0.02,
     autovacuum_vacuum_threshold = 1000,
@@ -65,7 +66,8 @@ CREATE TABLE fairlane.running (
     reason text,
     cancel_outputs text,
     started_at double precision,
-    updated_at double precision
+    updated_at double precision,
+    deadline_at double precision
 ) WITH (
     autovacuum_vacuum_scale_factor = 0,
     autovacuum_vacuum_threshold = 1000,
@@ -92,7 +94,8 @@ SELECT job.id, job.task, job.queue, job.lane, job.kind,
     CASE WHEN running.job IS NULL THEN job.cancel_outputs ELSE running.cancel_outputs END AS cancel_outputs,
     job.created_at,
     CASE WHEN running.job IS NULL THEN job.started_at ELSE running.started_at END AS started_at,
-    CASE WHEN running.job IS NULL THEN job.updated_at ELSE running.updated_at END AS updated_at
+    CASE WHEN running.job IS NULL THEN job.updated_at ELSE running.updated_at END AS updated_at,
+    CASE WHEN running.job IS NULL THEN job.deadline_at ELSE running.deadline_at END AS deadline_at
 FROM fairlane.job LEFT JOIN fairlane.running ON running.job = job.id;
 
 -- The parts of a submission that are in neither `job` nor `ended`, written once, never changed.

@@ -28,7 +28,8 @@ CREATE TABLE job (
     cancel_outputs TEXT,
     created_at REAL NOT NULL,
     started_at REAL,
-    updated_at REAL
+    updated_at REAL,
+    deadline_at REAL
 ) WITHOUT ROWID;
 
 -- A unique index treats NULLs as different, so jobs without a lane never conflict here, and the
