@@ -3,6 +3,7 @@
 import pytest
 
 from fairlane.core.inputs import Unblocked
+from fairlane.core.live_job import Reason
 from fairlane.core.retry import Retry
 from tests.support.core import World
 
@@ -32,7 +33,7 @@ def test_a_job_is_not_retried_after_its_deadline(world: World) -> None:
 
 def test_a_deadline_counts_from_the_first_start_and_not_from_a_refused_one(world: World) -> None:
     world.submit("a", retry=RETRY, deadline_seconds=25.0)
-    world.refuse("a", ("disk_space", "too little"))
+    world.refuse("a", Reason("disk_space", "too little"))
     assert world.job("a").deadline_at is None
     world.wait(1000)
     world.apply(Unblocked(world.job("a").id, world.job("a").fence))
