@@ -49,7 +49,6 @@ from fairlane.runtime.clock import Clock, boot_seconds
 from fairlane.runtime.counters import Counters
 from fairlane.runtime.loop_lag import measure_lag
 from fairlane.runtime.poll_intervals import NOTIFIED, POLLING, PollIntervals
-from fairlane.runtime.service import Service
 from fairlane.runtime.threads import await_uncancelled, in_thread
 from fairlane.store.protocol import Store
 from fairlane.store.shared_protocol import INBOX, NEWS, SharedStore
@@ -192,8 +191,8 @@ class Engine:
     async def start(self) -> None:
         await self.hooks.prepare()
         services = [
-            Service("reports", self.worker.send_reports),
-            Service("preconditions", self.worker.recheck_preconditions),
+            self.worker.reporting,
+            self.worker.rechecking,
             self.devices.service,
             self._retention.service,
             *self.hooks.services,

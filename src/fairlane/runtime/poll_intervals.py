@@ -13,7 +13,7 @@ class PollIntervals(Struct, frozen=True, kw_only=True):
     standby_seconds: float = 0.25  # of the leadership
     answer_seconds: float = 0.005  # of the answers to commands that another process decides
     retry_seconds: float = 0.5  # after an error of the database
-    lag_seconds: float = 0.25  # between two measurements of the lag of a loop
+    lag_seconds: float = 1.0  # between two measurements of the lag of a loop
 
 
 POLLING: Final = PollIntervals()

@@ -23,6 +23,7 @@ from fairlane.logs import attempt_fields
 from fairlane.process.process_group import ProcessDeadline
 from fairlane.runtime.clock import Clock
 from fairlane.runtime.counters import Counters
+from fairlane.runtime.service import Service
 from fairlane.runtime.storable_text import storable, storable_name
 from fairlane.runtime.threads import start_in_thread
 from fairlane.store.views import Payload, ReportBody
@@ -86,6 +87,8 @@ class Worker:
         self.grace_skipped = asyncio.Event()  # set to end the grace period of `close` early
         self.idle = asyncio.Event()
         self.idle.set()
+        self.reporting = Service("reports", self.send_reports)
+        self.rechecking = Service("preconditions", self.recheck_preconditions)
 
     @property
     def threads(self) -> ThreadPoolExecutor:
@@ -144,8 +147,9 @@ class Worker:
                 continue
             self._attempts[start.job] = attempt
             attempt.begin(self.devices.get(device_of(start.worker) or ""))
-        if self._attempts:
+        if self._attempts and self.idle.is_set():
             self.idle.clear()
+            self.reporting.wake()
 
     def _accepts(self, start: Start) -> bool:
         device = device_of(start.worker)
@@ -257,17 +261,20 @@ class Worker:
             )
 
     def recheck_later(self, attempt: Attempt, obstacle: Obstacle) -> None:
+        if not self._blocked:
+            loop = asyncio.get_running_loop()
+            loop.call_later(self._recheck_seconds, self.rechecking.wake)
         self._blocked[attempt.start.job] = (attempt, obstacle)
 
     async def run_in_child(self, attempt: Attempt, declared: list[str]) -> str:
         return await self._children.run(attempt, declared)
 
-    # services: each runs once and returns the seconds until its next run
+    # services: each runs once and returns the seconds until its next run, None if it has no work
 
-    async def send_reports(self) -> float:
+    async def send_reports(self) -> float | None:
         for link in [*{**self._reports, **self._log_lines}]:
             self._send_report(link)
-        return REPORT_SECONDS
+        return None if self.idle.is_set() else REPORT_SECONDS
 
     def _send_report(self, link: AttemptLink) -> None:
         self._send_delayed(link)
@@ -286,7 +293,7 @@ class Worker:
             else:
                 self._put(Report(start.job, start.worker, start.fence, body, stage))
 
-    async def recheck_preconditions(self) -> float:
+    async def recheck_preconditions(self) -> float | None:
         """Check the preconditions of blocked jobs again."""
         for job, (attempt, obstacle) in list(self._blocked.items()):
             if obstacle.reason.code == SecretsUnreadable.code:
@@ -308,7 +315,7 @@ class Worker:
                     self._put(Unblocked(job, attempt.start.fence, self.id))
             elif result != obstacle and job in self._blocked:
                 self._blocked[job] = (attempt, result)
-        return self._recheck_seconds
+        return self._recheck_seconds if self._blocked else None
 
     # its lease and its end
 
