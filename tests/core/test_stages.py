@@ -2,7 +2,7 @@
 
 import pytest
 
-from fairlane.core.inputs import EnterStage
+from fairlane.core.inputs import EnterStage, Pause
 from fairlane.core.live_job import JobId, Reason, WorkerId
 from tests.support.core import World, orders
 
@@ -150,7 +150,9 @@ def test_the_reason_of_a_stage_that_waits_ends_with_the_wait_or_the_attempt(worl
     world.leave("b", "t2")
     assert world.job("b").reason is None
     world.enter("b", "t3", gpu=1)
+    world.send(Pause("", "q"))  # or it would start again at once, without a reason
     world.apply(world.outcome("b", "returned"))
+    assert world.state("b") == "queued"
     assert world.job("b").reason is None
 
 
