@@ -76,7 +76,7 @@ async def test_a_process_that_cannot_stop_a_job_keeps_its_leadership_or_lease(
             claim: object = await engine.store.leader()
         else:  # the lease is the claim; another process may lead
             lease = engine.store.lease(engine.worker.id)  # type: ignore[attr-defined]
-            claim = await lease.renew() == "known"
+            claim = (await lease.renew()).standing == "known"
             await lease.close()
         go_on.set()
         assert claim

@@ -161,10 +161,11 @@ async def test_each_try_of_a_stage_waits_for_the_rate(app: Fairlane) -> None:
         job = await work.submit()
         begin = world.clock.now()
 
-        async def is_at_its_second_try() -> bool:
-            return any("try 2" in stage.message for stage in (await job.show()).stages)
+        async def waits_for_its_second_try() -> bool:
+            stages = (await job.show()).stages
+            return len(tries) == 1 and any(stage.status == "pending" for stage in stages)
 
-        await eventually(is_at_its_second_try)
+        await eventually(waits_for_its_second_try)
         world.clock.advance(60)
         await world.app._engine.settled()
 

@@ -226,11 +226,16 @@ class Model(Order):
 
     def waiting(self, queue: str) -> list[str]:
         """Return the waiting jobs in order; jobs with unmet dependencies come last."""
+        is_strict = self.setting(queue, "order") == "strict"
+
+        def place(job: Entry) -> int:
+            return 0 if is_strict else rank(job.priority)
+
         line = [job for job in self.lines[queue] if job.state != "running"]
         blocked = [j for j in self._live() if j.state == "blocked" and j.wish.queue == queue]
         return [
-            *(job.wish.id for job in sorted(line, key=lambda job: rank(job.priority))),
-            *(id for _, id in sorted((rank(job.priority), job.wish.id) for job in blocked)),
+            *(job.wish.id for job in sorted(line, key=place)),
+            *(id for _, id in sorted((place(job), job.wish.id) for job in blocked)),
         ]
 
 

@@ -81,11 +81,11 @@ WAITING_JOBS: Final = f"""
 SELECT {_LIVE} FROM (
     ({_line("$2", "''")})
     UNION ALL
-    (
+    SELECT id, position, CASE WHEN {_IS_STRICT} THEN 0 ELSE priority END FROM (
         SELECT id, position, priority FROM fairlane.job
         WHERE queue = $1 AND position = '' AND {_IS_WAITING}
         ORDER BY queue, priority LIMIT $2
-    )
+    ) unplaced
     LIMIT $2
 ) first JOIN fairlane.live ON live.id = first.id {_WITH_DETAIL}
 ORDER BY live.position = '', first.rank, live.position, live.id

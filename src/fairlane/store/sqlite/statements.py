@@ -79,7 +79,7 @@ SELECT json_group_array(
     SELECT * FROM ({_line("?2", "''")})
     UNION ALL
     SELECT * FROM (
-        SELECT id, position, priority FROM job
+        SELECT id, position, iif({_IS_STRICT}, 0, priority) FROM job
         WHERE queue = ?1 AND state <> 'running' AND position = ''
         ORDER BY priority LIMIT ?2
     )
