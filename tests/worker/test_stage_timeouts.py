@@ -30,7 +30,7 @@ class Block:
         self.calls += 1
         self.inside += 1
         self.most_inside = max(self.most_inside, self.inside)
-        self.let_go.wait(20)  # a failed test must end, too
+        self.let_go.wait(40)  # a failed test must end, too, but after `eventually`
         self.inside -= 1
         return "late"
 
@@ -63,6 +63,7 @@ async def test_a_stage_of_blocking_code_ends_at_its_time_and_falls_back(
     async with running(app):
         job = await app.tasks[kind].submit()
         await eventually(lambda: went_on == ["subtitles"], what="the end of the stage")
+        assert block.inside == 1
         block.let_go.set()
         assert await job.wait() == "subtitles"
         assert (await job.show()).stages[0].status == "skipped"
@@ -82,6 +83,7 @@ async def test_a_stage_of_blocking_code_fails_at_its_time(app: Fairlane, block: 
     async with running(app):
         job = await work.submit()
         await eventually(lambda: bool(caught), what="the end of the stage")
+        assert block.inside == 1
         block.let_go.set()
         error = (await app.jobs.wait(job.id)).error
 
@@ -157,6 +159,7 @@ async def test_a_time_out_of_a_stage_bounds_its_fallback_and_its_next_try(
     async with running(app):
         job = await work.submit()
         await eventually(lambda: went_on == ["nothing"], what="the end of the stage")
+        assert block.inside == 3
         block.let_go.set()
         await job.wait()
     assert block.calls == 3
