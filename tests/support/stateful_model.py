@@ -119,7 +119,14 @@ class Model(Order):
             return "lane_busy"
         if job.wish.dedupe is not None and self.is_taken(job.wish.dedupe):
             return "duplicate"
+        ended = {on for on in job.waits_on if not self.jobs[on].is_live}
+        if ended and not job.wish.run_anyway:
+            return "conflict"
         job.failures = job.crashes = 0
+        job.waits_on -= ended
+        if job.waits_on:
+            job.state = "blocked"
+            return None
         self.jobs[id] = self.jobs.pop(id)  # it returns as the newest job
         self._admit(job, place)
         return None

@@ -195,12 +195,17 @@ class Order:
             job, ended_as = ending.pop(0)
             job.state = ended_as
             job.holds_lane = job.stopping = False
-            job.due_at, job.waits_on = None, set()
+            job.due_at = None
+            if ended_as != "cancelled":  # a retry of a cancelled job waits for them again
+                job.waits_on = set()
             if job in self.lines[job.wish.queue]:
                 self.lines[job.wish.queue].remove(job)
             if not any(other.bucket == job.bucket for other in self._live()):
                 self.turns.pop(job.bucket, None)
             self._forget_band(job)
+            for other in self.jobs.values():
+                if other.state == "cancelled" and ended_as == "completed":
+                    other.waits_on.discard(job.wish.id)
             for other in [j for j in self._live() if job.wish.id in j.waits_on]:
                 other.waits_on.discard(job.wish.id)
                 if job.state != "completed" and not other.wish.run_anyway:

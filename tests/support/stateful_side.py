@@ -8,6 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from fairlane import FairlaneError, Job
+from fairlane.store.views import EventView
 from fairlane.tasks import Call
 from fairlane.testing import FakeClock
 from tests.support.stateful_app import Gate, StoryApp
@@ -115,7 +116,7 @@ class Side:
         shown: dict[str, Any] = self._renamed({
             **parts,
             "records": {f"{kind} {name}": text for (kind, name), text in picture.records.items()},
-            "events": events,
+            "events": _joins_last(events or []),
             "bodies": sorted(self.gate.waiting),
             "explained": await asyncio.gather(*(self.app.jobs.explain(id) for id in sorted(live))),
             "jobs": await store.jobs([*live, *(job.id for job in picture.ended)]),
@@ -174,3 +175,12 @@ def difference(memory: Any, sqlite: Any, where: str = "") -> str:
         return f"at {where or 'the top'} memory shows {memory!r} and SQLite {sqlite!r}"
     name, one, other = next(pair for pair in pairs if pair[1] != pair[2])
     return difference(one, other, f"{where}/{name}")
+
+
+def _joins_last(events: list[EventView]) -> list[EventView]:
+    """Move the joins of workers to the end: a new leader may decide them in a later batch."""
+    ordered = sorted(events, key=lambda event: event.type == "worker_changed")
+    return [
+        msgspec.structs.replace(event, seq=place.seq)
+        for event, place in zip(ordered, events, strict=True)
+    ]

@@ -70,8 +70,9 @@ async def test_3_a_paused_queue_ends_what_runs_and_starts_nothing(
         fake_ffmpeg.be_well()
         await fake_ffmpeg.go_on()
         await jobs[0].wait()
-        await app.drain()
+        why = await jobs[1].explain()  # decided after the end of the first job
 
+        assert "paused" in [reason["code"] for reason in why["reasons"]]
         assert await states(jobs) == ["completed", "queued"]
         assert len(fake_ffmpeg.started) == 1
 
