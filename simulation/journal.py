@@ -237,6 +237,13 @@ class Journal:
                 self.used[name] -= amount
 
     def _use(self, name: str, amount: int, run: Run) -> None:
+        """Count a use until its run ends, which a run that is no longer counted never does.
+
+        Such a run may live on, and be granted a resource: leaders that changed often enough never
+        counted its suspended process as dead.
+        """
+        if run.number not in self.running:
+            return
         self.uses.setdefault(run.number, []).append((name, amount))
         self.used[name] += amount
         most = max(

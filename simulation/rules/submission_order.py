@@ -82,6 +82,7 @@ def check_moves(journal: Journal) -> None:
                 and _alike(other) == _alike(moved)
                 and (other.acknowledged_at or 0) < command.sent_at
                 and first is not None
+                and first.attempt == 1  # otherwise a lost attempt returned it to the very front
                 and not _is_on_another_way(journal, run, first)
                 and first.since > command.acknowledged_at
             ):

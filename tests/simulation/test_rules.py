@@ -86,6 +86,15 @@ def test_more_of_a_resource_than_there_is(journal: Journal) -> None:
     assert broken(journal) == {"resources"}
 
 
+def test_a_use_of_a_body_that_no_longer_counts_ends_with_its_process(journal: Journal) -> None:
+    frozen = begin(journal, "a", "patient")
+    journal.mark_doubtful("A1")  # frozen past its lease; no leader counts it as dead, and it thaws
+    use = journal.using("gpu", 1, frozen)
+    use.__enter__()
+    journal.killed("A1")
+    assert journal.used["gpu"] == 0
+
+
 def test_a_body_of_a_refused_job(journal: Journal) -> None:
     submission(journal, "a").refused = "duplicate"
     begin(journal, "a")

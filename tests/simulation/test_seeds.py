@@ -17,10 +17,14 @@ KEPT = {
     31: "A standby that took over after the clock had been set back took what it had just loaded "
     "for older than it was, and let a rate be exceeded.",
     112: "A standby did not sleep while something lay in its inbox for a leader.",
+    1172: "A clock was set back while the leader read from the database: the start that it decided "
+    "then was moved back as well and left its rate window.",
     1567: "A worker that was ending took work again when its lease was renewed after all, and let "
     "go of it a moment later: another one ran it beside.",
     2743: "A worker that was frozen past its lease renewed it while the leader counted it dead, "
     "and began what it had been given before: another one ran it beside.",
+    3559: "The journal counted a resource for ever that a stage was granted in a process which no "
+    "leader had counted as dead, although it was frozen past its lease, and which was killed then.",
     4493: "A standby that had read what is declared before anything was declared it seconds later, "
     "and undid the pause of a schedule.",
 }

@@ -31,12 +31,18 @@ class DatabaseClock:
         self._skew = await self._fleet.clock_skew()
 
     async def measure_setback(self) -> float:
-        """Return by how many seconds this clock was set back since the last call."""
-        back = self._clock.jumped()
-        loop_time = asyncio.get_running_loop().time()
-        if back or loop_time - self._measured_at > _MEASURE_SECONDS:
-            self._measured_at = loop_time
+        """Return by how many seconds this clock was set back since the last call.
+
+        Until the next await, `now` is the time after exactly these jumps.
+        """
+        total = 0.0
+        while (back := self._clock.jumped()) or self._is_old():  # it may jump while it is measured
+            self._measured_at = asyncio.get_running_loop().time()
             previous, self._skew = self._skew, await self._fleet.clock_skew()
+            total += back
             if abs(previous - self._skew) > _SMALL_SECONDS:
-                back += previous - self._skew
-        return max(0.0, back)
+                total += previous - self._skew
+        return max(0.0, total)
+
+    def _is_old(self) -> bool:
+        return asyncio.get_running_loop().time() - self._measured_at > _MEASURE_SECONDS

@@ -249,7 +249,12 @@ class Leader:
         if ids:
             await self._pipeline.wait()  # it may hold their ends
             ended = await self._store.ended_jobs(sorted(ids))
+        # The code below, up to `apply`, must not await: a start by a new clock would be moved back
+        # together with the earlier ones by a later setback, and leave its rate window.
+        setback = await self._clock.measure_setback()
         now = self._clock.now()
+        if setback:
+            inputs = [ClockSetBack(setback), *inputs]
         stamp_since(inputs, now)
         decisions = self.scheduler.apply(inputs, now, ended)
         if batch.rows:
