@@ -85,10 +85,10 @@ class UnknownName(UsageError):
     def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
         names = sorted(known)
         close = difflib.get_close_matches(name, names, n=1)
-        guess = f'did you mean "{close[0]}"? ' if close else ""
+        guess = f'; did you mean "{close[0]}"?' if close else ""
         listed = ", ".join(names[:20]) or "none yet"
         super().__init__(
-            f'{what} "{name}" is not known; {guess}(known: {listed})', what=what, name=name
+            f'{what} "{name}" is not known{guess} (known: {listed})', what=what, name=name
         )
         self.what = what
         self.name = name

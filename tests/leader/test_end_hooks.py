@@ -3,6 +3,8 @@
 import asyncio
 import json
 import logging
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -490,3 +492,21 @@ async def test_a_hook_is_called_for_each_end_wherever_its_progress_could_not_be_
 def test_a_webhook_needs_an_http_address() -> None:
     with pytest.raises(BadSetting, match="needs an http or https address"):
         webhook("file:///etc/passwd")
+
+
+def test_a_hook_has_one_name_in_a_program_that_is_run_and_in_one_that_is_imported(
+    tmp_path: Path,
+) -> None:
+    program = tmp_path / "letters.py"
+    program.write_text(
+        "from fairlane.leader.end_hooks import hook_name\n"
+        "def tell(job): ...\n"
+        "print(hook_name(tell))\n",
+        encoding="utf-8",
+    )
+    for command in (["letters.py"], ["-m", "letters"], ["-c", "import letters"]):
+        done = subprocess.run(
+            [sys.executable, *command], cwd=tmp_path, capture_output=True, text=True, check=True
+        )
+
+        assert done.stdout == "letters.tell\n"

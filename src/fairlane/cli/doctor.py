@@ -42,7 +42,8 @@ def doctor(
                 {"ok": not wrong, "findings": [_as_dict(found) for found in findings]}
             )
         elif wrong or warned:
-            terminal.print_line(f"{len(wrong)} problems, {len(warned)} warnings")
+            counts = (_counted(len(wrong), "problem"), _counted(len(warned), "warning"))
+            terminal.print_line(", ".join(counts))
         else:
             terminal.print_line("all is well")
         if wrong:
@@ -109,3 +110,7 @@ async def _examine_server(target: Target) -> AsyncIterator[Finding]:
             "database", "ok", "checked through its server only",
             "use --database to check the schema, the disk and stuck jobs as well",
         )  # fmt: skip
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -3,8 +3,10 @@
 Each hook has a separate `HookDelivery`, so that a slow or failing hook delays no other hook.
 """
 
+import sys
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
@@ -91,7 +93,19 @@ def hook_name(hook: Hook) -> str:
     if isinstance(hook, Webhook):
         return hook.name
     named = hook if hasattr(hook, "__qualname__") else type(hook)
-    return f"{named.__module__}.{named.__qualname__}"
+    return f"{_importable_name(named.__module__)}.{named.__qualname__}"
+
+
+def _importable_name(module: str) -> str:
+    """Return the name of a module as an import has it: a program runs as `__main__`, and `fairlane
+    serve` imports the same file. Its hooks must have one name, or ends would be lost between."""
+    if module != "__main__":
+        return module
+    main = sys.modules["__main__"]
+    if main.__spec__ is not None:  # python -m package.module
+        return main.__spec__.name
+    file = getattr(main, "__file__", None)
+    return Path(file).stem if file else module
 
 
 def _with_distinct_names(hooks: list[DeclaredHook]) -> Iterator[DeclaredHook]:
