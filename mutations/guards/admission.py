@@ -73,6 +73,14 @@ ADMISSION: Final = (
         noticed_by=(worlds(),),
     ),
     Mutation(
+        name="dependents of a retried job",
+        guards="A cancelled dependent can be retried once its retried dependency has completed.",
+        file=_TRANSITIONS,
+        find="board.dependents.setdefault(ended.id, []).append(id)",
+        replace="pass",
+        noticed_by=(suite("tests/core/test_dependencies.py"),),
+    ),
+    Mutation(
         name="cycles of dependencies",
         guards="Jobs that wait for each other are refused, because none could ever run.",
         file=_ADMISSION,

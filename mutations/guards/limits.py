@@ -171,6 +171,14 @@ LIMITS: Final = (
         noticed_by=(suite(_STRICT),),
     ),
     Mutation(
+        name="heads with secrets",
+        guards="A strict head whose secrets a process cannot read is not passed.",
+        file="src/fairlane/engine/engine.py",
+        find=" or bool(self._definitions[task].parameters.secrets)",
+        replace="",
+        noticed_by=(suite("tests/api_python/test_secrets_at_rest.py"),),
+    ),
+    Mutation(
         name="unconfirmed starts across restarts",
         guards="A new leader waits for the confirmation that the last leader waited for.",
         file="src/fairlane/core/state_changes.py",

@@ -82,4 +82,20 @@ RECOVERY: Final = (
         replace="            pass\n",
         noticed_by=(worlds(),),
     ),
+    Mutation(
+        name="no second try without the key",
+        guards="A process that cannot decrypt the secrets of a job does not get the job again.",
+        file="src/fairlane/core/workers.py",
+        find="            and not (refused_by and carrier_of(self.id) in refused_by)\n",
+        replace="",
+        noticed_by=(suite("tests/core/test_unreadable_secrets.py"),),
+    ),
+    Mutation(
+        name="another process may have the key",
+        guards="A job whose secrets one process cannot decrypt runs in a process that can.",
+        file="src/fairlane/core/worker_reports.py",
+        find="if board.workers.has_one_for(*needs, device=queue.settings.devices):",
+        replace="if False:",
+        noticed_by=(suite("tests/core/test_unreadable_secrets.py"),),
+    ),
 )

@@ -96,4 +96,20 @@ STAGES: Final = (
         replace="if job.terms.deadline_seconds is not None:",
         noticed_by=(suite("tests/core/test_deadline.py"),),
     ),
+    Mutation(
+        name="deadlines that move with the clock",
+        guards="The deadline of a waiting job moves with a clock that is set back.",
+        file="src/fairlane/core/scheduler.py",
+        find=" or job.deadline_at is not None:\n                _set_back",
+        replace=":\n                _set_back",
+        noticed_by=(suite("tests/core/test_deadline.py"),),
+    ),
+    Mutation(
+        name="no wait beyond the deadline",
+        guards="A job that waits between two attempts fails at its deadline.",
+        file="src/fairlane/core/scheduler.py",
+        find="        self._fail_overdue()\n",
+        replace="",
+        noticed_by=(suite("tests/core/test_deadline.py"),),
+    ),
 )

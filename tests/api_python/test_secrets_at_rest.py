@@ -36,6 +36,7 @@ def make_app(tmp_path: Path, received: list[str | None]) -> MakeApp:
             recheck_seconds=0.01, secrets_key=secrets_key,
         )  # fmt: skip
         app.queue("merging", on_conflict="merge")
+        app.queue("strict", order="strict", max_concurrent=2)
 
         @app.task
         async def work(name: str = "", token: SecretStr | None = None) -> None:
@@ -159,6 +160,28 @@ async def test_a_job_with_a_wrong_key_waits_with_one_clear_reason_until_the_key_
         await world.idle()
         await app.jobs.wait(job.id)
     assert received == [None, HIDDEN]
+
+
+async def test_a_strict_head_whose_secrets_cannot_be_read_is_not_passed(
+    make_app: MakeApp, received: list[str | None]
+) -> None:
+    app, work = make_app(KEY)
+    async with running(app):
+        await app.queues.pause("strict")
+        head = await work.options(queue="strict").submit("head", SecretStr(HIDDEN))
+        await work.options(queue="strict").submit("next")
+
+    app, _ = make_app(OTHER_KEY)
+    async with running(app) as world:
+        await app.queues.resume("strict")
+        await reaches(app.jobs.handle(head.id), "blocked")
+        await world.idle()
+    assert received == []
+
+    app, _ = make_app(KEY)
+    async with running(app) as world:
+        await world.idle()
+    assert received == [HIDDEN, None]
 
 
 async def _rechecked(world: World) -> None:

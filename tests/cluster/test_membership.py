@@ -9,6 +9,8 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
+from cryptography.fernet import Fernet
+from pydantic import SecretStr
 
 from fairlane import Context, Fairlane, Retry, Retryable
 from fairlane.core.decisions import Start
@@ -54,6 +56,31 @@ async def test_one_process_leads_and_all_run_jobs(open_app: Open) -> None:
     first.gate.set()
     second.gate.set()
     assert sorted([await job.wait() for job in jobs]) == ["first"] * 4 + ["second"] * 4
+
+
+async def test_a_process_with_a_stale_key_leaves_jobs_to_a_process_with_the_right_key(
+    open_app: Open,
+) -> None:
+    old, new = Fernet.generate_key(), Fernet.generate_key()
+    stale = await open_app("stale", secrets_key=old)
+    right = await open_app("right", secrets_key=[new, old])
+    jobs = [await right.submit(right.tasks["secret"].call(SecretStr("hidden"))) for _ in range(8)]
+    assert [await job.wait() for job in jobs] == ["right: hidden"] * 8
+    assert {(await job.show()).attempt for job in jobs} == {1}
+    old_one = await stale.submit(stale.tasks["secret"].call(SecretStr("old")))
+    assert str(await old_one.wait()).endswith(": old")
+
+
+async def test_a_job_waits_for_a_process_with_its_key_to_join(open_app: Open) -> None:
+    keys = [Fernet.generate_key() for _ in range(3)]
+    client = await open_app("client", secrets_key=keys[0], work=False)
+    for number in (1, 2):
+        await open_app(f"stale {number}", secrets_key=keys[number])
+    job = await client.submit(client.tasks["secret"].call(SecretStr("hidden")))
+    await reaches(job, "blocked")
+    assert [reason.code for reason in (await job.show()).waiting_for] == ["secrets_unreadable"]
+    await open_app("right", secrets_key=keys)
+    assert await job.wait() == "right: hidden"
 
 
 async def test_a_lane_is_serial_across_processes(open_app: Open) -> None:

@@ -2,10 +2,11 @@
 
 import pytest
 
-from fairlane.core.inputs import Unblocked
-from fairlane.core.live_job import Reason
+from fairlane.core.forecast import forecast
+from fairlane.core.inputs import ClockSetBack, Pause, Unblocked, WorkerGone
+from fairlane.core.live_job import JobId, Reason, WorkerId
 from fairlane.core.retry import Retry
-from tests.support.core import World
+from tests.support.core import World, orders
 
 RETRY = Retry(times=9, first_seconds=10, factor=1)
 
@@ -69,3 +70,86 @@ def test_a_deadline_moves_with_a_clock_that_is_set_back(world: World) -> None:
     before = world.job("a").deadline_at
     world.now -= 1000
     assert world.reloaded().job("a").deadline_at == (before or 0) - 1000
+
+
+def test_the_deadline_of_a_waiting_job_moves_with_a_clock_that_is_set_back(world: World) -> None:
+    world.submit("a", retry=RETRY, deadline_seconds=25.0)
+    world.send(Pause("", "q"))
+    world.fail("a")
+    world.wait(10)
+    assert world.state("a") == "queued"
+    before = world.job("a").deadline_at or 0
+    world.now -= 1000
+    world.apply(ClockSetBack(1000))
+    assert world.job("a").deadline_at == before - 1000
+    assert world.reloaded().job("a").deadline_at == before - 1000
+
+
+@pytest.mark.parametrize("new_leader", [False, True])
+def test_a_job_that_waits_in_its_queue_fails_at_its_deadline_without_an_attempt(
+    world: World, new_leader: bool
+) -> None:
+    world.limit("api", 1, 1.0)
+    world.submit("a", retry=RETRY, deadline_seconds=25.0, limits=["api"], lane="x")
+    world.send(Pause("", "q"))
+    world.fail("a")
+    world.submit("b", lane="x", after=["a"])
+    world.wait(10)
+    world = world.reloaded() if new_leader else world
+    assert (world.state("a"), world.last.wake_at) == ("queued", world.now + 15)
+    world.wait(14)
+    assert world.state("a") == "queued"
+    world.wait(1)
+    assert (world.state("a"), error_of(world, "a")["code"]) == ("failed", "deadline")
+    assert world.job("a").attempt == 1
+    assert len(world.store.rate_starts) == 1
+    assert world.state("b") == "skipped"
+    assert world.last.wake_at is None
+
+
+def test_a_blocked_job_fails_at_its_deadline_and_is_not_watched_any_more(world: World) -> None:
+    world.submit("a", retry=RETRY, deadline_seconds=25.0)
+    world.fail("a")
+    world.wait(10)
+    world.refuse("a", Reason("disk_space", "too little"))
+    assert world.state("a") == "blocked"
+    world.wait(15)
+    assert (world.state("a"), error_of(world, "a")["code"]) == ("failed", "deadline")
+    assert orders(world.last).stop_watching == ["a"]
+
+
+def test_a_job_that_returns_to_its_queue_after_its_deadline_does_not_begin_again(
+    world: World,
+) -> None:
+    world.submit("a", deadline_seconds=25.0)
+    world.now += 30
+    world.apply(WorkerGone(WorkerId("w")), world.workers["w"])
+    assert (world.state("a"), error_of(world, "a")["code"]) == ("failed", "deadline")
+    assert world.started == ["a"]
+
+
+def test_a_job_that_runs_again_is_left_to_its_worker_at_its_deadline(world: World) -> None:
+    world.submit("a", retry=RETRY, deadline_seconds=25.0)
+    world.fail("a")
+    world.wait(10)
+    assert world.state("a") == "running"
+    world.wait(15)
+    assert world.state("a") == "running"
+
+
+def test_a_forecast_knows_the_jobs_that_fail_at_their_deadline(world: World) -> None:
+    world.submit("a", retry=RETRY, deadline_seconds=25.0)
+    world.operate(max_concurrent=1)
+    world.submit("b")
+    world.fail("a")
+    foreseen = forecast(world.reloaded().scheduler, now=world.now, durations={"noop": 40.0})
+    assert foreseen.starts_at[JobId("a")] is None
+    assert foreseen.empty_at == world.now + 25
+
+
+def test_the_deadlines_of_ended_jobs_are_forgotten(world: World) -> None:
+    for n in range(3000):
+        world.submit(f"j{n}", retry=RETRY, deadline_seconds=1e9)
+        world.apply(world.outcome(f"j{n}", "returned"))
+        world.finish(f"j{n}")
+    assert len(world.scheduler.board.deadlines) <= 1001

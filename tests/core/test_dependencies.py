@@ -171,6 +171,40 @@ def test_a_dependent_of_a_failed_job_is_retried_after_that_job(new_leader: bool)
     assert world.state("b") == "running"
 
 
+@pytest.mark.parametrize("new_leader", ["never", "after the failure", "after the retry"])
+def test_a_dependent_can_be_retried_after_its_dependency_was_retried_and_completed(
+    new_leader: str,
+) -> None:
+    world = World()
+    world.submit("a")
+    world.submit("b", after=["a"])
+    world.cancel("b")
+    for _ in range(2):
+        world.fail("a", retryable=False)
+        world = world.reloaded() if new_leader == "after the failure" else world
+        world.retry("a")
+        world = world.reloaded() if new_leader == "after the retry" else world
+    world.finish("a")
+    world.retry("b")
+    assert world.state("b") == "running"
+    assert not world.store.dependencies
+    assert world.scheduler.board.dependents == {}
+
+
+def test_a_retried_dependent_that_runs_anyway_does_not_wait_again_after_a_restart() -> None:
+    world = World()
+    world.submit("a")
+    world.submit("c")
+    world.submit("b", after=["a", "c"], run_anyway=True)
+    world.cancel("b")
+    world.fail("a", retryable=False)
+    world.retry("b")
+    world.retry("a")
+    waits = world.scheduler.board.waits_on["b"]  # type: ignore[index]
+    assert waits == {"c"}
+    assert world.reloaded().scheduler.board.waits_on["b"] == waits  # type: ignore[index]
+
+
 def test_a_retried_dependent_that_runs_anyway_needs_no_completed_dependency() -> None:
     world = World()
     world.submit("a")

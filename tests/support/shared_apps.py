@@ -3,6 +3,8 @@
 import asyncio
 from typing import Any, Final
 
+from pydantic import SecretStr
+
 from fairlane import Context, Fairlane
 from fairlane.client.job import Job
 from fairlane.cluster.lease_renewal import LeaseTimes
@@ -43,6 +45,10 @@ class SharedApp(Fairlane):
             self.held.append(ctx.job.id)
             await self.gate.wait()
             return self.name
+
+        @self.task(name="secret")
+        async def secret(token: SecretStr) -> str:
+            return f"{self.name}: {token.get_secret_value()}"
 
         @self.task(name="staged")
         async def staged(ctx: Context) -> str:

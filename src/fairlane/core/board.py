@@ -11,6 +11,7 @@ Rules:
   - `blocked`: in its line, but in no demand, until the worker that watches the precondition reports
     that it holds, or another job releases the output that it waits for (see `output_lines`). With
     unfinished dependencies, in no line at all.
+    A job that waits between two attempts and has a deadline is in the heap of deadlines as well.
   - `running`: counted by its queue, by its worker and by the resources it holds; it holds its lane.
 - Only `state_changes.transition` changes the state of a job on the board.
 
@@ -27,7 +28,7 @@ from fairlane.core.decisions import Changes, Decisions, Event
 from fairlane.core.inputs import EnterStage
 from fairlane.core.lanes import Lane
 from fairlane.core.limits import Rate, Resource, WorkerSlots
-from fairlane.core.live_job import JobId, LiveJob
+from fairlane.core.live_job import NO_WORKERS, JobId, LiveJob, WorkerId
 from fairlane.core.queues import Queue, settings_from
 from fairlane.core.workers import KnownWorkers
 from fairlane.errors import UnknownName
@@ -57,11 +58,15 @@ class Board:
         self._most_rates = MOST_IDLE_RATES
         self.resources: dict[str, Resource] = {}
         self.declared: dict[tuple[str, str], dict[str, dict[str, Any]]] = {}
-        self.worker_slots: dict[tuple[str, str, tuple[str, ...]], WorkerSlots] = {}
+        self.worker_slots: dict[
+            tuple[str, str, tuple[str, ...], frozenset[WorkerId]], WorkerSlots
+        ] = {}
         self.workers = KnownWorkers()
+        self.refused_by: dict[JobId, frozenset[WorkerId]] = {}  # processes without its secrets_key
         self.waits_on: dict[JobId, set[JobId]] = {}
         self.dependents: dict[JobId, list[JobId]] = {}
         self.due_jobs: list[tuple[float, JobId]] = []
+        self.deadlines: list[tuple[float, JobId]] = []  # of jobs that wait between two attempts
         self.rate_alarms: list[tuple[float, str]] = []  # when a rate has room again
         self.grants: dict[JobId, dict[str, EnterStage]] = {}
         self.waiting_stages: dict[str, EnterStage] = {}
@@ -123,6 +128,10 @@ class Board:
     def jobs_in_queue(self, queue: Queue) -> list[LiveJob]:
         """Return the live jobs of a queue. It reads every job: there is no index by queue."""
         return [job for job in self.jobs.values() if job.queue == queue.name]
+
+    def refusals_of(self, job: LiveJob) -> frozenset[WorkerId]:
+        """Return the processes that could not decrypt the secrets of a job."""
+        return self.refused_by.get(job.id, NO_WORKERS) if self.refused_by else NO_WORKERS
 
     def lane_of(self, job: LiveJob) -> Lane | None:
         return None if job.lane is None else self.lanes[job.queue, job.lane]

@@ -17,7 +17,7 @@ from fairlane.core.board import Board
 from fairlane.core.inputs import EnterStage
 from fairlane.core.lifecycle import Priority, State
 from fairlane.core.limits import Capacity, Rate, Resource, WorkerSlots
-from fairlane.core.live_job import JobId, LiveJob
+from fairlane.core.live_job import JobId, LiveJob, WorkerId
 from fairlane.core.queues import Queue
 from fairlane.core.stage_waits import stage_capacities, update_reason
 from fairlane.core.waiting import best_head
@@ -32,6 +32,7 @@ def find_shortage(
     limits: tuple[str, ...],
     uses: tuple[tuple[str, int], ...],
     requires: tuple[str, ...],
+    refused_by: frozenset[WorkerId],
 ) -> tuple[Capacity | None, KnownWorker | None]:
     """Return the first capacity that a start lacks, or else the worker that can run it."""
     for key in limits:
@@ -43,14 +44,20 @@ def find_shortage(
         if not share.has_room(board.now):
             return share, None
     device = queue.settings.devices
-    worker = board.workers.find_free(queue.name, task, requires, device=device)
+    worker = board.workers.find_free(queue.name, task, requires, refused_by, device=device)
     if worker is None:
-        return worker_slots_for(board, queue.name, task, requires), None
+        return worker_slots_for(board, queue.name, task, requires, refused_by), None
     return None, worker
 
 
-def worker_slots_for(board: Board, queue: str, task: str, requires: tuple[str, ...]) -> WorkerSlots:
-    key = (queue, task, requires)
+def worker_slots_for(
+    board: Board,
+    queue: str,
+    task: str,
+    requires: tuple[str, ...],
+    refused_by: frozenset[WorkerId],
+) -> WorkerSlots:
+    key = (queue, task, requires, refused_by)
     if key not in board.worker_slots:
         workers, queues = board.workers, board.queues
         board.worker_slots[key] = WorkerSlots(
@@ -100,11 +107,10 @@ def wake_for_worker(board: Board, worker: KnownWorker) -> None:
     if not worker.is_free:
         return
     for key, slots in list(board.worker_slots.items()):
-        queue, task, requires = key
-        device = board.queues[queue].settings.devices
+        device = board.queues[key[0]].settings.devices
         if slots.is_idle:
             del board.worker_slots[key]
-        elif worker.may_run(queue, task, requires, device=device):
+        elif worker.may_run(*key, device=device):
             wake_waiters(board, slots)
 
 

@@ -144,6 +144,7 @@ def _unfinished_dependencies(board: Board, job: LiveJob) -> set[JobId]:
         raise Conflict(
             f"job {job.id} depends on job {ended[0]}, which did not complete; retry that job first"
         )
+    board.changes.met_dependencies += [(job.id, id) for id in ended]  # not again after a restart
     return waits.difference(ended)
 
 

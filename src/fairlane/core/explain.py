@@ -122,7 +122,7 @@ def _missing_capacities(board: Board, job: LiveJob) -> list[Reason]:
     capacities = [
         *(board.rate(key) for key in terms.limits),
         *(board.resource(name).share(amount) for name, amount in terms.uses),
-        worker_slots_for(board, queue.name, job.task, terms.requires),
+        worker_slots_for(board, queue.name, job.task, terms.requires, board.refusals_of(job)),
     ]
     return [
         capacity.reason(board.now) for capacity in capacities if not capacity.has_room(board.now)

@@ -58,6 +58,8 @@ def forecast(
     at = now
     for _ in range(_MOST_STEPS):
         decisions = scheduler.apply(inputs, at)
+        for id in decisions.changes.ended:
+            last_end.setdefault(id, at)  # also of jobs that do not start before their deadline
         confirmed: list[Input] = []
         for start in decisions.starts:
             if start.confirm:
@@ -73,9 +75,7 @@ def forecast(
             break
         at = max(at, min(times))
         inputs = _completed(ends, at)
-    known = all(time is not None for time in starts.values()) and all(
-        id in last_end for id in waiting
-    )
+    known = all(id in last_end for id in waiting)
     return Forecast(starts, max((last_end[id] for id in waiting), default=now) if known else None)
 
 

@@ -172,8 +172,8 @@ class WorkerJoined(Struct, tag="worker_joined"):
     """A worker offers its slots, for all queues or only for `queues`.
 
     A device names its queues and has one slot; its `note` says why it is down and `seen_at` when it
-    last answered. `checks` are the tasks whose preconditions or outputs the worker checks before a
-    start: it may still refuse such a job.
+    last answered. `checks` are the tasks whose preconditions, outputs or secrets the worker checks
+    before a start: it may still refuse such a job.
     """
 
     id: WorkerId

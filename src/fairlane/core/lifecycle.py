@@ -74,12 +74,14 @@ EVENTS: Final[Mapping[State, Mapping[State, str]]] = {
     State.QUEUED: {
         State.RUNNING: "assigned to a worker",
         State.BLOCKED: "found to lack a precondition",
+        State.FAILED: "deadline passed before the next attempt",
         State.CANCELLED: "cancelled",
         State.SKIPPED: "skipped by hand",
     },
     State.BLOCKED: {
         State.QUEUED: "precondition holds, dependencies ended, or the watching worker is gone",
         State.SCHEDULED: "dependencies ended before the start time",
+        State.FAILED: "deadline passed before the next attempt",
         State.CANCELLED: "cancelled",
         State.SKIPPED: "skipped by hand, or a dependency did not complete",
     },

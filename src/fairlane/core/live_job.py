@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from fairlane.core.lifecycle import FINAL, Priority, State
 from fairlane.core.retry import Retry
+from fairlane.errors import SecretsUnreadable
 
 JobId = NewType("JobId", str)
 WorkerId = NewType("WorkerId", str)
@@ -31,6 +32,9 @@ def carrier_of(worker: WorkerId) -> WorkerId:
 def device_of(worker: WorkerId) -> str | None:
     """Return the device name in a worker id; None if the worker is a process."""
     return worker.partition("/")[2] or None
+
+
+NO_WORKERS: Final[frozenset[WorkerId]] = frozenset()
 
 
 class Terms(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
@@ -110,6 +114,12 @@ class LiveJob(Struct, gc=False):
     def is_starting(self) -> bool:
         """Whether the job is assigned, and its worker has not confirmed the start yet."""
         return self.state is State.RUNNING and self.reason == STARTING
+
+    @property
+    def has_unreadable_secrets(self) -> bool:
+        """Whether the job is blocked because no process could decrypt its secrets."""
+        reason = self.reason if self.state is State.BLOCKED else None
+        return reason is not None and reason.code == SecretsUnreadable.code
 
     @property
     def is_final(self) -> bool:

@@ -75,8 +75,9 @@ def _start_strict(board: Board, queue: Queue) -> bool:
     if job is None or job.state is not State.QUEUED:
         return False
     terms = job.terms
+    refused_by = board.refusals_of(job)
     shortage, worker = find_shortage(
-        board, queue, job.task, terms.limits, terms.uses, terms.requires
+        board, queue, job.task, terms.limits, terms.uses, terms.requires, refused_by
     )
     if shortage is not None:
         set_rate_alarm(board, shortage)
@@ -151,8 +152,9 @@ def _best_startable(
             _wake_next(board, demand)  # the room may belong to another demand now
             continue
         shortage, worker = find_shortage(
-            board, queue, demand.task, demand.limits, demand.uses, demand.requires
-        )
+            board, queue, demand.task, demand.limits, demand.uses, demand.requires,
+            demand.refused_by,
+        )  # fmt: skip
         if shortage is None and worker is not None:
             if _is_output_busy(board, head[2]):
                 continue

@@ -4,9 +4,10 @@ Rules:
 
 - A queue has three priorities. Only heads may start: queued jobs without a lane, and of a lane the
   first job of each priority, or its holder alone.
-- A *demand* is the group of heads of one priority with equal needs: task, limits, resources and
-  labels. If one of them cannot start for lack of a capacity, none of them can. So the demand is
-  moved, not its jobs: a hundred thousand jobs that wait for the same rate limit cost one check.
+- A *demand* is the group of heads of one priority with equal needs: task, limits, resources,
+  labels, and the processes that refused them for lack of their `secrets_key`. If one of them cannot
+  start for lack of a capacity, none of them can. So the demand is moved, not its jobs: a hundred
+  thousand jobs that wait for the same rate limit cost one check.
 - A demand is either listed in its priority, by the place of its first job, or parked at the one
   capacity that it lacks (see `limits`), or empty.
 - A strict queue has a single line and no demands. While a worker may still refuse a job that was
@@ -29,7 +30,7 @@ from fairlane.core.fairness import Fairness
 from fairlane.core.lifecycle import Priority, State
 from fairlane.core.limits import Capacity
 from fairlane.core.line import Line
-from fairlane.core.live_job import JobId, LiveJob, Terms
+from fairlane.core.live_job import JobId, LiveJob, Terms, WorkerId
 from fairlane.core.position import MIDDLE, number, numbered
 from fairlane.core.validation import LARGEST_COUNT, check_path_name, settings_as
 
@@ -104,6 +105,7 @@ class Demand:
         "parked_on",
         "priority",
         "queue",
+        "refused_by",
         "requires",
         "task",
         "uses",
@@ -118,6 +120,7 @@ class Demand:
         limits: tuple[str, ...],
         uses: tuple[tuple[str, int], ...],
         requires: tuple[str, ...],
+        refused_by: frozenset[WorkerId],
     ) -> None:
         self.queue = queue
         self.priority = priority
@@ -125,6 +128,7 @@ class Demand:
         self.limits = limits
         self.uses = uses
         self.requires = requires
+        self.refused_by = refused_by
         self.line = Line()  # all heads, if buckets take no turns
         self.buckets: dict[str, Line] = {}
         self.heads: list[tuple[int, str, str]] = []  # if buckets take turns, the best of each
@@ -224,8 +228,10 @@ class Queue:
             if place < self.last_head:
                 self.last_head = place
 
-    def demand(self, priority: Priority, task: str, terms: Terms) -> Demand:
-        key = (priority, task, terms.limits, terms.uses, terms.requires)
+    def demand(
+        self, priority: Priority, task: str, terms: Terms, refused_by: frozenset[WorkerId]
+    ) -> Demand:
+        key = (priority, task, terms.limits, terms.uses, terms.requires, refused_by)
         demand = self.demands.get(key)
         if demand is None:
             demand = self.demands[key] = Demand(self.name, *key)
@@ -233,7 +239,10 @@ class Queue:
 
     def drop_demand(self, demand: Demand) -> None:
         """Drop a demand without heads: limits made from templates have endless variants."""
-        key = (demand.priority, demand.task, demand.limits, demand.uses, demand.requires)
+        key = (
+            demand.priority, demand.task, demand.limits, demand.uses, demand.requires,
+            demand.refused_by,
+        )  # fmt: skip
         if self.demands.get(key) is demand:
             del self.demands[key]
 

@@ -8,9 +8,10 @@ Rules:
   client learns of a decision that a crash could undo.
 - A command that breaks a rule is answered with its error and has changed nothing.
 
-How: `apply` queues the jobs that are due, handles each input in order, starts all jobs that can
-start, and answers `Explain` last, so that its reasons describe the board after the starts. Inputs
-are decided in batches, because a commit costs the same for one input as for hundreds.
+How: `apply` queues the jobs that are due, handles each input in order, fails the waiting jobs whose
+deadline has passed, starts all jobs that can start, and answers `Explain` last, so that its reasons
+describe the board after the starts. Inputs are decided in batches, because a commit costs the same
+for one input as for hundreds.
 
 A new leader calls `load` once, which rebuilds the board from the store.
 """
@@ -58,11 +59,12 @@ from fairlane.core.inputs import (
     WorkerJoined,
 )
 from fairlane.core.lifecycle import State
-from fairlane.core.live_job import JobId, LiveJob, WorkerId
+from fairlane.core.live_job import JobId, LiveJob, WorkerId, carrier_of
 from fairlane.core.output_lines import wait_for_output, waits_for_output
 from fairlane.core.picking import start_ready
 from fairlane.core.queues import Queue
-from fairlane.core.state_changes import add_job, transition
+from fairlane.core.state_changes import add_job, end_job, transition
+from fairlane.core.waiting import watch_deadline
 from fairlane.errors import FairlaneError
 
 EndedJobs = dict[JobId, LiveJob]
@@ -167,6 +169,8 @@ class Scheduler:
             if job.started_at is not None and job.started_at > now:
                 _set_back(job, job.started_at - now, now)
             add_job(board, job)
+            if job.worker is not None and job.has_unreadable_secrets:
+                board.refused_by[job.id] = frozenset({carrier_of(job.worker)})
             if job.state is State.RUNNING:
                 for name, amount in job.terms.uses:
                     board.resource(name).hold(job.id, "", amount)
@@ -174,10 +178,9 @@ class Scheduler:
             if waits_for_output(job):
                 wait_for_output(board, job)
         for id, on in dependencies:
-            if on in board.jobs:
-                board.dependents.setdefault(on, []).append(id)
-            elif id in board.jobs:
-                continue  # it has ended, so no job waits for it
+            if id in board.jobs and on not in board.jobs:
+                continue  # it has ended, so no live job waits for it
+            board.dependents.setdefault(on, []).append(id)
             board.waits_on.setdefault(id, set()).add(on)
         for id, token, uses in grants:
             if id not in board.jobs:
@@ -238,6 +241,7 @@ class Scheduler:
                 explains += cast("Iterable[Explain]", group)
             else:
                 self._handle_inputs(kind, group)
+        self._fail_overdue()
         start_ready(board)
         for explaining in explains:
             self._answer(explain, explaining, board.ended)
@@ -288,9 +292,27 @@ class Scheduler:
                 rate.alarm_at = None
                 wake_waiters(board, rate)
 
+    def _fail_overdue(self) -> None:
+        """Fail the jobs that waited for another attempt until their deadline.
+
+        It comes after the inputs, which may return a job to its queue after its deadline.
+        """
+        board = self.board
+        while board.deadlines and board.deadlines[0][0] <= board.now:
+            deadline_at, id = heappop(board.deadlines)
+            job = board.jobs.get(id)
+            if job is None or job.deadline_at != deadline_at:
+                continue
+            if job.state in (State.QUEUED, State.BLOCKED):
+                end_job(board, job, State.FAILED, error={
+                    "code": "deadline", "retryable": False, "traceback": "",
+                    "message": "its deadline_seconds passed while it waited for its next attempt",
+                })  # fmt: skip
+
     def _next_wake(self) -> float | None:
         board = self.board
-        times = [heap[0][0] for heap in (board.due_jobs, board.rate_alarms) if heap]
+        heaps = (board.due_jobs, board.deadlines, board.rate_alarms)
+        times = [heap[0][0] for heap in heaps if heap]
         return min(times, default=None)
 
     def _set_clock_back(self, seconds: float) -> None:
@@ -302,11 +324,12 @@ class Scheduler:
         for queue in board.queues.values():
             queue.fairness.shift_back(seconds)
         for job in board.jobs.values():
-            if job.state in (State.RUNNING, State.RETRYING):
+            if job.state in (State.RUNNING, State.RETRYING) or job.deadline_at is not None:
                 _set_back(job, seconds, board.now)
                 board.mark_changed(job)
                 if job.due_at is not None:
                     heappush(board.due_jobs, (job.due_at, job.id))
+                watch_deadline(board, job)
 
 
 _NO_WORKER = WorkerId("")

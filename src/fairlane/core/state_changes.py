@@ -195,6 +195,7 @@ def _end_one(
     job.due_at = None
     del board.jobs[job.id]
     board.ended[job.id] = job
+    board.refused_by.pop(job.id, None)
     queue = board.queues[job.queue]
     if queue.is_round_robin:
         leave_bucket(board, queue, job.bucket or "")
@@ -252,6 +253,8 @@ def _settle_dependents(board: Board, first: LiveJob) -> None:
                     board.changes.met_dependencies.append((id, ended.id))
                     if not waits:
                         del board.waits_on[id]
+                else:  # the dependency may be retried, and complete then
+                    board.dependents.setdefault(ended.id, []).append(id)
                 continue
             waits.discard(ended.id)
             if ended.state is not State.COMPLETED and not job.terms.run_anyway:

@@ -9,7 +9,8 @@ Rules:
   has to skip stale entries.
 """
 
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
+from typing import Final
 
 import msgspec
 
@@ -19,6 +20,8 @@ from fairlane.core.lifecycle import State
 from fairlane.core.live_job import LiveJob
 from fairlane.core.queues import STRICT_STATES, Demand, Queue
 
+_MOST_STALE: Final = 1_000  # entries of deadlines of jobs that have ended or run again
+
 
 def place_job(board: Board, job: LiveJob) -> None:
     """Put a job into the place of its state: the heap of sleepers, a line, or both."""
@@ -26,7 +29,19 @@ def place_job(board: Board, job: LiveJob) -> None:
         return
     if job.state is State.SCHEDULED or job.state is State.RETRYING:
         heappush(board.due_jobs, (job.due_at or 0.0, job.id))
+    watch_deadline(board, job)
     join_line(board, job)
+
+
+def watch_deadline(board: Board, job: LiveJob) -> None:
+    """Put the deadline of a waiting job into the heap; the worker watches that of a running one."""
+    if job.deadline_at is None or job.state not in (State.QUEUED, State.BLOCKED):
+        return
+    heappush(board.deadlines, (job.deadline_at, job.id))
+    if len(board.deadlines) > 2 * len(board.jobs) + _MOST_STALE:
+        jobs = board.jobs.values()
+        board.deadlines = [(j.deadline_at, j.id) for j in jobs if j.deadline_at is not None]
+        heapify(board.deadlines)
 
 
 def join_line(board: Board, job: LiveJob) -> None:
@@ -73,6 +88,19 @@ def leave_line(board: Board, job: LiveJob, was: State) -> None:
             remove_from_demand(board, job)
 
 
+def forget_refusals(board: Board, job: LiveJob) -> None:
+    """Let a job be tried again by the processes that could not decrypt its secrets."""
+    if job.state is State.RUNNING:
+        del board.refused_by[job.id]
+        return
+    leave_line(board, job, job.state)
+    del board.refused_by[job.id]  # its demand depends on it
+    join_line(board, job)
+    lane = board.lane_of(job)
+    if lane is not None:
+        update_lane_heads(board, lane)
+
+
 def update_lane_heads(board: Board, lane: Lane) -> None:
     """Make the demands contain exactly those jobs of a lane that may start next."""
     heads, filed = lane.heads(), lane.filed
@@ -89,7 +117,7 @@ def update_lane_heads(board: Board, lane: Lane) -> None:
 
 def add_to_demand(board: Board, job: LiveJob) -> None:
     queue = board.queues[job.queue]
-    demand = queue.demand(job.priority, job.task, job.terms)
+    demand = queue.demand(job.priority, job.task, job.terms, board.refusals_of(job))
     turn = 0
     if queue.is_round_robin:
         turn = turn_of_bucket(board, queue, job)
@@ -113,7 +141,7 @@ def add_to_demand(board: Board, job: LiveJob) -> None:
 
 def remove_from_demand(board: Board, job: LiveJob) -> None:
     queue = board.queues[job.queue]
-    demand = queue.demand(job.priority, job.task, job.terms)
+    demand = queue.demand(job.priority, job.task, job.terms, board.refusals_of(job))
     if queue.is_round_robin:
         demand.remove(job.bucket or "", job)
     else:

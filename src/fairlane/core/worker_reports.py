@@ -29,7 +29,9 @@ from fairlane.core.inputs import (
 from fairlane.core.lifecycle import State
 from fairlane.core.live_job import JobId, LiveJob, Reason, WorkerId, carrier_of
 from fairlane.core.state_changes import confirm_start, end_job, transition
-from fairlane.errors import Conflict
+from fairlane.core.waiting import forget_refusals
+from fairlane.core.workers import KnownWorker
+from fairlane.errors import Conflict, SecretsUnreadable
 
 
 def find_assigned(board: Board, job: JobId, worker: WorkerId, fence: int) -> LiveJob | None:
@@ -124,6 +126,13 @@ def _refused(board: Board, job: LiveJob, outcome: Outcome) -> None:
     if job.cancel_outputs is not None:
         _cancelled(board, job)
         return
+    if outcome.blocked.code == SecretsUnreadable.code:
+        refused_by = board.refusals_of(job) | {carrier_of(outcome.worker)}
+        board.refused_by[job.id] = refused_by
+        needs = (job.queue, job.task, job.terms.requires, refused_by)
+        if board.workers.has_one_for(*needs, device=queue.settings.devices):
+            _again_or_cancelled(board, job)  # another process may have the key
+            return
     job.reason = outcome.blocked
     if worker is not None:
         worker.watching.add(job.id)
@@ -184,13 +193,27 @@ def add_worker(board: Board, joined: WorkerJoined) -> None:
         board.add_event("worker_changed", None, None, {
             "worker": joined.id, "name": joined.name, "accepting": joined.accepting})  # fmt: skip
     wake_for_worker(board, worker)
+    if before is None:
+        _retry_unreadable(board, worker)
+
+
+def _retry_unreadable(board: Board, worker: KnownWorker) -> None:
+    """Queue the blocked jobs with unreadable secrets: the new worker may have their key."""
+    for id, refused_by in list(board.refused_by.items()):
+        job = board.jobs[id]
+        device = board.queues[job.queue].settings.devices
+        needs = (job.queue, job.task, job.terms.requires, refused_by)
+        if job.has_unreadable_secrets and worker.may_run(*needs, device=device):
+            job.reason = None
+            transition(board, job, State.QUEUED)
 
 
 def remove_workers(board: Board, gone: Sequence[WorkerGone]) -> None:
     """Interrupt the jobs of dead workers, and queue the blocked jobs that they watched.
 
     Workers that are gone together are handled together, so that their jobs keep their order at the
-    head.
+    head. Every process may try the jobs again that waited for another process to decrypt their
+    secrets: the process with the key may be gone, and then the jobs are blocked.
     """
     left = {worker.id: worker.resigned for worker in gone}
 
@@ -219,6 +242,12 @@ def remove_workers(board: Board, gone: Sequence[WorkerGone]) -> None:
         else:
             continue  # it waits out a backoff; `worker` is only where it ran
         job.worker = None
+    for job in [board.jobs[id] for id in board.refused_by]:
+        if job.state is State.BLOCKED:
+            still_here = (id for id in board.refused_by[job.id] if resigned(id) is None)
+            board.refused_by[job.id] = frozenset(still_here)
+        else:
+            forget_refusals(board, job)
 
 
 def _interrupted(board: Board, job: LiveJob) -> None:

@@ -46,10 +46,19 @@ class KnownWorker:
         """Apply the stored record of a device; None if the record was deleted."""
         self.withheld = body is None or msgspec.json.decode(body, type=_DeviceRecord).paused
 
-    def may_run(self, queue: str, task: str, requires: tuple[str, ...], *, device: bool) -> bool:
+    def may_run(
+        self,
+        queue: str,
+        task: str,
+        requires: tuple[str, ...],
+        refused_by: frozenset[WorkerId],
+        *,
+        device: bool,
+    ) -> bool:
         joined = self.joined
         return (
             joined.device == device
+            and not (refused_by and carrier_of(self.id) in refused_by)
             and (queue in joined.queues if joined.queues is not None else not device)
             and (self.tasks is None or task in self.tasks)
             and self.labels.issuperset(requires)
@@ -87,19 +96,45 @@ class KnownWorkers:
             self.all[worker.id] = self.all.pop(worker.id)
 
     def find_free(
-        self, queue: str, task: str, requires: tuple[str, ...], *, device: bool
+        self,
+        queue: str,
+        task: str,
+        requires: tuple[str, ...],
+        refused_by: frozenset[WorkerId],
+        *,
+        device: bool,
     ) -> KnownWorker | None:
         for worker in self.all.values():
-            if worker.is_free and worker.may_run(queue, task, requires, device=device):
+            if worker.is_free and worker.may_run(queue, task, requires, refused_by, device=device):
                 return worker
         return None
 
+    def has_one_for(
+        self,
+        queue: str,
+        task: str,
+        requires: tuple[str, ...],
+        refused_by: frozenset[WorkerId],
+        *,
+        device: bool,
+    ) -> bool:
+        """Whether a worker, free or not, may run such a job."""
+        needs = (queue, task, requires, refused_by)
+        return any(worker.may_run(*needs, device=device) for worker in self.all.values())
+
     def explain_shortage(
-        self, queue: str, task: str, requires: tuple[str, ...], *, device: bool
+        self,
+        queue: str,
+        task: str,
+        requires: tuple[str, ...],
+        refused_by: frozenset[WorkerId],
+        *,
+        device: bool,
     ) -> Reason:
         """Return the reason why no worker is free for such a job."""
         place = "device" if device else "worker"
-        able = [w for w in self.all.values() if w.may_run(queue, task, requires, device=device)]
+        needs = (queue, task, requires, refused_by)
+        able = [w for w in self.all.values() if w.may_run(*needs, device=device)]
         if not able:
             labels = f" with {', '.join(requires)}" if requires else ""
             return Reason(

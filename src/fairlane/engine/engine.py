@@ -395,7 +395,7 @@ class Engine:
             accepting=accepting,
             host=socket.gethostname(),
             pid=os.getpid(),
-            checks=tuple(sorted(filter(self._needs_check, self._definitions))),
+            checks=tuple(sorted(filter(self._may_refuse, self._definitions))),
         )
 
     def is_own(self, worker: str) -> bool:
@@ -404,6 +404,10 @@ class Engine:
     def _needs_check(self, task: str) -> bool:
         definition = self._definitions.get(task)
         return definition is not None and definition.has_checks
+
+    def _may_refuse(self, task: str) -> bool:
+        """Whether this process may refuse a job of a task: it may lack the key of its secrets."""
+        return self._needs_check(task) or bool(self._definitions[task].parameters.secrets)
 
     def _report_missing_tasks(self, tasks: set[str]) -> None:
         unknown = sorted(tasks - set(self._definitions)) if self.works else []

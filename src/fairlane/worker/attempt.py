@@ -92,7 +92,8 @@ class Attempt:
         try:
             locked = self._decrypt_secrets()
             self._set_log_subject()
-            outcome = self._blocked(locked) if locked else await self._attempt()
+            refused = locked and self._outcome("refused", blocked=locked)
+            outcome = refused or await self._attempt()
         except BaseException as error:  # noqa: BLE001 - user code; it becomes the outcome
             outcome = self._outcome_of_error(error)
         if self._context is not None and self._context.has_leftovers:
@@ -129,15 +130,15 @@ class Attempt:
         if attempt_outputs.has_half_written(values):
             await in_thread(attempt_outputs.remove_half_written, values)
 
-    def _decrypt_secrets(self) -> Obstacle | None:
-        """Decrypt the secret parameters; if that fails, the job waits for the right key."""
+    def _decrypt_secrets(self) -> Reason | None:
+        """Decrypt the secret parameters; if that fails, the job needs a process with its key."""
         parameters, payload = self.definition.parameters, self.payload
         try:
             params = parameters.decrypt(payload.params, payload.options)
         except SecretsUnreadable as error:
             fields = attempt_fields(self.start)
-            log.error("job %s is blocked: %s", self.start.job, error.message, extra=fields)  # noqa: TRY400 - the trace adds nothing
-            return Obstacle(Reason(error.code, error.message))
+            log.error("job %s is refused: %s", self.start.job, error.message, extra=fields)  # noqa: TRY400 - the trace adds nothing
+            return Reason(error.code, error.message)
         if params is not payload.params:
             self.payload = msgspec.structs.replace(payload, params=params)
         return None

@@ -17,7 +17,7 @@ import msgspec
 from fairlane.core.decisions import Orders, Start, Stop
 from fairlane.core.inputs import FromWorker, Input, LogLines, Outcome, Report, Unblocked
 from fairlane.core.live_job import JobId, WorkerId, carrier_of, device_of
-from fairlane.errors import Conflict, FairlaneError, SecretsUnreadable
+from fairlane.errors import Conflict, FairlaneError
 from fairlane.ids import new_id
 from fairlane.logs import attempt_fields
 from fairlane.process.process_group import ProcessDeadline
@@ -296,8 +296,6 @@ class Worker:
     async def recheck_preconditions(self) -> float | None:
         """Check the preconditions of blocked jobs again."""
         for job, (attempt, obstacle) in list(self._blocked.items()):
-            if obstacle.reason.code == SecretsUnreadable.code:
-                continue  # until the program is started with the right key
             definition = attempt.definition
             try:
                 values = definition.parameters.decode(attempt.payload.params)
