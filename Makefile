@@ -102,7 +102,8 @@ $(READY): pyproject.toml constraints.txt $(wildcard apps/*/pyproject.toml)
 
 $(STAMP): $(READY)
 	@echo "Installing the tools for tests: about half a minute, once (and when pyproject.toml changes)"
-	@$(INSTALL) --editable '.[dev]' --editable apps/compressor --editable 'apps/archiver[gallery]'
+	@$(INSTALL) --editable '.[dev]' --editable apps/compressor --editable 'apps/archiver[gallery]' \
+	    --editable 'apps/dnslog[gunicorn,postgres]'
 	@touch "$(STAMP)"
 
 # pip builds the console at installation; this target rebuilds it after a change.

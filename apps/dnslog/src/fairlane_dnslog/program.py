@@ -1,0 +1,209 @@
+"""The program of one process: its database, its queue and its rules, started together.
+
+A process may start while its database is away, for example a gunicorn worker that replaces a
+killed one during a restart of PostgreSQL. An error there would end gunicorn as a whole, so the
+start is tried again in a thread until it succeeds; pages answer 503 meanwhile.
+"""
+
+import atexit
+import logging
+import os
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from fairlane import BadSetting, Duplicate, FairlaneError, StoreUnavailable
+from fairlane_dnslog.database import DatabaseUnavailable, open_database
+from fairlane_dnslog.program_status import ScheduleStatus, ServiceChoice, Status
+from fairlane_dnslog.pull_log import resume_server
+from fairlane_dnslog.queue_app import QueueApp, pull_schedule
+from fairlane_dnslog.rules.audit import record_audit
+from fairlane_dnslog.rules.process_rows import process_name
+from fairlane_dnslog.rules.rule import Rule, RuleDraft, RuleSet
+from fairlane_dnslog.rules.rule_store import delete_rule, enable_rule, save_rule
+from fairlane_dnslog.rules.watch import RuleWatch
+from fairlane_dnslog.service_catalogue import ServiceCatalogue
+from fairlane_dnslog.settings import Settings
+
+FIRST_PAUSE_SECONDS: Final = 0.2
+LONGEST_PAUSE_SECONDS: Final = 5.0
+_PREFIXES: Final = ("pull-", "reconcile-", "boundary-")
+
+log = logging.getLogger(__name__)
+
+
+class Program:
+    """The parts of one process; safe to start from any thread, and again after a fork."""
+
+    def __init__(self, settings: Settings, *, work: bool = True) -> None:
+        self.settings = settings
+        self.database = open_database(settings.database)
+        self.queue = QueueApp(settings, self.database, work=work)
+        self.app = self.queue.app
+        self.watch = RuleWatch(self.database)
+        self.watch.on_change(self._apply_rules)
+        self._services = ServiceCatalogue(self.queue)
+        self._door = threading.Lock()
+        self._started_in: int | None = None  # the process that has begun to start
+        self._is_ready = threading.Event()
+        self._stopping = threading.Event()
+
+    @property
+    def is_ready(self) -> bool:
+        return self._started_in == os.getpid() and self._is_ready.is_set()
+
+    def start(self) -> None:
+        """Start this process once; a database that is away is waited for in a thread."""
+        with self._door:
+            if self._started_in == os.getpid():
+                return
+            self._started_in = os.getpid()
+            self._is_ready.clear()
+        atexit.register(self.stop)
+        if not self._try_to_start():
+            threading.Thread(target=self._keep_trying, name="dnslog-start", daemon=True).start()
+
+    def stop(self) -> None:
+        """Stop the watch and the queue; running pulls return to the front of their queue."""
+        self._stopping.set()
+        if not self.is_ready:
+            return
+        self._is_ready.clear()
+        self._started_in = None
+        atexit.unregister(self.stop)
+        self.watch.stop()
+        self.app.stop()
+        self.database.close()
+
+    def prepare(self) -> None:
+        """Create the folder and the tables."""
+        if self.settings.database.startswith("sqlite:///"):
+            folder = Path(self.settings.database.removeprefix("sqlite:///")).parent
+            try:
+                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            except OSError as error:
+                raise BadSetting(
+                    f"the folder {folder} cannot be created: {error.strerror}; name another with "
+                    "--folder or DNSLOG_FOLDER"
+                ) from None
+        self.database.migrate()
+
+    def _try_to_start(self) -> bool:
+        try:
+            self.prepare()
+            self.app.start()
+            self._drop_schedules_of_removed_servers()
+            self.watch.start()
+        except (DatabaseUnavailable, StoreUnavailable) as error:
+            log.warning("the database is unavailable, the start is tried again: %s", error)
+            return False
+        self._is_ready.set()
+        return True
+
+    def _keep_trying(self) -> None:
+        pause = FIRST_PAUSE_SECONDS
+        while not self._stopping.wait(pause) and not self._try_to_start():
+            pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
+
+    def _drop_schedules_of_removed_servers(self) -> None:
+        known = {server.name for server in self.settings.servers}
+        schedules = self.app.sync.schedules
+        for name in schedules.list():
+            for prefix in _PREFIXES:
+                if name.startswith(prefix) and name.removeprefix(prefix) not in known:
+                    schedules.delete(name)
+
+    # rules
+
+    def current_rules(self) -> RuleSet:
+        """Return the rules as this process knows them."""
+        return self.watch.current()
+
+    def save_rule(
+        self, draft: RuleDraft, *, actor: str, rule: int | None = None, revision: str = ""
+    ) -> Rule:
+        """Store a new rule, or a new state of the rule with this id and revision."""
+        known = [service.id for service in self.services()] or None
+        saved = save_rule(
+            self.database, draft, actor=actor, now=time.time(), rule=rule, revision=revision,
+            known_services=known, known_servers=[server.name for server in self.settings.servers],
+        )  # fmt: skip
+        self.watch.reload()  # the next page of this process shows the rule
+        return saved
+
+    def enable_rule(self, rule: int, *, enabled: bool, revision: str, actor: str) -> Rule:
+        saved = enable_rule(
+            self.database, rule, enabled=enabled, revision=revision, actor=actor, now=time.time()
+        )
+        self.watch.reload()
+        return saved
+
+    def delete_rule(self, rule: int, *, revision: str, actor: str) -> None:
+        delete_rule(self.database, rule, revision=revision, actor=actor, now=time.time())
+        self.watch.reload()
+
+    def _apply_rules(self, version: int) -> None:
+        """Submit a reconciliation of every server; all but the first of equal ones are refused."""
+        for server in self.settings.servers:
+            once = self.queue.reconcile.options(dedupe=f"rules-{server.name}-{version}")
+            try:
+                self.app.sync.submit(once.call(server=server.name))
+            except Duplicate:
+                pass  # another process was first
+            except FairlaneError as error:  # the next scheduled reconciliation applies the rules
+                log.warning("version %d of the rules is not submitted: %s", version, error)
+
+    def services(self) -> tuple[ServiceChoice, ...]:
+        """Return the services that the servers know; none while no server has answered."""
+        return self._services.read()
+
+    # servers
+
+    def pull_now(self, server: str, *, actor: str) -> None:
+        """Submit a pull of a server; return without waiting for it."""
+        name = self.settings.server(server).name
+        self.app.sync.submit(self.queue.pull.call(server=name))
+        self._audit(actor, "pull submitted", name)
+
+    def set_pull_seconds(self, server: str, seconds: float, *, actor: str) -> None:
+        """Change the interval of the pulls of a server, in all processes."""
+        name = self.settings.server(server).name
+        self.app.sync.schedules.change(pull_schedule(name), every_seconds=seconds)
+        self._audit(actor, "interval changed", name, seconds=seconds)
+
+    def resume_server(self, server: str, *, actor: str) -> None:
+        """End the pause of a server whose login was refused, and pull it."""
+        name = self.settings.server(server).name
+        with self.database.transaction() as tx:
+            resume_server(tx, name)
+        self.app.sync.schedules.resume(pull_schedule(name))
+        self.app.sync.submit(self.queue.pull.call(server=name))
+        self._audit(actor, "server resumed", name)
+
+    def _audit(self, actor: str, action: str, server: str, **detail: object) -> None:
+        with self.database.transaction() as tx:
+            record_audit(
+                tx, at=time.time(), actor=actor, action=action, subject=f"server {server}",
+                detail=detail,
+            )  # fmt: skip
+
+    def status(self) -> Status:
+        """Return who leads, and when each schedule fires next."""
+        return Status(
+            leader=self.app.sync.workers.leader(),
+            process=process_name(),
+            schedules=tuple(_schedules(self.app.sync.schedules.list())),
+        )
+
+
+def _schedules(views: Mapping[str, Any]) -> Iterator[ScheduleStatus]:
+    for name, view in views.items():
+        work, _, server = name.partition("-")
+        yield ScheduleStatus(
+            work=work,
+            server=server,
+            every_seconds=view.every_seconds,
+            next_at=None if view.next_at is None or view.paused else view.next_at.timestamp(),
+        )

@@ -1,0 +1,238 @@
+"""The settings of the operator: flags first, then the environment, then one TOML file."""
+
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo, available_timezones
+
+from fairlane import BadSetting
+
+PREFIX: Final = "DNSLOG_"
+SETTINGS_FILE: Final = "dnslog.toml"
+DATABASE_FILE: Final = "dnslog.db"
+QUEUE_FILE: Final = "queue.db"
+MOST_SERVERS: Final = 50
+_NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
+_SERVER_KEYS: Final = ("name", "url", "username", "password", "password_file", "verify", "ca_file")
+_POSITIVE: Final = ("pull_seconds", "page_size", "most_pages", "reconcile_seconds")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServerSettings:
+    """One AdGuard Home: its address and its login."""
+
+    name: str
+    url: str
+    username: str = ""
+    password: str = field(default="", repr=False)
+    verify: bool = True  # check the certificate
+    ca_file: str = ""  # a certificate authority of one's own
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """The settings; `pull_seconds` is set by DNSLOG_PULL_SECONDS, and so on."""
+
+    folder: Path
+    database: str = field(repr=False)  # sqlite:///… or postgresql://…, which has a password
+    servers: tuple[ServerSettings, ...] = ()
+    pull_seconds: float = 10.0
+    overlap_seconds: float = 2.0
+    deep_overlap_seconds: float = 60.0  # slow queries are logged late, with an older time
+    page_size: int = 500
+    most_pages: int = 5000  # of one pull
+    reconcile_seconds: float = 180.0  # the interval at which rules are compared with the server
+    keep_days: int = 0  # of rows; 0: for ever
+    keep_bytes: int = 0  # of the database; 0: no limit
+    timezone: str = "UTC"  # of new rules and of the page
+    host: str = "127.0.0.1"
+    port: int = 8430
+    hosts: tuple[str, ...] = ()  # further host names of the page
+    visitors: bool = False  # reading without a login
+    console_url: str = ""  # the Fairlane console, if another process serves it
+
+    def __post_init__(self) -> None:
+        for name in _POSITIVE:
+            if not getattr(self, name) > 0:
+                raise BadSetting(f"{name} is {getattr(self, name)}; it must be above 0")
+        if self.timezone not in available_timezones():
+            raise BadSetting(
+                f'timezone is "{self.timezone}"; it must be a name such as "Europe/Berlin"'
+            )
+        names = [server.name for server in self.servers]
+        if len(set(names)) < len(names):
+            raise BadSetting(f"two servers have one name: {', '.join(names)}; rename one")
+
+    @property
+    def zone(self) -> ZoneInfo:
+        return ZoneInfo(self.timezone)
+
+    @property
+    def queue_database(self) -> str:
+        """The database of Fairlane: the same PostgreSQL, or a file beside the log."""
+        if self.database.startswith("sqlite:///"):
+            log = Path(self.database.removeprefix("sqlite:///"))
+            return f"sqlite:///{log.with_name(QUEUE_FILE)}"
+        return self.database
+
+    def server(self, name: str) -> ServerSettings:
+        """Return the settings of one server."""
+        for server in self.servers:
+            if server.name == name:
+                return server
+        known = ", ".join(server.name for server in self.servers) or "none"
+        raise BadSetting(f'server "{name}" is not in the settings (known: {known})')
+
+
+def load_settings(*, environment: Mapping[str, str] | None = None, **flags: Any) -> Settings:
+    """Read the settings; a flag that is None was not given."""
+    known = os.environ if environment is None else environment
+    values: dict[str, Any] = {}
+    folder = Path(flags.get("folder") or known.get(f"{PREFIX}FOLDER") or _default_folder(known))
+    values.update(_from_file(folder, known))
+    servers = values.pop("servers", [])
+    for setting in fields(Settings):
+        text = known.get(PREFIX + setting.name.upper())
+        if text and setting.name != "servers":
+            values[setting.name] = text
+    values.update({name: value for name, value in flags.items() if value is not None})
+    values["folder"] = folder
+    values.setdefault("database", f"sqlite:///{folder / DATABASE_FILE}")
+    values["servers"] = tuple(_server(entry, known) for entry in _all_servers(servers, known))
+    return Settings(**{name: _typed(name, value) for name, value in values.items()})
+
+
+def _default_folder(environment: Mapping[str, str]) -> Path:
+    """Return the folder for data of a user's programs, by the rules of freedesktop.org."""
+    data = environment.get("XDG_DATA_HOME", "")
+    base = Path(data) if Path(data).is_absolute() else Path.home() / ".local" / "share"
+    return base / "fairlane-dnslog"
+
+
+def _from_file(folder: Path, environment: Mapping[str, str]) -> dict[str, Any]:
+    named = environment.get(f"{PREFIX}SETTINGS")
+    path = Path(named) if named else folder / SETTINGS_FILE
+    try:
+        with path.open("rb") as file:
+            values = tomllib.load(file)
+    except FileNotFoundError:
+        if named:
+            raise BadSetting(f"{path} does not exist; DNSLOG_SETTINGS names it") from None
+        return {}
+    except (OSError, tomllib.TOMLDecodeError) as error:
+        raise BadSetting(f"{path} cannot be read as TOML: {error}") from None
+    known = {setting.name for setting in fields(Settings)}
+    unknown = sorted(set(values) - known)
+    if unknown:
+        raise BadSetting(
+            f"{path} has unknown settings: {', '.join(unknown)} (known: {', '.join(sorted(known))})"
+        )
+    return values
+
+
+def _all_servers(entries: Any, environment: Mapping[str, str]) -> list[Mapping[str, Any]]:
+    """Return the servers of the file, and the one of the environment (DNSLOG_URL)."""
+    tables = isinstance(entries, list) and all(isinstance(entry, dict) for entry in entries)
+    if not tables or len(entries) > MOST_SERVERS:
+        raise BadSetting(f"servers must be at most {MOST_SERVERS} tables: [[servers]] in the file")
+    url = environment.get(f"{PREFIX}URL")
+    if not url:
+        return list(entries)
+    single = {"name": "home", "url": url, "username": environment.get(f"{PREFIX}USERNAME", "")}
+    return [entry for entry in entries if entry.get("name") != "home"] + [single]
+
+
+def _server(entry: Mapping[str, Any], environment: Mapping[str, str]) -> ServerSettings:
+    unknown = sorted(set(entry) - set(_SERVER_KEYS))
+    if unknown:
+        raise BadSetting(
+            f"a server has unknown settings: {', '.join(unknown)} "
+            f"(known: {', '.join(_SERVER_KEYS)})"
+        )
+    name = str(entry.get("name", ""))
+    if not _NAME.fullmatch(name):
+        raise BadSetting(
+            f'the name of a server is "{name[:60]}"; it must be 1 to 40 of a-z, 0-9, "-" and "_"'
+        )
+    return ServerSettings(
+        name=name,
+        url=_address(name, str(entry.get("url", ""))),
+        username=str(entry.get("username", "")),
+        password=_password(name, entry, environment),
+        verify=_typed("verify", entry.get("verify", True)),
+        ca_file=str(entry.get("ca_file", "")),
+    )
+
+
+def _address(name: str, url: str) -> str:
+    try:
+        parts = urlsplit(url)
+        right = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:
+        right = False
+    if not right:
+        raise BadSetting(
+            f'the url of server "{name}" is not an address such as http://192.168.1.2:3000'
+        )
+    if parts.username or parts.password or parts.query or parts.fragment:
+        raise BadSetting(
+            f'the url of server "{name}" contains a login or a query; give the login as '
+            "`username` and `password_file`"
+        )
+    return url.rstrip("/").removesuffix("/control")
+
+
+def _password(name: str, entry: Mapping[str, Any], environment: Mapping[str, str]) -> str:
+    """Return the password: of the environment, of a file, or of the settings file itself."""
+    variable = f"{PREFIX}PASSWORD_{name.upper().replace('-', '_')}"
+    for key in (variable, f"{PREFIX}PASSWORD"):
+        if environment.get(key):
+            return environment[key]
+    file = entry.get("password_file") or environment.get(f"{PREFIX}PASSWORD_FILE")
+    if not file:
+        return str(entry.get("password", ""))
+    try:
+        return Path(str(file)).read_text(encoding="utf-8").rstrip("\r\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadSetting(f'the password file of server "{name}" cannot be read: {error}') from None
+
+
+def _typed(name: str, value: Any) -> Any:
+    """Convert a value of the file, the environment or a flag to the type of its setting."""
+    if name in ("servers", "folder"):
+        return value
+    if name == "hosts":
+        parts = value.split(",") if isinstance(value, str) else value
+        return tuple(part.strip() for part in parts if part.strip())
+    if name in ("visitors", "verify"):
+        return _boolean(name, value)
+    if name.endswith("_seconds"):
+        return _number(name, value, float)
+    if name in ("page_size", "most_pages", "keep_days", "keep_bytes", "port"):
+        return _number(name, value, int)
+    if not isinstance(value, str):
+        raise BadSetting(f"{name} is {value!r}; it must be a text")
+    return value
+
+
+def _boolean(name: str, value: Any) -> bool:
+    words = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
+    known = words.get(str(value).lower())
+    if known is None:
+        raise BadSetting(f"{name} is {value!r}; it must be true or false")
+    return known
+
+
+def _number(name: str, value: Any, kind: type[float] | type[int]) -> float | int:
+    try:
+        number = kind(value) if not isinstance(value, bool) else -1
+    except (TypeError, ValueError):
+        number = -1
+    if not 0 <= number < 1 << 53:  # nor NaN
+        raise BadSetting(f"{name} is {value!r}; it must be a number, 0 or more")
+    return number

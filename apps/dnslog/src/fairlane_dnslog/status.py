@@ -1,0 +1,76 @@
+"""The state of every server, as the database has it; for the terminal and for scripts."""
+
+from typing import Final
+
+from msgspec import Struct
+
+from fairlane_dnslog.database import Database
+from fairlane_dnslog.pull_log import Pull, read_server, recent_gaps, recent_pulls
+from fairlane_dnslog.rules.applied import read_applied
+from fairlane_dnslog.rules.desired import active_rules
+from fairlane_dnslog.rules.rule_store import load_rules
+from fairlane_dnslog.settings import Settings
+
+MOST_GAPS: Final = 1000
+LATE_PULLS: Final = 6  # intervals without a pull after which a server counts as late
+_NS: Final = 10**9
+
+
+class ServerStatus(Struct, frozen=True, kw_only=True):
+    """One server; `state` is "ok", "late", "failing", "paused" or "new"."""
+
+    name: str
+    state: str
+    reason: str = ""  # of a pause or a failure
+    last_pull: Pull | None = None
+    complete_until: float | None = None  # epoch seconds of the newest row of a complete log
+    gaps: int = 0
+    rules_version: int = 0  # the applied one
+    rules_in_force: tuple[str, ...] = ()
+
+
+class LogStatus(Struct, frozen=True, kw_only=True):
+    rules_version: int
+    servers: tuple[ServerStatus, ...]
+
+
+def read_status(database: Database, settings: Settings, *, now: float) -> LogStatus:
+    """Return the state of the servers of the settings."""
+    with database.reading() as tx:
+        rules = load_rules(tx)
+        servers = []
+        for server in settings.servers:
+            known = read_server(tx, server.name)
+            pulls = recent_pulls(tx, server.name, limit=1)
+            last = pulls[0] if pulls else None
+            state, reason = _state(known.paused_reason, last, settings, now)
+            watermark = known.watermark_at_ns
+            servers.append(
+                ServerStatus(
+                    name=server.name,
+                    state=state,
+                    reason=reason,
+                    last_pull=last,
+                    complete_until=None if watermark is None else watermark / _NS,
+                    gaps=len(recent_gaps(tx, server.name, limit=MOST_GAPS)),
+                    rules_version=read_applied(tx, server.name).version,
+                    rules_in_force=tuple(
+                        rule.name for rule in active_rules(rules.rules, server=server.name, at=now)
+                    ),
+                )
+            )
+    return LogStatus(rules_version=rules.version, servers=tuple(servers))
+
+
+def _state(
+    paused: str | None, last: Pull | None, settings: Settings, now: float
+) -> tuple[str, str]:
+    if paused is not None:
+        return "paused", paused
+    if last is None:
+        return "new", "no pull has ended yet"
+    if last.state != "succeeded":
+        return "failing", last.error or ""
+    if now - last.started_at > LATE_PULLS * settings.pull_seconds:
+        return "late", f"the last pull was {now - last.started_at:.0f} s ago"
+    return "ok", ""
