@@ -23,7 +23,7 @@ ATTEMPTS: Final = (
         name="lane held between attempts",
         guards="A job in backoff holds its lane: no other job reads a partial checkpoint.",
         file=_OUTCOMES,
-        find="""    job.holds_lane = job.terms.hold_lane and job.lane is not None
+        find="""    job.holds_lane = job.keeps_its_hold
     transition(
         board,
         job,

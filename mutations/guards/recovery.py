@@ -27,7 +27,7 @@ RECOVERY: Final = (
         name="lane held by an interrupted job",
         guards="A job whose worker died keeps its lane until it has run again.",
         file=_OUTCOMES,
-        find="""    job.holds_lane = job.terms.hold_lane and job.lane is not None
+        find="""    job.holds_lane = job.keeps_its_hold
     transition(board, job, State.INTERRUPTED""",
         replace="""    job.holds_lane = False
     transition(board, job, State.INTERRUPTED""",

@@ -15,6 +15,7 @@ _OUTCOME_SECONDS = 1.5  # how long it may take until the leader knows how an att
 
 def check_turns(journal: Journal) -> None:
     _check_held_lanes(journal)
+    _check_held_outputs(journal)
     if journal.shared:
         return  # bodies do not begin in the order in which their starts were decided
     _check_priorities(journal)
@@ -64,20 +65,33 @@ def _check_held_lanes(journal: Journal) -> None:
     for run in journal.runs:
         if run.lane is not None:
             lanes[run.queue, run.lane].append(run)
-    for runs in lanes.values():
-        for holder in {run.job: run for run in runs if run.kind.hold_lane}.values():
-            submission = journal.submissions.get(holder.job)
-            if submission is None or submission.retried:
-                continue
-            theirs = [index for index, run in enumerate(runs) if run.job == holder.job]
-            for one, next in pairwise(theirs):
-                journal.checked("held lanes")
-                if next != one + 1:
-                    journal.violate(
-                        "held lanes",
-                        f"{runs[one + 1].job} begins in lane {holder.lane} of {holder.queue} "
-                        f"between two attempts of {holder.job}",
-                    )
+    for (queue, lane), runs in lanes.items():
+        _check_held(journal, "held lanes", f"lane {lane} of {queue}", runs)
+
+
+def _check_held_outputs(journal: Journal) -> None:
+    """Check that no other job writes a path between the attempts of its holder."""
+    paths: dict[str | None, list[Run]] = defaultdict(list)
+    for run in journal.runs:
+        if run.kind.writes and run.job in journal.submissions:
+            paths[journal.submissions[run.job].key].append(run)
+    for path, runs in paths.items():
+        _check_held(journal, "held outputs", f"path {path}", runs)
+
+
+def _check_held(journal: Journal, rule: str, place: str, runs: list[Run]) -> None:
+    for holder in {run.job: run for run in runs if run.kind.hold_lane}.values():
+        submission = journal.submissions.get(holder.job)
+        if submission is None or submission.retried:
+            continue
+        theirs = [index for index, run in enumerate(runs) if run.job == holder.job]
+        for one, next in pairwise(theirs):
+            journal.checked(rule)
+            if next != one + 1:
+                journal.violate(
+                    rule,
+                    f"{runs[one + 1].job} begins in {place} between two attempts of {holder.job}",
+                )
 
 
 def _check_strict(journal: Journal) -> None:

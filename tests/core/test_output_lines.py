@@ -1,6 +1,8 @@
 """Jobs that declare the same output write it one after the other, in their order."""
 
-from fairlane.core.inputs import Submit, Unblocked
+import pytest
+
+from fairlane.core.inputs import Move, Pause, Resume, Submit, Unblocked
 from fairlane.core.live_job import JobId
 from fairlane.core.retry import Retry
 from tests.support.core import LOW, World, job
@@ -78,9 +80,25 @@ def test_two_paths_in_opposite_order_do_not_deadlock() -> None:
     assert world.drained() == ["b", "c", "d"]
 
 
-def test_a_job_in_its_backoff_does_not_hold_its_output() -> None:
+RETRY = Retry(times=1, first_seconds=5)
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+def test_a_job_holds_its_output_during_its_backoff(restarts: bool) -> None:
     world = World()
-    world.submit("a", outputs=FILE, retry=Retry(times=1, first_seconds=5))
+    world.submit("a", outputs=FILE, retry=RETRY)
+    world.submit("b", outputs=FILE)
+    world.fail("a")
+    world = world.reloaded() if restarts else world
+    assert (world.running, world.state("b")) == (set(), "blocked")
+    world.wait(5)
+    assert world.running == {"a"}
+    assert world.drained() == ["b"]
+
+
+def test_without_hold_lane_a_job_in_its_backoff_does_not_hold_its_output() -> None:
+    world = World()
+    world.submit("a", outputs=FILE, hold_lane=False, retry=RETRY)
     world.submit("b", outputs=FILE)
     world.fail("a")
     assert world.running == {"b"}
@@ -88,6 +106,96 @@ def test_a_job_in_its_backoff_does_not_hold_its_output() -> None:
     assert world.state("a") == "blocked"
     world.finish("b")
     assert world.running == {"a"}
+
+
+def test_a_job_that_ends_after_its_backoff_releases_its_output() -> None:
+    world = World()
+    world.submit("a", outputs=FILE, retry=RETRY)
+    world.submit("b", outputs=FILE)
+    world.fail("a")
+    world.cancel("a")
+    assert world.running == {"b"}
+    world.retry("a")
+    assert world.state("a") == "blocked"
+    assert world.drained() == ["a"]
+    assert (world.scheduler.board.output_lines, world.scheduler.board.writers) == ({}, {})
+
+
+@pytest.mark.parametrize("order", ["fifo", "strict"])
+def test_jobs_of_two_queues_write_in_the_order_of_their_acceptance(order: str) -> None:
+    for first in ("q", "p"):  # whichever queue has its turn first
+        world = World()
+        world.queue("p", order=order)
+        world.operate("q", order=order)
+        for queue in ("p", "q"):
+            world.send(Pause("", queue))
+        second = "q" if first == "p" else "p"
+        for name, queue in zip("abcd", (first, second, second, first), strict=True):
+            world.submit(name, outputs=FILE, queue=queue)
+            world.now += 1
+        world.apply(Resume("", "q"), Resume("", "p"))
+        assert ["".join(world.running), *world.drained()] == list("abcd")
+
+
+def test_jobs_of_two_queues_that_wait_for_one_path_keep_their_order() -> None:
+    world = World()
+    world.queue("p")
+    for name, queue in zip("abcd", "qpqp", strict=True):
+        world.submit(name, outputs=FILE, queue=queue)
+        world.now += 1
+    assert world.drained() == ["b", "c", "d"]
+
+
+def test_a_paused_queue_does_not_hold_up_the_jobs_of_another_queue() -> None:
+    world = World()
+    world.queue("p")
+    world.send(Pause("", "p"))
+    world.submit("a", outputs=FILE, queue="p")
+    world.now += 1
+    world.submit("b", outputs=FILE)
+    assert world.running == {"b"}
+    world.send(Resume("", "p"))
+    assert world.state("a") == "blocked"
+    assert world.drained() == ["a"]
+
+
+def test_a_job_that_left_the_line_is_not_passed_by_the_jobs_behind_it() -> None:
+    world = World(max_concurrent=1)
+    world.submit("a", outputs=FILE)
+    world.operate(max_concurrent=9)
+    for name in "bcd":
+        world.submit(name, outputs=FILE)
+    world.operate(max_concurrent=0)
+    world.finish("a")  # all three are queued, and cannot start
+    world.operate(max_concurrent=1)
+    assert world.drained() == ["c", "d"]
+
+
+def test_a_strict_head_lets_the_holder_of_its_output_pass() -> None:
+    world = World(order="strict")
+    world.submit("a", outputs=FILE, retry=RETRY)
+    world.fail("a")
+    world.submit("b", outputs=FILE)
+    world.send(Move("", JobId("b"), to="head"))
+    world.wait(5)
+    assert world.running == {"a"}
+    assert world.drained() == ["b"]
+
+
+def test_two_strict_queues_do_not_wait_for_each_others_outputs_for_ever() -> None:
+    world = World(order="strict")
+    world.queue("p", order="strict")
+    world.submit("a", outputs=("/x",), retry=RETRY)
+    world.submit("b", outputs=("/y",), retry=RETRY, queue="p")
+    world.fail("a")
+    world.fail("b")
+    world.submit("c", outputs=("/y",))
+    world.submit("d", outputs=("/x",), queue="p")
+    world.send(Move("", JobId("c"), to="head"))
+    world.send(Move("", JobId("d"), to="head"))
+    world.wait(5)
+    assert world.running == {"a"}
+    assert sorted(world.drained()) == ["b", "c", "d"]
 
 
 def test_a_lost_worker_releases_the_outputs_of_its_jobs() -> None:

@@ -298,6 +298,14 @@ def test_another_job_between_two_attempts_in_a_lane(journal: Journal) -> None:
     assert broken(journal) == {"held lanes"}
 
 
+def test_another_job_between_two_attempts_on_a_path(journal: Journal) -> None:
+    past(journal, "a", "b", kind="writing", key="k")
+    for id in "aba":
+        ran(journal, id, "writing")
+    check_order(journal)
+    assert broken(journal) == {"held outputs"}
+
+
 def test_another_job_between_two_attempts_in_a_strict_queue(journal: Journal) -> None:
     past(journal, "a", "b", kind="strict")
     for id in "aba":

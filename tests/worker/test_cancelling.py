@@ -189,6 +189,48 @@ async def test_finished_files_of_a_job_that_waits_for_its_retry_are_deleted_too(
         assert not (tmp_path / "whole.mp4").exists()
 
 
+async def test_delete_on_cancel_keeps_the_file_of_another_job_at_the_same_path(
+    app: Fairlane, tmp_path: Path
+) -> None:
+    @app.task(retry=Retry(times=1, first_seconds=60))
+    async def work(ctx: Context, fails: bool) -> None:
+        async with ctx.output(tmp_path / "whole.mp4", on_exists="overwrite") as path:
+            path.write_text("older" if fails else "younger")
+        if fails:
+            raise TimeoutError
+
+    async with running(app) as world:
+        older = await work.submit(True)
+        await world.idle()
+        await (await work.submit(False)).wait()
+        await cancelled(older, "delete")
+        await world.idle()
+
+        assert (tmp_path / "whole.mp4").read_text() == "younger"
+
+
+async def test_a_retry_does_not_replace_a_file_that_replaced_its_own(
+    app: Fairlane, tmp_path: Path
+) -> None:
+    @app.task(retry=Retry(times=1, first_seconds=60))
+    async def work(ctx: Context) -> None:
+        async with ctx.output(tmp_path / "whole.mp4") as path:
+            path.write_text(f"attempt {ctx.attempt}")
+        if ctx.attempt == 1:
+            raise TimeoutError
+
+    async with running(app) as world:
+        job = await work.submit()
+        await world.idle()
+        (tmp_path / "new").write_text("another program's")
+        (tmp_path / "new").replace(tmp_path / "whole.mp4")
+        await world.advance(60)
+        await job.wait()
+
+    assert (tmp_path / "whole.mp4").read_text() == "another program's"
+    assert (tmp_path / "whole-1.mp4").read_text() == "attempt 2"
+
+
 async def test_files_of_a_job_that_fails_before_it_hears_of_its_cancellation_are_deleted_too(
     app: Fairlane, tmp_path: Path
 ) -> None:

@@ -38,7 +38,7 @@ MOST_IDLE_RATES: Final = 1_000  # rate windows in memory before idle ones are dr
 
 
 class OutputLine:
-    """A declared output path: the running job that holds it, and the jobs that wait for it."""
+    """A declared output path: the job that holds it, and the jobs that wait for it."""
 
     def __init__(self) -> None:
         self.holder: JobId | None = None
@@ -71,7 +71,9 @@ class Board:
         self.grants: dict[JobId, dict[str, EnterStage]] = {}
         self.waiting_stages: dict[str, EnterStage] = {}
         self.output_lines: dict[str, OutputLine] = {}
+        self.writers: dict[str, list[LiveJob]] = {}  # live jobs by declared path, oldest first
         self.outputs_to_check: dict[str, None] = {}  # paths whose waiting jobs may be queued again
+        self.released_outputs: set[tuple[JobId, str]] = set()  # jobs of lines that may start now
         self.fired_at: dict[str, float] = {}
         self.fired_by_hand_at: dict[str, float] = {}
         self.documents: dict[tuple[str, str], str | None] = {}  # their stored bodies

@@ -42,10 +42,10 @@ class Terms(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
 
     `limits` are rate keys, of which each start uses one start; `uses` are amounts of resources,
     held while the job runs; `requires` are labels that a worker must have. `recover` is the number
-    of worker crashes that a job survives, `hold_lane` keeps its lane between attempts, `run_anyway`
-    runs the job even if a dependency did not complete. `outputs` are the declared paths that no two
-    jobs may write at the same time.
-    `deadline_seconds` bounds all attempts together, from the first start.
+    of worker crashes that a job survives, `hold_lane` keeps its lane and its outputs between
+    attempts, `run_anyway` runs the job even if a dependency did not complete. `outputs` are the
+    declared paths that no two jobs may write at the same time. `deadline_seconds` bounds all
+    attempts together, from the first start.
     """
 
     limits: tuple[str, ...] = ()
@@ -79,8 +79,8 @@ class LiveJob(Struct, gc=False):
 
     `attempt` counts attempts as users see them. `fence` counts assignments, so that a late message
     of a refused or lost assignment is recognized as stale. `holds_lane` is true from the first
-    start to the end, also between attempts unless `terms.hold_lane` is false. `updated_at` is the
-    time of the last change of this row; a report has its own time.
+    start to the end of a job with a lane or outputs, also between attempts unless `terms.hold_lane`
+    is false. `updated_at` is the time of the last change of this row; a report has its own time.
     """
 
     id: JobId
@@ -114,6 +114,11 @@ class LiveJob(Struct, gc=False):
     def is_starting(self) -> bool:
         """Whether the job is assigned, and its worker has not confirmed the start yet."""
         return self.state is State.RUNNING and self.reason == STARTING
+
+    @property
+    def keeps_its_hold(self) -> bool:
+        """Whether the job holds its lane and its outputs between two attempts."""
+        return self.terms.hold_lane and (self.lane is not None or bool(self.terms.outputs))
 
     @property
     def has_unreadable_secrets(self) -> bool:

@@ -32,8 +32,10 @@ from fairlane.core.live_job import STARTING, LiveJob, WorkerId
 from fairlane.core.output_lines import (
     busy_reason,
     find_busy_output,
+    find_holder_behind,
     pop_released,
     wait_for_output,
+    waits_for_output,
 )
 from fairlane.core.pauses import end_stop
 from fairlane.core.queues import Demand, Queue
@@ -60,6 +62,7 @@ def start_ready(board: Board) -> None:
         able.sort(key=lambda queue: queue.last_start)
         while able:
             able = [queue for queue in able if _start_one(board, queue)]
+    board.released_outputs.clear()
 
 
 def _start_one(board: Board, queue: Queue) -> bool:
@@ -88,12 +91,14 @@ def _start_strict(board: Board, queue: Queue) -> bool:
 
 
 def strict_next(board: Board, queue: Queue) -> LiveJob | None:
-    """Return the next job of a strict queue: its head, or the job that holds the head's lane.
+    """Return the next job of a strict queue: its head, or the job that holds its lane or output.
 
     The holder had the lane before the head was moved or retried to its place. If the holder could
     not pass the head, both would wait for each other for ever.
     """
     head = queue.strict_line.first()
+    if head is not None and waits_for_output(head):
+        return find_holder_behind(board, head) or head
     if head is None or head.state is not State.QUEUED:
         return head
     lane = board.lane_of(head)
@@ -169,7 +174,7 @@ def _best_startable(
 
 
 def _is_output_busy(board: Board, job: LiveJob) -> bool:
-    """Return whether another job holds an output of a job that could start; block it then."""
+    """Return whether another job comes first on an output of a job that could start; block it."""
     busy = find_busy_output(board, job) if job.terms.outputs else None
     if busy is None:
         return False
@@ -212,8 +217,8 @@ def start(board: Board, job: LiveJob, worker: KnownWorker, *, confirm: bool = Fa
         job.deadline_at = board.now + job.terms.deadline_seconds
     job.reason = STARTING if confirm else None
     lane = board.lane_of(job)
+    job.holds_lane = lane is not None or bool(job.terms.outputs)
     if lane is not None:
-        job.holds_lane = True
         lane.holder = job
     worker.running[job.id] = None
     board.workers.move_to_back(worker)

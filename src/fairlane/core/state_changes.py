@@ -19,7 +19,7 @@ from fairlane.core.decisions import EMPTY_REPORT, Ended, LaneChange, last_start
 from fairlane.core.lanes import STATUS_AFTER, Lane
 from fairlane.core.lifecycle import TRANSITIONS, Priority, State, check_transition
 from fairlane.core.live_job import STARTING, LiveJob, Reason
-from fairlane.core.output_lines import update_outputs
+from fairlane.core.output_lines import add_writer, remove_writer, update_outputs
 from fairlane.core.queues import Queue
 from fairlane.core.waiting import leave_bucket, leave_line, place_job, update_lane_heads
 
@@ -59,7 +59,7 @@ def add_job(board: Board, job: LiveJob) -> None:
     elif worker is not None and job.state is State.BLOCKED:
         worker.watching.add(job.id)
     if job.terms.outputs:
-        update_outputs(board, job)
+        add_writer(board, job)
     place_job(board, job)
 
 
@@ -193,6 +193,9 @@ def _end_one(
     transition(board, job, state, **data)
     job.reason = reason
     job.due_at = None
+    job.holds_lane = False
+    if job.terms.outputs:
+        remove_writer(board, job)
     del board.jobs[job.id]
     board.ended[job.id] = job
     board.refused_by.pop(job.id, None)
@@ -221,7 +224,6 @@ def _leave_lane(board: Board, job: LiveJob, *, forget: bool) -> None:
     lane.live.pop(job.id, None)
     if lane.holder is job:
         lane.holder = None
-    job.holds_lane = False
     change = board.changes.lanes.get(key)
     if change is None:
         change = board.changes.lanes[key] = LaneChange()

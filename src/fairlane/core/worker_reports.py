@@ -65,7 +65,7 @@ def handle_outcome(board: Board, outcome: Outcome) -> None:
             job.attempt -= 1
             end_job(board, job, State.SKIPPED, reason=reason, report=outcome.report)
         case "returned":
-            job.holds_lane = job.terms.hold_lane and job.lane is not None
+            job.holds_lane = job.keeps_its_hold
             _again_or_cancelled(board, job)
         case "interrupted":
             _interrupted(board, job)
@@ -97,7 +97,7 @@ def _failed(board: Board, job: LiveJob, failure: Failure, report: str | None) ->
         return
     job.due_at = due_at
     job.reason = Reason(failure.code, failure.message)
-    job.holds_lane = job.terms.hold_lane and job.lane is not None
+    job.holds_lane = job.keeps_its_hold
     transition(
         board,
         job,
@@ -110,7 +110,7 @@ def _failed(board: Board, job: LiveJob, failure: Failure, report: str | None) ->
 def _refused(board: Board, job: LiveJob, outcome: Outcome) -> None:
     """Return a refused job to its position; a refusal costs no attempt and no rate start."""
     job.attempt -= 1
-    job.holds_lane = job.attempt > 0 and job.terms.hold_lane and job.lane is not None
+    job.holds_lane = job.attempt > 0 and job.keeps_its_hold
     return_rate_starts(board, job, job.terms.limits)
     if job.attempt == 0:
         job.started_at = job.deadline_at = None
@@ -253,7 +253,7 @@ def remove_workers(board: Board, gone: Sequence[WorkerGone]) -> None:
 def _interrupted(board: Board, job: LiveJob) -> None:
     job.crashes += 1
     stopping = job.cancel_outputs
-    job.holds_lane = job.terms.hold_lane and job.lane is not None
+    job.holds_lane = job.keeps_its_hold
     transition(board, job, State.INTERRUPTED, crashes=job.crashes)
     if stopping is not None:
         job.cancel_outputs = stopping

@@ -25,6 +25,7 @@ from fairlane.task.output_files import (
     OutputRecord,
     OutputRegistry,
     discard,
+    identify_file,
     publish,
     remove_leftovers,
     remove_published,
@@ -52,9 +53,13 @@ def records(stored_values: Mapping[str, str]) -> list[OutputRecord]:
     ]
 
 
-def published_paths(stored_values: Mapping[str, str]) -> set[Path]:
-    """Return the files that a job has published; its later attempts replace them by any policy."""
-    return {Path(r.published) for r in records(stored_values) if r.published is not None}
+def published_paths(found: Iterable[OutputRecord]) -> set[Path]:
+    """Return the files that a job has published; its later attempts replace them by any policy.
+
+    A file that replaced a published one belongs to another job or program, and is left out. It
+    reads the disk: do not call it on the event loop.
+    """
+    return {Path(r.published) for r in found if r.published is not None and r.is_in_place}
 
 
 def has_half_written(stored_values: Mapping[str, str]) -> bool:
@@ -73,10 +78,11 @@ def remove_published_outputs(
     """Remove the files that a job has published, after a cancellation with `delete`.
 
     Files recorded by another host are left out, because the same path is another file there;
-    `everywhere` includes them, for a store that only one host uses.
+    `everywhere` includes them, for a store that only one host uses. A file that replaced a
+    published one belongs to another job or program, and is left out too.
     """
-    paths = [r.published for r in records(stored_values) if everywhere or r.is_on_this_host]
-    return remove_published(path for path in paths if path is not None)
+    here = [r for r in records(stored_values) if everywhere or r.is_on_this_host]
+    return remove_published(published_paths(here))
 
 
 def outputs_on_other_hosts(
@@ -106,6 +112,12 @@ def _record_name(path: Path) -> str:
     return hashlib.blake2b(os.fsencode(text), digest_size=16).hexdigest() if long else text
 
 
+def _publish(output: OpenOutput) -> tuple[Path | None, str]:
+    """Publish an output; return its name and the text that identifies its file."""
+    file = identify_file(output.temporary)  # before another program can replace the published file
+    return publish(output.temporary, output.final, output.policy), file
+
+
 class OutputPublisher:
     def __init__(
         self,
@@ -127,32 +139,37 @@ class OutputPublisher:
         self._stored_values = stored_values
         self._policy = policy
         self.declared = list(declared)
-        self._earlier = published_paths(
-            stored_values
-        )  # by earlier attempts; this one replaces them
+        self._recorded = records(stored_values)  # by earlier attempts
+        self._earlier: set[Path] | None = None  # of these, the files that are still in place
 
     async def open(self, path: str | os.PathLike[str], on_exists: str | None) -> OpenOutput:
         policy = OutputPolicy(on_exists) if on_exists is not None else self._policy
-        final = await in_thread(self._prepare, path, policy)
-        if final in self._earlier:
-            self._earlier.discard(final)
-            policy = OutputPolicy.OVERWRITE
+        final, is_earlier = await in_thread(self._prepare, path, policy)
+        if is_earlier:
+            policy = OutputPolicy.OVERWRITE  # this attempt replaces the file
         output = OpenOutput(final, temporary_name(final, self._writer), policy)
         name, body = self._record(output, None)
         await self._link.store_value(name, body)
         self._stored_values[name] = body
         return output
 
-    def _prepare(self, path: str | os.PathLike[str], policy: OutputPolicy) -> Path:
-        final = self._reserve(path, policy)
+    def _prepare(self, path: str | os.PathLike[str], policy: OutputPolicy) -> tuple[Path, bool]:
+        """Reserve a path; return it, and whether an earlier attempt published its file."""
+        if self._earlier is None:
+            self._earlier = published_paths(self._recorded)
+        final = self._reserve(path, policy, self._earlier)
         final.parent.mkdir(parents=True, exist_ok=True)
-        return final
+        is_earlier = final in self._earlier
+        self._earlier.discard(final)
+        return final, is_earlier
 
-    def _reserve(self, path: str | os.PathLike[str], policy: OutputPolicy) -> Path:
+    def _reserve(
+        self, path: str | os.PathLike[str], policy: OutputPolicy, earlier: set[Path]
+    ) -> Path:
         final = resolve(path)
         if final in self.declared:
             return final
-        if final in self._earlier:
+        if final in earlier:
             return self._registry.reserve(self._job, [final])[0]
         if policy is OutputPolicy.RENAME:
             return self._registry.reserve_unused_path(self._job, path)
@@ -161,15 +178,15 @@ class OutputPublisher:
         return self._registry.reserve(self._job, [final])[0]
 
     async def publish(self, output: OpenOutput) -> Path | None:
-        publishing = start_in_thread(publish, output.temporary, output.final, output.policy)
+        publishing = start_in_thread(_publish, output)
         try:
-            return await await_thread(publishing)
+            return (await await_thread(publishing))[0]
         finally:
             if publishing.exception() is None:  # also if the task was cancelled meanwhile
-                self._record_published(output, publishing.result())
+                self._record_published(output, *publishing.result())
 
-    def _record_published(self, output: OpenOutput, published: Path | None) -> None:
-        name, body = self._record(output, published)
+    def _record_published(self, output: OpenOutput, published: Path | None, file: str) -> None:
+        name, body = self._record(output, published, file)
         self._link.store_value_soon(name, body)
         self._stored_values[name] = body
         if published is not None and published != output.final:
@@ -179,12 +196,15 @@ class OutputPublisher:
     async def discard(self, output: OpenOutput) -> None:
         await in_thread(discard, output.temporary)
 
-    def _record(self, output: OpenOutput, published: Path | None) -> tuple[str, str]:
+    def _record(
+        self, output: OpenOutput, published: Path | None, file: str = ""
+    ) -> tuple[str, str]:
         record = OutputRecord(
             final=str(output.final),
             temporary=str(output.temporary),
             policy=output.policy,
             published=None if published is None else str(published),
             host=socket.gethostname(),
+            file=file,
         )
         return _PREFIX + _record_name(output.final), msgspec.json.encode(record).decode()

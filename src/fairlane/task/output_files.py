@@ -56,6 +56,7 @@ class OutputRecord(Struct, frozen=True, kw_only=True):
     """The record of an output, stored before its first byte is written, and once published.
 
     `host` is the machine of the file; on another machine the same path may be another file.
+    `file` identifies the published file: another job or program may have replaced it since.
     """
 
     final: str
@@ -63,6 +64,12 @@ class OutputRecord(Struct, frozen=True, kw_only=True):
     policy: OutputPolicy = OutputPolicy.RENAME
     published: str | None = None
     host: str = ""
+    file: str = ""
+
+    @property
+    def is_in_place(self) -> bool:
+        """Whether its path still holds the published file, and no file that replaced it."""
+        return self.published is not None and _is_same_file(Path(self.published), self.file)
 
     @property
     def is_on_this_host(self) -> bool:
@@ -148,6 +155,30 @@ def discard(temporary: Path) -> bool:
             raise
         shutil.rmtree(temporary)
     return True
+
+
+def identify_file(path: Path) -> str:
+    """Return a text that tells a file from every other file that may get its name later."""
+    try:
+        found = path.lstat()
+    except OSError:
+        return ""
+    return f"{found.st_ino} {found.st_mtime_ns} {found.st_size}"
+
+
+def _is_same_file(path: Path, file: str) -> bool:
+    """Whether a path holds the file that `identify_file` described, as far as that is known.
+
+    The number of a deleted file is used again, so its time or its size must be the same too. Either
+    is enough: programs set the time of a finished file. The time and size of a folder change with
+    its content.
+    """
+    now = identify_file(path)
+    if not file or not now:
+        return bool(now)
+    then, current = file.split(), now.split()
+    is_similar = path.is_dir() or then[1] == current[1] or then[2] == current[2]
+    return then[0] == current[0] and is_similar
 
 
 def remove_published(paths: Iterable[str | os.PathLike[str]]) -> list[Path]:

@@ -12,7 +12,7 @@ from fairlane.core.live_job import Reason
 from fairlane.errors import OutputBusy
 from fairlane.runtime.threads import in_thread
 from fairlane.store.views import Payload
-from fairlane.task.attempt_outputs import published_paths
+from fairlane.task.attempt_outputs import published_paths, records
 from fairlane.task.definition import Definition
 from fairlane.task.output_files import (
     OutputPolicy,
@@ -68,7 +68,7 @@ def _check(
             return Obstacle(Reason("precondition", unmet) if isinstance(unmet, str) else unmet)
     chosen = definition.policy(values) if definition.outputs else OutputPolicy.RENAME
     planned = [resolve(path) for path in planned_outputs(payload.options)]
-    own = published_paths(payload.stored_values)
+    own = published_paths(records(payload.stored_values))
     reserved: list[Path] = []
     for path in planned:
         # A file that an earlier attempt of this same job published is no obstacle.
