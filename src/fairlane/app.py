@@ -31,7 +31,7 @@ from fairlane.client.submissions import Submissions
 from fairlane.client.workers import Workers
 from fairlane.core.queues import QueueOptions
 from fairlane.core.retry import Retry
-from fairlane.core.validation import check_name
+from fairlane.core.validation import check_name, check_seconds, is_count, shown
 from fairlane.declarations import Declarations
 from fairlane.engine.engine import Engine
 from fairlane.engine.lifetime import Lifetime
@@ -95,8 +95,9 @@ class Fairlane:
     ) -> None:
         check_history_limit(keep_history)
         cipher = cipher_for(secrets_key)
-        if slots < 1:
-            raise BadSetting(f"slots is {slots}; a process needs at least 1 to run jobs")
+        _check_slots(slots)
+        check_seconds("stop_grace_seconds", stop_grace_seconds, zero=True)
+        check_seconds("recheck_seconds", recheck_seconds)
         self.database = database or os.environ.get("FAIRLANE_DATABASE") or DEFAULT_DATABASE
         self.tasks: dict[str, Task[Any, Any]] = {}
         self._slots = slots
@@ -290,8 +291,11 @@ class Fairlane:
     ) -> None:
         """Override options of this process from the command line; None keeps an option."""
         self._declarations.check_queues(queues or ())
+        if slots is not None:
+            _check_slots(slots)
+            self._slots = slots
+        check_seconds("the grace", stop_grace_seconds, zero=True, optional=True)
         self._work = True
-        self._slots = self._slots if slots is None else slots
         self._only_queues = self._only_queues if not queues else tuple(queues)
         self._labels = self._labels if not labels else tuple(labels)
         if stop_grace_seconds is not None:
@@ -410,3 +414,11 @@ class Decorator:
     @overload
     def __call__(self, function: Callable[P, R], /) -> Task[P, R]: ...
     def __call__(self, function: Any, /) -> Any: ...
+
+
+def _check_slots(slots: object) -> None:
+    if not is_count(slots, least=1):
+        raise BadSetting(
+            f"slots is {shown(slots)}; it must be a whole number: a process needs at least 1 to "
+            "run jobs"
+        )

@@ -17,7 +17,7 @@ from fairlane.core.validation import (
     check_name,
     check_option_names,
     check_path_name,
-    is_number,
+    check_seconds,
 )
 from fairlane.errors import BadSetting, UnknownName, UsageError
 from fairlane.leader.end_hooks import hook_name
@@ -95,10 +95,7 @@ class Declarations:
     def add_hook(self, hook: Hook, name: str | None, retry_seconds: float) -> None:
         if not callable(hook):
             raise BadSetting(f"on_end takes a function, got {hook!r}")
-        if not is_number(retry_seconds) or retry_seconds < 0:
-            raise BadSetting(
-                f"retry_seconds of a hook is {retry_seconds!r}; it must be a number, 0 or more"
-            )
+        check_seconds("retry_seconds of a hook", retry_seconds, zero=True)
         name = hook_name(hook) if name is None else name
         check_name("hook", name)
         self._refuse_when_started("hook", name)

@@ -18,6 +18,7 @@ from typing import Annotated, Any, Final, Self
 from pydantic import GetJsonSchemaHandler
 from pydantic_core import CoreSchema
 
+from fairlane.core.validation import is_count, shown
 from fairlane.errors import BadSetting
 from fairlane.runtime.storable_text import storable
 from fairlane.task.output_files import OutputPolicy, discard, publish
@@ -54,8 +55,10 @@ class Uploads:
         text = os.fspath(folder)
         if not text or storable(text) != text or "\0" in text:
             raise BadSetting(f"uploads is {text!r}; name a folder, such as uploads")
-        if largest < 1:
-            raise BadSetting(f"largest_upload is {largest}; a file has at least 1 byte")
+        if not is_count(largest, least=1):
+            raise BadSetting(
+                f"largest_upload is {shown(largest)}; it must be a whole number of bytes, 1 or more"
+            )
         self.folder = Path(text).absolute()
         self.largest = largest
 

@@ -18,6 +18,8 @@ from pydantic import (
     StringConstraints,
 )
 
+from fairlane.core.validation import LONGEST_SECONDS
+
 # Text that every database can store and index: of limited length, and without the NUL character.
 Name = Annotated[str, StringConstraints(min_length=1, max_length=250, pattern=r"^[^\x00]*$")]
 # A name that is also a segment of a URL path, so without "/".
@@ -41,7 +43,8 @@ def _whole(given: object) -> object:
 
 Count = Annotated[int, Field(ge=0, le=LARGEST, strict=True), BeforeValidator(_whole)]
 CountAboveZero = Annotated[int, Field(ge=1, le=LARGEST, strict=True), BeforeValidator(_whole)]
-Seconds = Annotated[float, Field(ge=0.001, le=LARGEST, strict=True)]
+Seconds = Annotated[float, Field(ge=0.001, le=LONGEST_SECONDS, strict=True)]
+Grace = Annotated[float, Field(ge=0, le=LONGEST_SECONDS, strict=True)]
 Flag = Annotated[bool, Field(strict=True)]
 Limit = Annotated[int, Field(ge=1, le=1000, description="The maximum number of items on one page")]
 
@@ -496,7 +499,7 @@ class Rules(Request):
     every_seconds: Annotated[float, Field(ge=1, le=316_224_000, strict=True)] | None = None
     at: Instant | None = None
     timezone: Annotated[str, StringConstraints(max_length=100)] = "UTC"
-    grace_seconds: Annotated[float, Field(ge=0, le=LARGEST, strict=True)] = 300.0
+    grace_seconds: Grace = 300.0
     coalesce: Flag = True
     overlap: Literal["skip", "queue", "cancel"] = "skip"
 
@@ -532,7 +535,7 @@ class ScheduleChanges(Request):
     every_seconds: Annotated[float, Field(ge=1, le=316_224_000, strict=True)] | None = None
     at: Instant | None = None
     timezone: Annotated[str, StringConstraints(max_length=100)] | None = None
-    grace_seconds: Annotated[float, Field(ge=0, le=LARGEST, strict=True)] | None = None
+    grace_seconds: Grace | None = None
     coalesce: Flag | None = None
     overlap: Literal["skip", "queue", "cancel"] | None = None
     paused: Flag | None = None

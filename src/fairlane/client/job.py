@@ -7,7 +7,7 @@ from fairlane.client.commands import Commands
 from fairlane.core.inputs import Cancel, Explain, Move, Prioritize, RetryJob, Skip
 from fairlane.core.lifecycle import FINAL, Priority
 from fairlane.core.live_job import JobId
-from fairlane.core.validation import bounded_limit, check_text, priority_of
+from fairlane.core.validation import bounded_limit, check_text, is_number, priority_of, shown
 from fairlane.errors import (
     BadSetting,
     IllegalTransition,
@@ -48,6 +48,11 @@ class Job(Generic[R]):
 
     async def wait(self, timeout_seconds: float | None = None) -> R:
         """Return the result of the completed job; raise if it failed, was cancelled or skipped."""
+        if timeout_seconds is not None and not is_number(timeout_seconds):
+            raise BadSetting(
+                f"timeout_seconds of wait is {shown(timeout_seconds)}; it must be a number of "
+                "seconds, or None to wait without a limit"
+            )
         try:
             async with asyncio.timeout(timeout_seconds):
                 view = await wait_for_end(self._commands, self.id)

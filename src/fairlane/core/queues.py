@@ -32,7 +32,13 @@ from fairlane.core.limits import Capacity
 from fairlane.core.line import Line
 from fairlane.core.live_job import JobId, LiveJob, Terms, WorkerId
 from fairlane.core.position import MIDDLE, number, numbered
-from fairlane.core.validation import LARGEST_COUNT, check_path_name, settings_as
+from fairlane.core.validation import (
+    AT_MOST,
+    LARGEST_COUNT,
+    LONGEST_SECONDS,
+    check_path_name,
+    settings_as,
+)
 
 STRICT_STATES = frozenset({State.QUEUED, State.BLOCKED, State.RETRYING, State.INTERRUPTED})
 
@@ -50,7 +56,7 @@ class QueueSettings(Struct, kw_only=True, forbid_unknown_fields=True, omit_defau
     devices: bool = False
     anti_starvation: bool = True
     starvation_picks: Annotated[int, Meta(ge=1, le=LARGEST_COUNT)] = 10
-    starvation_seconds: Annotated[float, Meta(gt=0, le=LARGEST_COUNT)] = 600.0
+    starvation_seconds: Annotated[float, Meta(gt=0, le=LONGEST_SECONDS)] = 600.0
 
 
 class QueueOptions(TypedDict, total=False):
@@ -81,7 +87,7 @@ EXPECTED: Final = {
     "devices": "True or False (or, where a queue is declared, a class made of fairlane.Device)",
     "anti_starvation": "True or False",
     "starvation_picks": "a whole number above zero",
-    "starvation_seconds": "a number above zero",
+    "starvation_seconds": f"a number above zero, and {AT_MOST}",
 }
 
 

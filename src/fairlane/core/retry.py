@@ -1,12 +1,22 @@
 """The retry policy of a job or stage: the number of retries and the waits before them."""
 
 from hashlib import blake2b
+from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import force_setattr
 
-from fairlane.core.validation import is_count, is_number
+from fairlane.core.validation import (
+    AT_MOST,
+    LONGEST_SECONDS,
+    is_count,
+    is_number,
+    is_seconds,
+    shown,
+)
 from fairlane.errors import BadSetting
+
+LARGEST_FACTOR: Final = 1_000_000
 
 
 class Retry(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -27,18 +37,20 @@ class Retry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     jitter: float = 0.0
 
     def __post_init__(self) -> None:
+        a_time, most = f"a number, 0 or more, and {AT_MOST}", f"{LARGEST_FACTOR:,}"
         for name, fits, wanted in (
             ("times", is_count(self.times), "a whole number, 0 or more"),
-            ("first_seconds", _is_at_least(0, self.first_seconds), "a number, 0 or more"),
-            ("factor", _is_at_least(1, self.factor), "a number, 1 or more"),
-            ("cap_seconds", _is_at_least(0, self.cap_seconds), "a number, 0 or more"),
-            ("jitter", _is_at_least(0, self.jitter), "a number, 0 or more, such as 0.2"),
+            ("first_seconds", is_seconds(self.first_seconds, zero=True), a_time),
+            ("factor", _is_between(1, self.factor), f"a number, 1 or more, and at most {most}"),
+            ("cap_seconds", is_seconds(self.cap_seconds, zero=True), a_time),
+            ("jitter", _is_between(0, self.jitter), f"a number from 0 to {most}, such as 0.2"),
             ("on", _are_names(self.on), 'a list of names, such as on=["timeout"]'),
         ):
             if not fits:
                 got = getattr(self, name)
                 raise BadSetting(
-                    f"{name} of a Retry is {got!r}, which does not make sense; it must be {wanted}"
+                    f"{name} of a Retry is {shown(got)}, which does not make sense; it must be "
+                    f"{wanted}"
                 )
         force_setattr(self, "on", tuple(self.on))  # a list would be unequal after decoding
 
@@ -55,7 +67,8 @@ class Retry(Struct, frozen=True, kw_only=True, omit_defaults=True):
         wait = max(self.backoff_seconds(failures), least)
         if key is None or not self.jitter:
             return wait
-        return wait * (1 + self.jitter * fraction_of(f"{key}:{failures}"))
+        wait *= 1 + self.jitter * fraction_of(f"{key}:{failures}")
+        return min(wait, LONGEST_SECONDS)
 
     def backoff_seconds(self, failures: int) -> float:
         """Return the wait after the given number of failures, 1 for the first."""
@@ -72,8 +85,8 @@ def fraction_of(text: str) -> float:
     return int.from_bytes(digest) / 2**48
 
 
-def _is_at_least(least: float, value: object) -> bool:
-    return is_number(value) and value >= least  # type: ignore[operator]
+def _is_between(least: float, value: object) -> bool:
+    return is_number(value) and least <= value <= LARGEST_FACTOR  # type: ignore[operator]
 
 
 def _are_names(names: object) -> bool:

@@ -1,7 +1,7 @@
 """Checks of values that people set: amounts, names, and settings by name and type."""
 
 import difflib
-import math
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, Final, TypeVar, get_args, get_type_hints
@@ -13,6 +13,9 @@ from fairlane.core.lifecycle import Priority
 from fairlane.errors import BadSetting, TooLarge
 
 LARGEST_COUNT: Final = 2**63 - 1  # the largest integer of a database
+LARGEST_NUMBER: Final = sys.float_info.max
+LONGEST_SECONDS: Final = 100 * 365 * 86_400  # a thread can wait three times as long
+AT_MOST: Final = f"at most {LONGEST_SECONDS:,} (100 years)"
 LONGEST_NAME: Final = 1_000  # bytes; an index row of PostgreSQL holds 2,704
 
 S = TypeVar("S", bound=Struct)
@@ -25,8 +28,36 @@ def guess(wrong: object, known: Iterable[str]) -> str:
 
 
 def is_number(value: object) -> bool:
-    """Return whether a value is a finite number; bool is none, and JSON has no infinity."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    """Return whether a value is a number that a float can hold.
+
+    A bool is none, nor is an infinity, which JSON does not have, nor an integer beyond all floats.
+    """
+    is_numeric = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_numeric and -LARGEST_NUMBER <= value <= LARGEST_NUMBER  # type: ignore[operator]
+
+
+def is_seconds(value: object, *, zero: bool = False) -> bool:
+    """Return whether a value is a time that every timer can wait, above zero or with `zero` 0."""
+    return is_number(value) and 0 <= value <= LONGEST_SECONDS and (zero or value > 0)  # type: ignore[operator]
+
+
+def check_seconds(
+    option: str, value: object, *, zero: bool = False, optional: bool = False
+) -> None:
+    """Raise unless the value of an option is a time; `optional` allows None, `zero` allows 0."""
+    if (optional and value is None) or is_seconds(value, zero=zero):
+        return
+    expected = "a number, 0 or more" if zero else "a number above zero"
+    expected += ", or None" if optional else ""
+    raise BadSetting(f"{option} is {shown(value)}; it must be {expected}, and {AT_MOST}")
+
+
+def shown(value: object) -> str:
+    """Return the start of a wrong value for a message; Python refuses to print some integers."""
+    try:
+        return repr(value)[:80]
+    except ValueError:
+        return "an integer of thousands of digits"
 
 
 def is_count(value: object, *, least: int = 0) -> bool:
@@ -37,7 +68,7 @@ def is_count(value: object, *, least: int = 0) -> bool:
 def bounded_limit(limit: object, *, least: int = 1, most: int = 1000) -> int:
     """Return the nearest possible number of rows; raise if the limit is not a whole number."""
     if not isinstance(limit, int) or isinstance(limit, bool):
-        raise BadSetting(f"limit is {limit!r:.80}; it must be a whole number, up to {most:,}")
+        raise BadSetting(f"limit is {shown(limit)}; it must be a whole number, up to {most:,}")
     return max(least, min(limit, most))
 
 
@@ -48,7 +79,7 @@ def priority_of(owner: str, value: object) -> Priority:
         return msgspec.convert(found, Priority)
     except msgspec.ValidationError:
         raise BadSetting(
-            f"priority of {owner} is {value!r:.80}; it must be high, normal or low, by name or as "
+            f"priority of {owner} is {shown(value)}; it must be high, normal or low, by name or as "
             "a Priority"
         ) from None
 
@@ -60,7 +91,7 @@ def check_types(what: str, values: Struct) -> None:
             msgspec.convert(getattr(values, name), kind)
         except msgspec.ValidationError as error:
             value = getattr(values, name)
-            raise BadSetting(f"{name} of {what} is {value!r:.80}: {error}") from None
+            raise BadSetting(f"{name} of {what} is {shown(value)}: {error}") from None
 
 
 def check_name(what: str, name: object) -> None:
@@ -113,9 +144,11 @@ def check_amounts(kind: str, name: str, values: Mapping[str, Any]) -> None:
         )
     for field, value in values.items():
         is_span = field == "per_seconds"
-        if not (is_number(value) and value > 0 if is_span else is_count(value)):
-            expected = "above zero, a number" if is_span else "a whole number, 0 or more"
-            raise BadSetting(f'{field} of {what} "{name}" is {value!r}; it must be {expected}')
+        if not (is_seconds(value) if is_span else is_count(value)):
+            expected = (
+                f"above zero, a number, {AT_MOST}" if is_span else "a whole number, 0 or more"
+            )
+            raise BadSetting(f'{field} of {what} "{name}" is {shown(value)}; it must be {expected}')
 
 
 def settings_as(
@@ -139,7 +172,7 @@ def settings_as(
         except msgspec.ValidationError:
             choices = [repr(choice) for choice in get_args(types[name])]
             wanted = expected.get(name) or f"one of {', '.join(choices)}"
-            raise BadSetting(f"{name} of {owner} is {value!r}; it must be {wanted}") from None
+            raise BadSetting(f"{name} of {owner} is {shown(value)}; it must be {wanted}") from None
     return msgspec.convert(values, shape, strict=strict)
 
 

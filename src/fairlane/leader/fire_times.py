@@ -24,6 +24,7 @@ from typing import Final
 from cronsim import CronSim, CronSimError
 from msgspec import Struct
 
+from fairlane.core.validation import shown
 from fairlane.errors import BadSetting
 
 ALIASES: Final[Mapping[str, str]] = {
@@ -66,7 +67,7 @@ class Trigger(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     def __post_init__(self) -> None:
         given = [
-            f"{name}={value!r}"
+            f"{name}={shown(value)}"
             for name, value in (
                 ("cron", self.cron),
                 ("every_seconds", self.every_seconds),
@@ -241,7 +242,9 @@ def _check_cron(cron: object) -> None:
 def _check_number(name: str, value: object, *, least: float, most: float) -> None:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if not is_number or not least <= value <= most:  # type: ignore[operator]  # NaN fails here too
-        raise BadSetting(f"{name} must be a number from {least:,.0f} to {most:,.0f}; got {value!r}")
+        raise BadSetting(
+            f"{name} must be a number from {least:,.0f} to {most:,.0f}; got {shown(value)}"
+        )
 
 
 def _zone(name: str) -> tzinfo:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Final
 
+from fairlane.core.validation import is_count, shown
 from fairlane.errors import BadSetting
 from fairlane.runtime.clock import Clock
 from fairlane.runtime.service import Service
@@ -17,11 +18,10 @@ HistoryLimit = timedelta | int | None
 
 
 def check_history_limit(kept: HistoryLimit) -> None:
-    is_count = isinstance(kept, int) and not isinstance(kept, bool) and kept >= 0
     is_time = isinstance(kept, timedelta) and kept >= timedelta(0)
-    if kept is not None and not is_count and not is_time:
+    if kept is not None and not is_count(kept) and not is_time:
         raise BadSetting(
-            f"keep_history is {kept!r}; it must be a timedelta such as timedelta(days=30), a "
+            f"keep_history is {shown(kept)}; it must be a timedelta such as timedelta(days=30), a "
             "number of jobs such as 100_000, or None to keep everything"
         )
 

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from fairlane.core.inputs import Cancel, Input, SaveRecord, SkipFiring, Submission, Submit
-from fairlane.core.validation import check_option_names, is_number
+from fairlane.core.validation import AT_MOST, check_option_names, is_seconds, shown
 from fairlane.errors import BadSetting, FairlaneError
 from fairlane.ids import firing_id, new_id
 from fairlane.leader.fire_times import Trigger
@@ -102,8 +102,10 @@ def make_schedule(name: str, submission: Submission, rules: Rules) -> Schedule:
     where = f'schedule "{name}"'
     if at is not None and not isinstance(at, datetime):
         raise BadSetting(f"at of {where} is {at!r}; it must be a datetime")
-    if not is_number(grace) or grace < 0:
-        raise BadSetting(f"grace_seconds of {where} is {grace!r}; it must be 0 or more")
+    if not is_seconds(grace, zero=True):
+        raise BadSetting(
+            f"grace_seconds of {where} is {shown(grace)}; it must be 0 or more, a number, {AT_MOST}"
+        )
     overlap = rules.get("overlap", "skip")
     if overlap not in get_args(Overlap):
         choices = ", ".join(get_args(Overlap))

@@ -15,6 +15,7 @@ from typing import IO, Final, Self
 
 from msgspec import Struct
 
+from fairlane.core.validation import check_seconds
 from fairlane.errors import Permanent
 from fairlane.process.process_group import Argument, ProcessDeadline, ProcessGroup
 from fairlane.runtime.threads import await_uncancelled
@@ -246,6 +247,7 @@ async def run_program(
     cancellation propagates. With `check`, an exit code other than 0 raises a Permanent error with
     the code `program_failed`.
     """
+    check_seconds("grace_seconds of a program", grace_seconds, zero=True)
     program = await Program.start(
         argv,
         cwd=cwd,

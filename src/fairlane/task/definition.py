@@ -9,7 +9,7 @@ from string import Formatter
 from typing import Any, Final, Literal, get_args
 
 from fairlane.core.live_job import Reason
-from fairlane.core.validation import check_name, is_number
+from fairlane.core.validation import check_name, check_seconds
 from fairlane.errors import BadSetting
 from fairlane.task.option_checks import OptionChecks, signature_of, takes_context
 from fairlane.task.output_files import OutputPolicy
@@ -55,8 +55,7 @@ class Definition:
         declared = OptionChecks(self.name, self.parameters)
         declared.seconds("timeout_seconds", timeout_seconds)
         declared.seconds("stall_seconds", stall_seconds)
-        has_grace = is_number(grace_seconds) and grace_seconds >= 0
-        declared.expect(has_grace, "grace_seconds", grace_seconds, "a number, 0 or more")
+        check_seconds(f'grace_seconds of task "{self.name}"', grace_seconds, zero=True)
         declared.items("stages", stages, example='"saving"', texts=True)
         declared.templates("outputs", outputs, example='"{path}"')
         declared.items("preconditions", preconditions, example="has_room", functions=True)

@@ -6,7 +6,7 @@ from inspect import Parameter, Signature, signature
 from string import Formatter
 from typing import Any
 
-from fairlane.core.validation import guess, is_number
+from fairlane.core.validation import check_seconds, guess, shown
 from fairlane.errors import BadSetting
 from fairlane.task.context import Context, SyncContext
 from fairlane.task.parameters import Parameters
@@ -22,11 +22,12 @@ class OptionChecks:
 
     def expect(self, fits: bool, option: str, value: object, expected: str) -> None:
         if not fits:
-            raise BadSetting(f'{option} of task "{self._task}" is {value!r}; it must be {expected}')
+            raise BadSetting(
+                f'{option} of task "{self._task}" is {shown(value)}; it must be {expected}'
+            )
 
     def seconds(self, option: str, value: float | None) -> None:
-        fits = value is None or (is_number(value) and value > 0)
-        self.expect(fits, option, value, "a number above zero, or None")
+        check_seconds(f'{option} of task "{self._task}"', value, optional=True)
 
     def flag(self, option: str, value: object) -> None:
         self.expect(isinstance(value, bool), option, value, "True or False")
