@@ -58,10 +58,11 @@ async def test_what_was_reported_last_is_there_when_the_state_has_changed(app: F
     assert (completed.state, completed.statistics) == ("completed", {"downloaded": 2})
 
 
-async def test_an_attempt_does_not_seem_as_far_as_the_one_before_it(
-    app: Fairlane, doors: Doors
+@pytest.mark.parametrize(("declared", "percent"), [(["saving"], 0), ([], 60)])
+async def test_an_attempt_with_declared_stages_does_not_seem_as_far_as_the_one_before_it(
+    app: Fairlane, doors: Doors, declared: list[str], percent: float
 ) -> None:
-    @app.task(retry=Retry(times=1, first_seconds=5))
+    @app.task(retry=Retry(times=1, first_seconds=5), stages=declared)
     async def work(ctx: Context) -> None:
         if ctx.attempt == 1:
             async with ctx.stage("saving") as stage:
@@ -87,7 +88,7 @@ async def test_an_attempt_does_not_seem_as_far_as_the_one_before_it(
 
     assert view is not None
     assert [(stage.status, stage.percent) for stage in view.stages] == [("pending", 0)]
-    assert (view.progress.percent, view.progress.message) == (0, "")
+    assert (view.progress.percent, view.progress.message) == (percent, "")
 
 
 async def test_statistics_of_earlier_attempts_stay_until_they_are_reported_again(

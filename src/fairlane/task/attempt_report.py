@@ -16,7 +16,7 @@ LONGEST_MESSAGE: Final = 500
 
 
 def bounded_percent(percent: float) -> float:
-    return round(min(100.0, max(0.0, float(percent))), 2)
+    return round(float(min(100.0, max(0.0, percent))), 2)
 
 
 def json_copy(label: str, value: Any) -> Any:
@@ -90,7 +90,9 @@ class AttemptReport:
             self.stages.setdefault(name, StageView(name))
         self._progress = Progress()
         self._has_progress = False  # the task has called ctx.progress
-        self._reached = 0.0  # the highest progress that followed from the stages
+        self._is_declared = bool(stages)  # the program has declared all stages
+        self._is_complete = False  # the function of the task has returned
+        self._reached = None if stages else earlier.progress.percent  # the highest so far
         self._stage: str | None = None  # the stage that changed last
         self._statistics = dict(earlier.statistics)
         self._artifacts = {artifact.path: artifact for artifact in earlier.artifacts}
@@ -113,6 +115,12 @@ class AttemptReport:
             message = storable(str(message)[:LONGEST_MESSAGE])
             self._progress = Progress(bounded_percent(percent), message)
         self.changed()
+
+    def complete(self) -> None:
+        """Count the stages so far as all stages: the function of the task has returned."""
+        self._is_complete = True
+        if self.stages and not (self._is_declared or self._has_progress):
+            self.changed()
 
     def add_statistics(self, statistics: Mapping[str, Any]) -> None:
         values = {
@@ -149,12 +157,25 @@ class AttemptReport:
     def _percent(self) -> float | None:
         """Return the progress that the task set, or else the mean of its stages.
 
-        A stage that is added later lowers the mean; the progress stays where it was.
+        A stage that is added later lowers the mean; the progress stays where it was. Without
+        declared stages it also stays after a retry or a lower `ctx.progress`.
         """
-        if self._has_progress or not self.stages:
-            return self._progress.percent
+        if self._has_progress:
+            if self._is_declared:
+                return self._progress.percent
+            percent = self._progress.percent
+        else:
+            percent = self._mean_of_stages()
+        if percent is not None:
+            self._reached = percent if self._reached is None else max(self._reached, percent)
+        return self._reached
+
+    def _mean_of_stages(self) -> float | None:
+        """Return the mean of the stages; without declared stages another one is expected."""
+        if not self.stages:
+            return None
         done = [
             100.0 if s.status in ("done", "skipped") else s.percent for s in self.stages.values()
         ]
-        self._reached = max(self._reached, round(sum(done) / len(done), 1))
-        return self._reached
+        expected = 0 if self._is_declared or self._is_complete else 1
+        return round(sum(done) / (len(done) + expected), 1)

@@ -264,6 +264,8 @@ class Attempt:
         else:
             call = partial(copy_context().run, definition.call, context, values)
             value = await in_thread(call, threads=self._threads)
+        if self.link.live_report is not None:
+            self.link.live_report.complete()
         return definition.results.encode(value)
 
     def _make_context(

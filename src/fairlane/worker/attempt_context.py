@@ -43,7 +43,7 @@ def build_context(
         checkpoint = msgspec.json.decode(payload.checkpoint)
     report = AttemptReport(link, earlier=earlier, stages=definition.stages, checkpoint=checkpoint)
     if earlier.progress != Progress():
-        report.changed()  # the progress of the earlier attempt is void
+        report.changed()  # the message of the earlier attempt is void, and with stages its percent
     publisher = OutputPublisher(
         facts.id, facts.attempt, outputs, link, stored_values, policy=definition.policy(values),
         declared=declared,
