@@ -164,3 +164,34 @@ def test_the_other_stage_that_waits_is_the_next_reason(world: World) -> None:
     assert world.job("b").reason.code == "resource"  # type: ignore[union-attr]
     world.leave("a", "t1")
     assert world.job("b").reason.code == "rate_limit"  # type: ignore[union-attr]
+
+
+def test_a_stage_is_denied_what_its_own_attempt_holds_until_its_end(world: World) -> None:
+    world.enter("a", "t1", gpu=1)
+    decided = orders(world.enter("a", "t2", gpu=1, leftovers={"gpu": 1}))
+    [(token, problem)] = decided.denied
+    assert (token, problem["code"], decided.granted) == ("t2", "timeout", [])
+    assert 'cannot get 1 of "gpu"' in problem["message"]
+    assert world.scheduler.board.waiting_stages == {}
+
+
+def test_a_stage_that_waits_already_is_denied_what_its_own_attempt_holds_since_then(
+    world: World,
+) -> None:
+    world.enter("a", "t1", gpu=1)
+    world.enter("a", "t2", gpu=1)
+    assert world.job("a").reason is not None
+    decided = orders(world.enter("a", "t2", gpu=1, leftovers={"gpu": 1}))
+    assert [token for token, _ in decided.denied] == ["t2"]
+    assert world.job("a").reason is None
+    assert orders(world.leave("a", "t1")).granted == []
+    assert orders(world.enter("b", "t3", gpu=1)).granted == ["t3"]
+
+
+def test_a_stage_waits_for_other_jobs_if_its_own_attempt_leaves_enough(world: World) -> None:
+    world.resource("gpu", 2)
+    world.enter("a", "t1", gpu=1)
+    world.enter("b", "t2", gpu=1)
+    decided = orders(world.enter("a", "t3", gpu=1, leftovers={"gpu": 1}))
+    assert (decided.denied, decided.granted) == ([], [])
+    assert orders(world.leave("b", "t2")).granted == ["t3"]

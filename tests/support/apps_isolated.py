@@ -5,6 +5,7 @@ import os
 import signal
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from pydantic import SecretStr
@@ -55,9 +56,13 @@ def dies() -> None:
 
 def waits_for_permission(place: str) -> int:
     Path(place).write_text(str(os.getpid()))
-    while not Path(f"{place}.permission").exists():
-        time.sleep(0.01)
+    wait_for_file(Path(f"{place}.permission"))
     return os.getpid()
+
+
+def wait_for_file(file: Path) -> None:
+    while not file.exists():
+        time.sleep(0.01)
 
 
 def ignores_being_asked(place: str) -> None:
@@ -127,3 +132,35 @@ async def falls_back_to_the_same_gpu(ctx: Context, place: str) -> None:
     await ctx.stage("asr").run(
         ignores_being_asked, place, timeout_seconds=0.5, uses={"gpu": 1}, fallback=print
     )
+
+
+def needs_the_gpu_after_a_time_out(ctx: SyncContext, place: str) -> str:
+    """Leave a function behind that holds a gpu, and run a later stage that needs a gpu."""
+    ctx.stage("asr").run(
+        ignores_being_asked, place, timeout_seconds=0.5, uses={"gpu": 1}, fallback=Give(None)
+    )
+    return str(ctx.stage("rendering").run(str.upper, "film", uses={"gpu": 1}))
+
+
+async def waits_for_the_gpu_beside_a_time_out(ctx: Context, place: str) -> None:
+    """Let a stage wait for the gpu before the function that holds it is left behind."""
+
+    async def render_later() -> None:
+        await asyncio.to_thread(wait_for_file, Path(place))
+        await ctx.stage("rendering").run(str.upper, "film", uses={"gpu": 1})
+
+    async with asyncio.TaskGroup() as group:
+        asr = ctx.stage("asr").run(
+            ignores_being_asked, place, timeout_seconds=2.0, uses={"gpu": 1}, fallback=Give(None)
+        )
+        group.create_task(asr)
+        group.create_task(render_later())
+
+
+async def gives_up_waiting_for_the_gpu(ctx: Context, place: str) -> None:
+    """Cancel a stage that waits for the gpu, and run on until the test permits the end."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(0.1):
+            await ctx.stage("asr").run(process_id, uses={"gpu": 1})
+    Path(place).touch()
+    await asyncio.to_thread(wait_for_file, Path(f"{place}.permission"))

@@ -236,12 +236,23 @@ class World:
         assert running.worker is not None
         return self.apply(StartConfirmed(running.id, running.worker, running.fence, f"sure:{id}"))
 
-    def enter(self, id: str, token: str, *, limits: tuple[str, ...] = (), **uses: int) -> Decisions:
+    def enter(
+        self,
+        id: str,
+        token: str,
+        *,
+        limits: tuple[str, ...] = (),
+        leftovers: dict[str, int] | None = None,
+        **uses: int,
+    ) -> Decisions:
         running = self.scheduler.board.jobs[JobId(id)]
         assert running.worker is not None
-        return self.apply(
-            EnterStage(running.id, running.worker, running.fence, token, limits, pairs(uses), "asr")
+        entry = EnterStage(
+            running.id, running.worker, running.fence, token, limits, pairs(uses), "asr"
         )
+        if leftovers is not None:
+            entry.leftovers = pairs(leftovers)
+        return self.apply(entry)
 
     def leave(self, id: str, token: str) -> Decisions:
         running = self.scheduler.board.jobs[JobId(id)]

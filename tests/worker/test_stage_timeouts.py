@@ -204,6 +204,66 @@ async def test_blocking_code_in_a_process_fails_its_stage_if_the_fallback_needs_
         assert is_gone(place)
 
 
+async def test_a_stage_of_a_process_fails_if_blocking_code_of_its_job_holds_its_resource(
+    app: Fairlane, tmp_path: Path
+) -> None:
+    app.resource("gpu", 1)
+    place = tmp_path / "pid"
+    work = app.task(isolation="process")(apps_isolated.needs_the_gpu_after_a_time_out)
+    other = app.task(isolation="process")(apps_isolated.waits_for_the_gpu)
+    async with running(app):
+        job = await work.submit(str(place))
+        await reaches(job, "failed")
+        view = await job.show()
+        assert is_gone(place)
+        assert await (await other.submit()).wait() == "DONE"
+
+    assert view.error is not None
+    assert (view.error.code, view.error.retryable) == ("stage_timeout", True)
+    assert view.error.message.startswith('stage "rendering" cannot get 1 of "gpu"')
+    assert [stage.status for stage in view.stages] == ["skipped", "error"]
+
+
+async def test_a_stage_that_waits_fails_when_blocking_code_of_its_job_is_left_with_its_resource(
+    app: Fairlane, tmp_path: Path
+) -> None:
+    app.resource("gpu", 1)
+    work = app.task(isolation="process")(apps_isolated.waits_for_the_gpu_beside_a_time_out)
+    async with running(app):
+        job = await work.submit(str(tmp_path / "pid"))
+        board = app._engine.leader.scheduler.board
+        await eventually(lambda: bool(board.waiting_stages), what="a stage that waits")
+        await reaches(job, "failed")
+        stages = {stage.name: stage.message for stage in (await job.show()).stages}
+
+    assert stages["rendering"].startswith('stage "rendering" cannot get 1 of "gpu"')
+
+
+async def test_a_retry_gets_the_resource_that_blocking_code_held_in_the_process_before(
+    app: Fairlane, tmp_path: Path
+) -> None:
+    app.resource("gpu", 1)
+    retry = Retry(times=1, first_seconds=0, on=("timeout",))
+    work = app.task(isolation="process", retry=retry)(apps_isolated.needs_the_gpu_after_a_time_out)
+    async with running(app):
+        job = await work.submit(str(tmp_path / "pid"))
+        await reaches(job, "completed")
+        view = await job.show()
+
+    assert (view.attempt, view.result) == (2, "FILM")
+
+
+async def test_a_stage_of_a_process_gets_a_resource_of_which_blocking_code_left_enough(
+    app: Fairlane, tmp_path: Path
+) -> None:
+    app.resource("gpu", 2)
+    work = app.task(isolation="process")(apps_isolated.needs_the_gpu_after_a_time_out)
+    async with running(app):
+        job = await work.submit(str(tmp_path / "pid"))
+        await reaches(job, "completed")
+        assert await job.wait() == "FILM"
+
+
 async def test_a_stopping_job_waits_for_blocking_code_that_has_a_time_out(
     app: Fairlane, block: Block
 ) -> None:
@@ -225,12 +285,25 @@ def test_stages_of_plain_and_async_functions_take_the_same_options() -> None:
     assert list(one.parameters.values()) == list(other.parameters.values())
 
 
-@pytest.mark.parametrize("seconds", [0, -1, "1", float("nan")])
-async def test_a_wrong_time_out_of_a_stage_is_an_error(app: Fairlane, seconds: Any) -> None:
+@pytest.mark.parametrize("kind", ["coroutine", "thread", "fallback"])
+@pytest.mark.parametrize(
+    "seconds", [0, -1, "1", float("nan"), 1e18, pytest.param(10**400, id="10**400")]
+)
+async def test_a_wrong_time_out_of_a_stage_is_an_error(
+    app: Fairlane, seconds: Any, kind: str
+) -> None:
     @app.task
-    def work(ctx: SyncContext) -> None:
+    def thread(ctx: SyncContext) -> None:
         ctx.stage("asr").run(len, "", timeout_seconds=seconds)
 
+    @app.task
+    async def coroutine(ctx: Context) -> None:
+        await ctx.stage("asr").run(len, "", timeout_seconds=seconds)
+
+    @app.task
+    def fallback(ctx: SyncContext) -> None:
+        ctx.stage("asr").run(int, "x", fallback=Fallback(len, timeout_seconds=seconds))
+
     async with running(app):
-        with pytest.raises(JobFailed, match="timeout_seconds of stage"):
-            await (await work.submit()).wait()
+        with pytest.raises(JobFailed, match=r"timeout_seconds of stage .* it must be a number"):
+            await (await app.tasks[kind].submit()).wait()

@@ -2,12 +2,22 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from fairlane import Context, Fairlane, Job, JobView, Retry, SyncContext
 from fairlane.testing import running
+from fairlane.worker.child_main import ChildLink
+from fairlane.worker.child_messages import (
+    CancelEntryMessage,
+    EnterStageMessage,
+    FromChild,
+    LeaveStageMessage,
+    MessageOfRun,
+    ReplyMessage,
+)
 from tests.support import apps_isolated
 from tests.support.apps import Doors
 from tests.support.eventually import eventually
@@ -239,3 +249,66 @@ async def progress_of(app: Fairlane, job: Job[Any]) -> AsyncIterator[dict[str, A
             yield event.data
         if event.seq >= newest:
             return
+
+
+async def test_a_cancelled_wait_in_a_child_process_leaves_the_resource_to_other_jobs(
+    app: Fairlane, doors: Doors, tmp_path: Path
+) -> None:
+    app.resource("gpu", 1)
+    work = app.task(isolation="process")(apps_isolated.gives_up_waiting_for_the_gpu)
+    place = tmp_path / "place"
+
+    @app.task(uses={"gpu": 1})
+    async def hold(door: str) -> None:
+        await doors.wait(door)
+
+    async with running(app):
+        await hold.submit("first")
+        await doors.reached("first")
+        job = await work.submit(str(place))
+        await waits(app)
+        await eventually(place.exists, what="the cancelled wait")
+        board = app._engine.leader.scheduler.board
+        await eventually(lambda: not board.waiting_stages, what="the end of the wait")
+        doors.open("first")
+        await hold.submit("second")
+        await doors.reached("second")
+        assert (await job.show()).state == "running"
+        doors.open("second")
+        place.with_name("place.permission").touch()
+        await job.wait()
+
+
+class SentMessages:
+    """The connection of a child process that only records its messages."""
+
+    def __init__(self) -> None:
+        self.all: list[FromChild] = []
+
+    def encode(self, sent: MessageOfRun) -> FromChild:
+        return sent.message
+
+    def write(self, message: FromChild) -> None:
+        self.all.append(message)
+
+
+@pytest.mark.parametrize("moment", ["before the grant", "with the grant", "before it arrives"])
+async def test_a_cancelled_wait_in_a_child_process_returns_a_grant_that_was_on_its_way(
+    moment: str,
+) -> None:
+    sent: Any = SentMessages()
+    link = ChildLink(sent, asyncio.get_running_loop(), 1)
+    entering = asyncio.create_task(link.enter_stage("asr", (), (("gpu", 1),)))
+    await eventually(lambda: sent.all == [EnterStageMessage(1, "asr", (), (("gpu", 1),))])
+    if moment == "with the grant":
+        link.reply_received(ReplyMessage(1, "token"))  # the stage has not seen it yet
+    entering.cancel()
+    await asyncio.wait([entering])
+    if moment == "before it arrives":
+        link.reply_received(ReplyMessage(1, "token"))
+    await asyncio.sleep(0)
+
+    given_back = [] if moment == "before the grant" else [LeaveStageMessage("token")]
+    cancelled = [] if moment == "with the grant" else [CancelEntryMessage(1)]
+    assert entering.cancelled()
+    assert sent.all[1:] == [*cancelled, *given_back]

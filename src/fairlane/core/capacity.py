@@ -19,10 +19,10 @@ from fairlane.core.lifecycle import Priority, State
 from fairlane.core.limits import Capacity, Rate, Resource, WorkerSlots
 from fairlane.core.live_job import JobId, LiveJob, WorkerId
 from fairlane.core.queues import Queue
-from fairlane.core.stage_waits import stage_capacities, update_reason
+from fairlane.core.stage_waits import find_unreachable, stage_capacities, update_reason
 from fairlane.core.waiting import best_head
 from fairlane.core.workers import KnownWorker
-from fairlane.errors import UnknownName
+from fairlane.errors import FairlaneError, UnknownName
 
 
 def find_shortage(
@@ -164,13 +164,19 @@ def grant_stage(board: Board, stage: EnterStage) -> None:
     if stage.token in board.grants.get(stage.job, {}):
         board.decisions.orders_for(stage.worker).granted.append(stage.token)
         return
-    if stage.token in board.waiting_stages:
-        return  # sent again: it is waiting already
+    is_waiting = stage.token in board.waiting_stages
     try:
         capacities = stage_capacities(board, stage)
+        problem: FairlaneError | None = find_unreachable(board, stage)
     except UnknownName as error:
-        board.decisions.orders_for(stage.worker).denied.append((stage.token, error.as_problem()))
+        problem = error
+    if problem is not None:
+        board.decisions.orders_for(stage.worker).denied.append((stage.token, problem.as_problem()))
+        board.waiting_stages.pop(stage.token, None)
+        update_reason(board, job)
         return
+    if is_waiting:
+        return  # sent again
     for capacity in capacities:
         if not capacity.has_room(board.now):
             board.waiting_stages[stage.token] = stage

@@ -229,6 +229,8 @@ class EnterStage(Struct, tag="enter_stage"):
     limits: tuple[str, ...] = ()
     uses: tuple[tuple[str, int], ...] = ()
     stage: str = ""  # its name, for the reason of a wait
+    # Held by functions of this attempt that still run after their time-out, until it ends.
+    leftovers: tuple[tuple[str, int], ...] = ()
 
 
 class LeaveStage(Struct, tag="leave_stage"):

@@ -11,7 +11,7 @@ from fairlane.core.inputs import EnterStage
 from fairlane.core.lifecycle import State
 from fairlane.core.limits import Capacity, Rate
 from fairlane.core.live_job import LiveJob, Reason
-from fairlane.errors import UnknownName
+from fairlane.errors import TimedOut, UnknownName
 
 _CODES: Final = ("rate_limit", "resource")
 
@@ -19,6 +19,24 @@ _CODES: Final = ("rate_limit", "resource")
 def stage_capacities(board: Board, stage: EnterStage) -> list[Capacity]:
     shares = [board.resource(name).share(amount) for name, amount in stage.uses]
     return [*(board.rate(key) for key in stage.limits), *shares]
+
+
+def find_unreachable(board: Board, stage: EnterStage) -> TimedOut | None:
+    """Return an error if functions past their time-out hold a resource until the attempt ends."""
+    left = dict(stage.leftovers)
+    missing = [
+        (name, amount)
+        for name, amount in stage.uses
+        if left.get(name) and amount > board.resource(name).total - left[name]
+    ]
+    if not missing:
+        return None
+    needs = ", ".join(f'{amount} of "{name}"' for name, amount in missing)
+    return TimedOut(
+        f'stage "{stage.stage}" cannot get {needs}: a function of this attempt still runs after '
+        f"its time-out and holds {', '.join(name for name, _ in missing)} until the child process "
+        "ends with the attempt; a retry of the job runs in another process"
+    )
 
 
 def explain_stages(board: Board, job: LiveJob) -> list[Reason]:

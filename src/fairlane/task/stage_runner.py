@@ -6,7 +6,9 @@ Rules:
   fallbacks, too. A fallback that names other resources gets those instead: the stage gives its own
   back first, so that no stage holds one resource while it waits for another.
 - A plain function that still runs after its time-out keeps the resources until its thread returns;
-  the next try or fallback of the stage waits for others. The attempt ends after that thread.
+  the next try, fallback or stage waits for others. The attempt ends after that thread. In a child
+  process, which is killed at the end of the attempt, such a thread may never return: a step that
+  could get a resource only from it fails.
 - Each try counts a start of the limits of the stage, a fallback only of its own.
 - The result is durable before `run` returns, so a job that is retried or recovered gets it back
   without running the stage again. It goes through JSON even the first time, because a task must see
@@ -25,7 +27,13 @@ from typing import Any, Final
 from msgspec import Struct
 
 from fairlane.core.retry import Retry
-from fairlane.core.validation import check_text, is_number
+from fairlane.core.validation import (
+    LARGEST_COUNT,
+    check_seconds,
+    check_text,
+    is_count,
+    shown,
+)
 from fairlane.errors import TimedOut, UsageError
 from fairlane.runtime.storable_text import storable, storable_name
 from fairlane.task.attempt_report import LONGEST_MESSAGE, AttemptReport, bounded_percent
@@ -79,7 +87,6 @@ class StageRunner:
         self._jitter_key = jitter_key
         self._tokens: list[str] = []  # of the grants that it holds
         self._held: Uses = ()
-        self._lost: Uses = ()  # held by a thread that ran on after its time-out
         self._leftovers = leftovers
         self._has_begun = False  # its function has been called
 
@@ -245,21 +252,27 @@ class StageRunner:
         if step.uses != self._held:
             self._leave()
         missing = () if self._tokens else step.uses
-        self._refuse_what_a_thread_holds(missing)
         if step.limits or missing:
             needs = [
                 *(f'limit "{limit}"' for limit in step.limits),
                 *(f'{amount} of "{resource}"' for resource, amount in missing),
             ]
             with self._waiting(f"waits for {', '.join(needs)}"):
-                token = await self._operations.enter(self.name, step.limits, missing)
-                self._tokens.append(token)
+                self._tokens.append(await self._request_entry(step.limits, missing))
         self._held = step.uses
+
+    async def _request_entry(self, limits: tuple[str, ...], uses: Uses) -> str:
+        try:
+            return await self._operations.enter(self.name, limits, uses)
+        except TimedOut as error:  # a thread that may never return holds the resources
+            raise TimedOut(error.message, code="stage_timeout") from None
 
     def _hand_over(self, work: "Future[Any]", message: str) -> None:
         """Leave the resources of the stage to a thread that still runs, until it returns."""
         tokens, leave = self._tokens, self._link.leave_stage
-        self._lost = self._held
+        if self._link.kills_threads:
+            for token in tokens:
+                self._link.leave_behind(token)
         self._tokens, self._held = [], ()
         self._leftovers.append(work)
         self._link.log("warning", f"{message}; its thread still runs, and its job until it returns")
@@ -269,19 +282,6 @@ class StageRunner:
                 leave(token)
 
         work.add_done_callback(give_back)
-
-    def _refuse_what_a_thread_holds(self, uses: Uses) -> None:
-        """Raise instead of waiting for a thread that ends only with its child process."""
-        lost = {resource for resource, _ in self._lost}
-        is_over = all(work.done() for work in self._leftovers)
-        if not self._link.kills_threads or is_over:
-            return
-        if any(resource in lost for resource, _ in uses):
-            raise TimedOut(
-                f'stage "{self.name}" took too long, and its thread holds {", ".join(lost)} until '
-                "the child process ends with this attempt",
-                code="stage_timeout",
-            )
 
     def _leave(self) -> None:
         """Give back the resources that the stage holds."""
@@ -302,19 +302,16 @@ class StageRunner:
         limits: Sequence[str],
         seconds: float | None,
     ) -> Step:
-        if seconds is not None and not (is_number(seconds) and seconds > 0):
-            raise UsageError(
-                f'timeout_seconds of stage "{self.name}" is {seconds!r}; it must be a number above '
-                "zero, or None"
-            )
+        check_seconds(f'timeout_seconds of stage "{self.name}"', seconds, optional=True)
         return Step(function, self._needs(uses), self._keys(limits), seconds)
 
     def _needs(self, uses: Mapping[str, int] | None) -> Uses:
         needs = tuple(sorted((uses or {}).items()))
         for resource, amount in needs:
-            if type(amount) is not int or amount < 1:
+            if not is_count(amount, least=1):
                 raise UsageError(
-                    f'stage "{self.name}" uses {amount!r} of "{resource}": it must be 1 or more'
+                    f'stage "{self.name}" uses {shown(amount)} of "{resource}"; it must be a whole '
+                    f"number from 1 to {LARGEST_COUNT:,}"
                 )
         return needs
 

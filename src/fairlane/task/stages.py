@@ -44,7 +44,8 @@ class Stage:
         fallbacks included; `limits` is counted for each try. `Fallback(function, uses=…, limits=…)`
         is a fallback with other needs. `timeout_seconds` bounds each try and each fallback. A plain
         function cannot be stopped: the stage ends at its time, and the job when the function has
-        returned; with `isolation="process"` its process is killed when the attempt ends.
+        returned; with `isolation="process"` its process is killed when the attempt ends, and until
+        then a stage or fallback that could get a resource only from the function fails.
         """
         return await self._runner.run(
             function, args, named, retry=retry, fallback=fallback, uses=uses, limits=limits,

@@ -26,6 +26,13 @@ class WorkerLink(Protocol):
 
     def leave_stage(self, token: str) -> None: ...
 
+    def leave_behind(self, token: str) -> None:
+        """Announce that a function past its time-out holds the resources of this token.
+
+        The function ends only with its process. A stage of the same attempt that could get a
+        resource only from it is refused.
+        """
+
     def mark_waiting(self, stage: str, *, waits: bool) -> None:
         """Announce that a stage waits for a limit, a resource or its backoff, or waits no more.
 

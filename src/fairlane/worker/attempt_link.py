@@ -1,6 +1,7 @@
 """The link between an attempt and its worker: reports, log lines, stage limits, stored values."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,8 @@ from fairlane.task.attempt_report import AttemptReport
 
 if TYPE_CHECKING:
     from fairlane.worker.worker import Worker
+
+Uses = tuple[tuple[str, int], ...]
 
 
 class AttemptLink:
@@ -33,6 +36,9 @@ class AttemptLink:
         self.redactor: Redactor | None = None
         self._active_at = self._time()  # when the task last reported or logged
         self._waiting: set[str] = set()  # the names of stages; threads add and discard them
+        self._entering: dict[str, EnterStage] = {}  # requests without an answer, by token
+        self._held: dict[str, Uses] = {}  # the resources of each granted token
+        self._left_behind: dict[str, Uses] = {}  # held by functions past their time-out
         self.live_report: AttemptReport | None = None
         self.child_report: str | None = None  # the last one from a child process, as JSON
 
@@ -73,15 +79,39 @@ class AttemptLink:
     ) -> str:
         start = self.start
         token = self._worker.new_token()
-        entry = EnterStage(start.job, start.worker, start.fence, token, limits, uses, stage)
+        entry = self._entering[token] = EnterStage(
+            start.job, start.worker, start.fence, token, limits, uses, stage, self._leftovers()
+        )
         try:
             await self._worker.request(token, entry)
         except BaseException:
             self.leave_stage(token)
             raise
+        finally:
+            del self._entering[token]
+        self._held[token] = uses
         return token
 
+    def leave_behind(self, token: str) -> None:
+        """Count the resources of a token as gone until the attempt ends, or its function returns.
+
+        A stage of the same attempt that waits for them is checked again: it may wait in vain.
+        """
+        self._left_behind[token] = self._held.pop(token, ())
+        leftovers = self._leftovers()
+        for waiting, entry in self._entering.items():
+            again = msgspec.structs.replace(entry, leftovers=leftovers)
+            self._worker.send_until_acknowledged(waiting, again)
+
+    def _leftovers(self) -> Uses:
+        held: Counter[str] = Counter()
+        for uses in self._left_behind.values():
+            held.update(dict(uses))
+        return tuple(sorted(held.items()))
+
     def leave_stage(self, token: str) -> None:
+        self._held.pop(token, None)
+        self._left_behind.pop(token, None)
         start = self.start
         self._worker.send(LeaveStage(start.job, start.worker, start.fence, token))
 

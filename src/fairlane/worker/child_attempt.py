@@ -7,7 +7,8 @@ requests from the child go to the link of the attempt, as if the function ran in
 import asyncio
 import itertools
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -19,9 +20,11 @@ from fairlane.process.process_group import ProcessDeadline
 from fairlane.store.views import ReportBody
 from fairlane.worker.child_messages import (
     BeganMessage,
+    CancelEntryMessage,
     EnterStageMessage,
     FailureMessage,
     FromChild,
+    LeaveBehindMessage,
     LeaveStageMessage,
     LogMessage,
     MessageOfRun,
@@ -73,7 +76,7 @@ class ChildExecutor:
             )
             run, missed = next(self._runs), self._deadline.missed
             child.send(_run_message(run, attempt, declared))
-            requests: set[asyncio.Task[None]] = set()
+            requests: dict[int, asyncio.Task[None]] = {}
             try:
                 async for sent in child.messages():
                     if sent.run != run:
@@ -89,9 +92,10 @@ class ChildExecutor:
                         break  # the task failed, not the child: it goes back into the pool
                     self._serve(attempt, child, message, requests)
             finally:
-                for task in requests:
+                unanswered = list(requests.values())
+                for task in unanswered:
                     task.cancel()
-                await asyncio.gather(*requests, return_exceptions=True)
+                await asyncio.gather(*unanswered, return_exceptions=True)
             if failure.code == "process_died" and self._deadline.missed > missed:
                 attempt.interrupt()  # its supervisor killed it: this process missed its lease
         raise ChildFailed(failure)
@@ -101,7 +105,7 @@ class ChildExecutor:
         attempt: "Attempt",
         child: Child,
         message: FromChild,
-        requests: set[asyncio.Task[None]],
+        requests: dict[int, asyncio.Task[None]],
     ) -> None:
         link = attempt.link
         match message:
@@ -115,12 +119,17 @@ class ChildExecutor:
                 link.log(message.level, message.message)
             case LeaveStageMessage():
                 link.leave_stage(message.token)
+            case LeaveBehindMessage():
+                link.leave_behind(message.token)
             case StageWaitsMessage():
                 link.mark_waiting(message.stage, waits=message.waits)
             case EnterStageMessage():
-                requests.add(asyncio.create_task(self._enter_stage(attempt, child, message)))
+                _answer(requests, message.number, self._enter_stage(attempt, child, message))
+            case CancelEntryMessage():
+                if message.number in requests:
+                    requests[message.number].cancel()
             case StoreValueMessage():
-                requests.add(asyncio.create_task(self._store_value(attempt, child, message)))
+                _answer(requests, message.number, self._store_value(attempt, child, message))
             case StoreValueSoonMessage():
                 attempt.stored_values[message.name] = message.body
                 link.store_value_soon(message.name, message.body)
@@ -142,6 +151,20 @@ class ChildExecutor:
         if message.body is not None:
             attempt.stored_values[message.name] = message.body
         child.send(ReplyMessage(message.number))
+
+
+def _answer(
+    requests: dict[int, asyncio.Task[None]], number: int, answering: Coroutine[Any, Any, None]
+) -> None:
+    """Answer a request of the child in a task, which `requests` holds until it has ended."""
+    task = requests[number] = asyncio.create_task(answering)
+
+    def forget(task: asyncio.Task[None]) -> None:
+        del requests[number]
+        if not task.cancelled():
+            task.exception()  # retrieved, so that asyncio does not log it
+
+    task.add_done_callback(forget)
 
 
 def _run_message(run: int, attempt: "Attempt", declared: list[str]) -> RunMessage:

@@ -33,9 +33,11 @@ from fairlane.tracing import continue_trace
 from fairlane.worker.attempt_context import build_context
 from fairlane.worker.child_messages import (
     BeganMessage,
+    CancelEntryMessage,
     EnterStageMessage,
     FailureMessage,
     FromChild,
+    LeaveBehindMessage,
     LeaveStageMessage,
     LogMessage,
     MessageOfRun,
@@ -98,10 +100,21 @@ class ChildLink:
         self, stage: str, limits: tuple[str, ...], uses: tuple[tuple[str, int], ...]
     ) -> str:
         number = self._next_number()
-        return await self._request(number, EnterStageMessage(number, stage, limits, uses))
+        reply = self._request(number, EnterStageMessage(number, stage, limits, uses))
+        try:
+            return await reply
+        except asyncio.CancelledError:
+            if reply.cancelled():
+                self.post(CancelEntryMessage(number))
+            elif reply.exception() is None:  # the grant and the cancellation came together
+                self.leave_stage(reply.result())
+            raise
 
     def leave_stage(self, token: str) -> None:
         self.post(LeaveStageMessage(token))
+
+    def leave_behind(self, token: str) -> None:
+        self.post(LeaveBehindMessage(token))
 
     def mark_waiting(self, stage: str, *, waits: bool) -> None:
         self.post(StageWaitsMessage(stage, waits))
@@ -116,6 +129,8 @@ class ChildLink:
     def reply_received(self, reply: ReplyMessage) -> None:
         waiting = self._replies.pop(reply.number, None)
         if waiting is None or waiting.done():
+            if reply.token:  # the grant was on its way when its stage stopped waiting
+                self.leave_stage(reply.token)
             return
         if reply.problem is not None:
             waiting.set_exception(FairlaneError.from_problem(reply.problem))
@@ -131,11 +146,11 @@ class ChildLink:
         self._number += 1
         return self._number
 
-    async def _request(self, number: int, message: FromChild) -> str:
+    def _request(self, number: int, message: FromChild) -> "asyncio.Future[str]":
         reply: asyncio.Future[str] = self._loop.create_future()
         self._replies[number] = reply
         self.post(message)
-        return await reply
+        return reply
 
 
 def find_definition(module: str, name: str) -> Definition:
@@ -219,7 +234,7 @@ class ChildRunner:
         _set_log_subject(facts, link.redactor)
         continue_trace(message.trace)
         values = definition.parameters.decode(payload.params)
-        context, _ = build_context(
+        context, report = build_context(
             definition, values, facts, payload, message.stored_values, link,
             outputs=self._outputs, declared=[Path(path) for path in message.declared],
             loop=self._loop,
@@ -236,6 +251,7 @@ class ChildRunner:
                 value = await in_thread(call, threads=self._thread)
         finally:
             self._outputs.release(facts.id)
+        report.complete()
         return definition.results.encode(value)
 
 

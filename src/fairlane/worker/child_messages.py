@@ -71,7 +71,19 @@ class EnterStageMessage(Struct, tag="enter_stage"):
     uses: tuple[tuple[str, int], ...]
 
 
+class CancelEntryMessage(Struct, tag="cancel_entry"):
+    """No stage waits any more for the answer to the `EnterStageMessage` of this number."""
+
+    number: int
+
+
 class LeaveStageMessage(Struct, tag="leave_stage"):
+    token: str
+
+
+class LeaveBehindMessage(Struct, tag="leave_behind"):
+    """A function still runs after its time-out and holds the resources of this token."""
+
     token: str
 
 
@@ -101,7 +113,9 @@ FromChild = (
     | ReportMessage
     | LogMessage
     | EnterStageMessage
+    | CancelEntryMessage
     | LeaveStageMessage
+    | LeaveBehindMessage
     | StageWaitsMessage
     | StoreValueMessage
     | StoreValueSoonMessage

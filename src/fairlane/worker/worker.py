@@ -172,7 +172,7 @@ class Worker:
                 answer.set_result(None)
 
     def deny(self, refusals: list[tuple[str, dict[str, Any]]]) -> None:
-        """Fail the stages that requested a limit or resource that is not declared."""
+        """Fail the stages that requested a limit or resource that they cannot get."""
         for token, problem in refusals:
             self._unacknowledged.pop(token, None)
             answer = self._answers.pop(token, None)
