@@ -39,4 +39,24 @@ HOOKS: Final = (
             ),
         ),
     ),
+    Mutation(
+        name="the end that happened",
+        guards="A call for a job that was retried by hand describes its end and not its present.",
+        file=_DELIVERY,
+        find="await self._call_hook(notice, view_of_end(notice, view), thread)",
+        replace="await self._call_hook(notice, view, thread)",
+        noticed_by=(
+            suite(
+                f"{_TESTS}::test_a_repeated_call_describes_the_end_that_happened_after_a_retry_by_hand"
+            ),
+        ),
+    ),
+    Mutation(
+        name="a key for each end",
+        guards="Two ends of one job have different idempotency keys.",
+        file="src/fairlane/leader/notice.py",
+        find='return f"{self.job}-{self.state}-{self.seq}"',
+        replace='return f"{self.job}-{self.state}"',
+        noticed_by=(suite(f"{_TESTS}::test_each_end_of_a_job_has_its_own_idempotency_key"),),
+    ),
 )

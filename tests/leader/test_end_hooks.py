@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from fairlane import BadSetting, Fairlane, JobView, webhook
+from fairlane import BadSetting, Context, Fairlane, JobView, webhook
 from fairlane.core.inputs import SaveRecord
 from fairlane.doctor import diagnose
 from fairlane.errors import StoreUnavailable
@@ -22,6 +22,7 @@ from fairlane.leader.hook_delivery import DeclaredHook, HookDelivery
 from fairlane.leader.notice import Notice, decode_notice
 from fairlane.leader.webhook import Hook
 from fairlane.testing import FakeClock, running
+from tests.support.apps import Doors
 from tests.support.eventually import eventually
 
 
@@ -222,7 +223,8 @@ async def test_a_webhook_is_sent_the_ended_job(app: Fairlane, receiver: Receiver
 
     [body] = receiver.bodies
     assert (body["id"], body["state"], body["result"]) == (job.id, "completed", 5)
-    assert receiver.keys == [f"{job.id}-1-completed"]
+    [key] = receiver.keys
+    assert key.startswith(f"{job.id}-completed-")
 
 
 @pytest.mark.parametrize("status", [500, 404, 302])
@@ -245,6 +247,138 @@ async def test_a_webhook_is_repeated_with_exponential_backoff_until_it_is_accept
 
     assert len(receiver.bodies) == 4
     assert len(set(receiver.keys)) == 1  # so that the receiver can tell a repetition
+
+
+async def test_each_end_of_a_job_has_its_own_idempotency_key(
+    app: Fairlane, receiver: Receiver, quiet: None
+) -> None:
+    receiver.status = lambda body: 500 if len(receiver.keys) <= 2 else 200
+    app.on_end(webhook(receiver.url))
+    work = numbered(app)
+
+    async with running(app) as world:
+        await heeded(app)
+        await app.queues.pause("default")
+        job = await work.submit(1)
+        await job.cancel()
+        await job.retry()
+        await job.cancel()
+        await eventually(lambda: tries_of_notices(app, [1, 1]))
+        await world.advance(5)
+        await stored_notices(app, 0)
+
+    first, second = receiver.keys[:2]
+    assert first != second
+    assert sorted(receiver.keys[2:]) == sorted([first, second])
+
+
+async def test_a_webhook_that_a_hook_calls_has_a_key_for_each_end(
+    app: Fairlane, receiver: Receiver, quiet: None
+) -> None:
+    send = webhook(receiver.url)
+    receiver.status = lambda body: 500 if len(receiver.keys) == 1 else 200
+
+    @app.on_end
+    def forward(job: JobView) -> None:
+        send(job)
+
+    work = numbered(app)
+
+    async with running(app) as world:
+        await heeded(app)
+        await app.queues.pause("default")
+        job = await work.submit(1)
+        await job.cancel()
+        await eventually(lambda: tries_of_notices(app, [1]))
+        await job.retry()
+        await world.advance(5)
+        await stored_notices(app, 0)
+        await job.cancel()
+        await eventually(lambda: len(receiver.keys) == 3)
+
+    first, repeated, second = receiver.keys
+    assert first == repeated != second
+
+
+def facts_of(job: JobView) -> tuple[Any, ...]:
+    error = job.error and (job.error.code, job.error.message)
+    return (job.state, job.attempt, error, job.result, job.ended_at, job.waiting_for)
+
+
+async def test_a_repeated_call_describes_the_end_that_happened_after_a_retry_by_hand(
+    app: Fairlane, doors: Doors, quiet: None
+) -> None:
+    told: list[JobView] = []
+
+    @app.on_end
+    def reject_first(job: JobView) -> None:
+        told.append(job)
+        if len(told) == 1:
+            raise RuntimeError("no paper")
+
+    @app.task
+    async def work(ctx: Context) -> str:
+        if ctx.attempt == 1:
+            raise ValueError("no ink")
+        await doors.wait("again")
+        return "printed"
+
+    async with running(app) as world:
+        await heeded(app)
+        job = await work.submit()
+        await eventually(lambda: tries_of_notices(app, [1]))
+        world.clock.advance(1)
+        await job.retry()
+        await doors.reached("again")
+        world.clock.advance(5)
+        await eventually(lambda: len(told) == 2)
+        doors.open("again")
+        await job.wait()
+        await eventually(lambda: len(told) == 3)
+
+    first, repeated, completed = told
+    assert facts_of(first)[:3] == ("failed", 1, ("bad_input", "no ink"))
+    assert facts_of(repeated) == facts_of(first)
+    assert facts_of(completed)[:4] == ("completed", 2, None, "printed")
+
+
+@pytest.mark.parametrize("end", ["failed", "cancelled"])
+async def test_a_first_call_describes_the_end_that_happened_after_a_retry_by_hand(
+    tmp_path: Path, end: str
+) -> None:
+    told: list[JobView] = []
+    clock = FakeClock()
+
+    def made(*, hook: bool) -> Fairlane:
+        app = Fairlane(f"sqlite:///{tmp_path}/work.db", clock=clock, stop_grace_seconds=0)
+
+        @app.task(name="work")
+        async def work() -> None:
+            raise ValueError("no ink")
+
+        if hook:
+            app.on_end(told.append, name="tell")
+        return app
+
+    async with running(made(hook=True)) as world:
+        await heeded(world.app)
+    async with running(made(hook=False)) as world:  # its ends are told by the next process
+        app = world.app
+        if end == "cancelled":
+            await app.queues.pause("default")
+        job = await app.tasks["work"].submit()
+        if end == "cancelled":
+            await job.cancel()
+        ended = await app.jobs.wait(job.id)
+        await app.queues.pause("default")
+        clock.advance(1)
+        await job.retry()
+    async with running(made(hook=True)) as world:
+        await eventually(lambda: told)
+        assert (await world.app.jobs.show(job.id)).state == "queued"
+
+    [view] = told
+    assert facts_of(view) == facts_of(ended)
 
 
 async def test_a_webhook_is_repeated_after_a_restart(
@@ -487,6 +621,14 @@ async def test_a_hook_is_called_for_each_end_wherever_its_progress_could_not_be_
             await second.close()
 
         assert told >= ids, f"crash at write {crash_at}"
+
+
+@pytest.mark.parametrize(
+    "seconds", [0, "5", 3e6, 1e18, float("nan"), pytest.param(10**400, id="10**400")]
+)
+def test_a_webhook_needs_a_time_out_that_a_socket_can_wait(seconds: Any) -> None:
+    with pytest.raises(BadSetting, match=r"timeout_seconds of a webhook is .* it must be a number"):
+        webhook("http://127.0.0.1/", timeout_seconds=seconds)
 
 
 def test_a_webhook_needs_an_http_address() -> None:

@@ -190,6 +190,8 @@ def _end_one(
         data["reason"] = reason.message
     if error is not None:
         data["error"] = {"code": error["code"], "message": error["message"]}
+    if State.QUEUED in TRANSITIONS[state]:
+        data["attempt"] = job.attempt  # a retry by hand changes it, and hooks describe this end
     transition(board, job, state, **data)
     job.reason = reason
     job.due_at = None

@@ -26,7 +26,14 @@ from fairlane.core.lifecycle import FINAL, State
 from fairlane.core.live_job import JobId
 from fairlane.core.retry import Retry
 from fairlane.ids import new_id
-from fairlane.leader.notice import NOTICE_KIND, Notice, decode_notice, hook_of
+from fairlane.leader.notice import (
+    NOTICE_KIND,
+    Notice,
+    decode_notice,
+    hook_of,
+    notice_of,
+    view_of_end,
+)
 from fairlane.leader.webhook import Hook, Webhook
 from fairlane.runtime.clock import Clock
 from fairlane.runtime.service import Service
@@ -189,8 +196,7 @@ class DeliveryProgress:
                 return
 
     def _add(self, event: EventView, job: JobId, view: JobView) -> None:
-        ended_at = event.at.timestamp()
-        notice = Notice(hook=self._name, seq=event.seq, job=job, ended_at=ended_at)
+        notice = notice_of(self._name, event, job)
         self._open[event.seq] = notice
         self._new.append((notice, view))
 
@@ -250,7 +256,7 @@ class DeliveryProgress:
             if view is None:
                 view = (await self._store.jobs([notice.job])).get(notice.job)
             if view is not None:
-                await self._call_hook(view, thread)
+                await self._call_hook(notice, view_of_end(notice, view), thread)
         except (Exception, SystemExit, asyncio.CancelledError) as error:  # user code
             task = asyncio.current_task()
             if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
@@ -261,18 +267,18 @@ class DeliveryProgress:
                 log.warning("job %s was pruned before hook %s accepted it", notice.job, self._name)
             self._forget(notice)
 
-    async def _call_hook(self, view: JobView, thread: DaemonThread) -> None:
+    async def _call_hook(self, notice: Notice, view: JobView, thread: DaemonThread) -> None:
         hook = self._hook
+        if isinstance(hook, Webhook):
+            work = thread.submit(lambda: hook.post(view, notice.key))
+            await asyncio.wrap_future(work)  # a stop does not wait for a slow receiver
+            return
         if inspect.iscoroutinefunction(hook) or inspect.iscoroutinefunction(type(hook).__call__):
             await hook(view)
             return
-        work = thread.submit(lambda: hook(view))
-        if isinstance(hook, Webhook):
-            await asyncio.wrap_future(work)  # a stop does not wait for a slow receiver
-        else:
-            value = await await_thread(work)
-            if inspect.isawaitable(value):
-                await value
+        value = await await_thread(thread.submit(lambda: hook(view)))
+        if inspect.isawaitable(value):
+            await value
 
     def _forget(self, notice: Notice) -> None:
         self._open.pop(notice.seq, None)
