@@ -28,8 +28,15 @@ def test_a_job_is_not_retried_after_its_deadline(world: World) -> None:
         world.wait(10)
     world.fail("a", code="timeout")
     assert world.state("a") == "failed"
-    assert error_of(world, "a")["code"] == "timeout"
     assert "not retried: its deadline" in str(error_of(world, "a")["message"])
+
+
+def test_a_deadline_that_would_pass_during_a_backoff_is_the_error_of_the_job(world: World) -> None:
+    world.submit("a", retry=RETRY, deadline_seconds=5.0)
+    world.fail("a", code="http_503")
+    error = error_of(world, "a")
+    assert (error["code"], error["retryable"]) == ("deadline", False)
+    assert "the last one failed with http_503: " in str(error["message"])
 
 
 def test_a_deadline_counts_from_the_first_start_and_not_from_a_refused_one(world: World) -> None:

@@ -92,7 +92,9 @@ def _failed(board: Board, job: LiveJob, failure: Failure, report: str | None) ->
         job.failures, least=failure.after_seconds or 0.0, key=job.id if board.jitter else None
     )
     if job.deadline_at is not None and due_at >= job.deadline_at:
-        error["message"] += "; not retried: its deadline is before the next attempt"
+        error |= {"code": "deadline", "retryable": False, "message":
+                  "not retried: its deadline is before its next attempt; the last one failed with "
+                  f"{failure.code}: {failure.message}"}  # fmt: skip
         end_job(board, job, State.FAILED, error=error, report=report)
         return
     job.due_at = due_at
