@@ -190,7 +190,17 @@ TIMEOUTS: list[Callable[[], BaseException]] = [
     lambda: subprocess.TimeoutExpired("ffmpeg", 5),
     lambda: urllib.error.URLError(TimeoutError("timed out")),
     lambda: HTTPStatusError(504),
+    lambda: ExceptionGroup("both", [TimeoutError(), TimedOut("slow")]),
+    lambda: ExceptionGroup("all", [ExceptionGroup("one", [TimeoutError()]), HTTPStatusError(504)]),
 ]
+
+
+def test_a_group_of_errors_is_a_timeout_only_if_every_error_in_it_is() -> None:
+    failure = classify(ExceptionGroup("all", [TimeoutError(), TimeoutError()]))
+    assert (failure.code, failure.retryable) == ("timeout", True)
+    mixed = classify(ExceptionGroup("mixed", [TimeoutError(), ValueError("corrupt")]))
+    assert mixed.code == "error"
+    assert "timeout" not in mixed.names
 
 
 @pytest.mark.parametrize("make", TIMEOUTS)

@@ -119,7 +119,12 @@ def _groups(error: BaseException, code: str) -> list[str]:
 
 
 def _is_timeout(error: BaseException) -> bool:
-    """Return whether an error is a time-out, or the reason of an error of urllib is one."""
+    """Return whether an error is a time-out, or the reason of an error of urllib is one.
+
+    A group of errors is one if all errors in it are.
+    """
+    if isinstance(error, BaseExceptionGroup):
+        return all("timeout" in _groups(one, _kind(one)[0]) for one in error.exceptions)
     if isinstance(error, TimeoutError):
         return True
     if any(cls.__name__.endswith(_TIMEOUT_NAMES) for cls in type(error).__mro__):
