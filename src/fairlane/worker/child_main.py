@@ -104,6 +104,7 @@ class ChildLink:
         try:
             return await reply
         except asyncio.CancelledError:
+            self._replies.pop(number, None)
             if reply.cancelled():
                 self.post(CancelEntryMessage(number))
             elif reply.exception() is None:  # the grant and the cancellation came together
