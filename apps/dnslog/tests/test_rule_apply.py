@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from fairlane_dnslog.rules.applied import AppliedRow, read_applied
 from fairlane_dnslog.rules.apply import Changes, FilteringServer, reconcile
 from fairlane_dnslog.rules.audit import AuditRow, read_audit
 from fairlane_dnslog.rules.block import BEGIN, END, filter_lines, find_lines
+from fairlane_dnslog.rules.desired import next_boundary
 from fairlane_dnslog.rules.errors import BlockNotKept
 from fairlane_dnslog.rules.rule import Kind, RuleDraft
 from fairlane_dnslog.rules.rule_store import delete_rule, load_rules, save_rule
@@ -407,3 +409,30 @@ def _check_end(home: Home, scenario: str) -> None:
     assert home.is_protected()
     assert home.audited()[0].detail["lines_removed"] == ["||a.example^"]
     assert "on" in [row.detail.get("protection") for row in home.audited()]
+
+
+@pytest.mark.parametrize(
+    ("begins", "ends"),
+    [
+        pytest.param("2027-03-28T00:30Z", "2027-03-28T01:30Z", id="an hour is skipped"),
+        pytest.param("2026-10-24T23:30Z", "2026-10-25T02:30Z", id="an hour is repeated"),
+    ],
+)
+def test_on_the_days_of_a_clock_change_rules_follow_the_local_clock(
+    home: Home, begins: str, ends: str
+) -> None:
+    window = Window(start="01:30", end="03:30", timezone="Europe/Berlin")
+    home.save(draft(window=window))
+    home.save(protection("Party", on=False, window=window))
+    begin, end = (datetime.fromisoformat(text).timestamp() for text in (begins, ends))
+    with home.database.reading() as tx:
+        rules = load_rules(tx).rules
+
+    assert next_boundary(rules, after=begin - 3600) == begin
+    assert next_boundary(rules, after=begin) == end
+    for at, in_force in ((begin - 1, False), (begin, True), (end - 1, True), (end, False)):
+        home.at = at
+        home.run()
+        assert ("||youtube.com^" in home.lines) is in_force
+        assert home.is_protected() is not in_force
+        assert home.applied().protection_until == (end if in_force else None)
