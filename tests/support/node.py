@@ -1,6 +1,6 @@
-"""Run a script of the console's package.json, with the Node.js that it is built with.
+"""Run a script of a package.json, with the Node.js that its pages are built with.
 
-python -m tests.support.node check
+`python -m tests.support.node check` checks the types of the console and of the pages in apps/.
 """
 
 import importlib.util
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 ROOT: Final = Path(__file__).resolve().parent.parent.parent
+WITH_PAGES: Final = (ROOT, ROOT / "apps" / "dnslog")  # folders with a hatch_build.py for pages
 
 
 def build_hook(folder: Path = ROOT) -> Any:
@@ -22,14 +23,14 @@ def build_hook(folder: Path = ROOT) -> Any:
     return module
 
 
-def npm_run(*words: str) -> "subprocess.CompletedProcess[str]":
+def npm_run(*words: str, folder: Path = ROOT) -> "subprocess.CompletedProcess[str]":
     """Install the requirements, run a script, and return its output."""
-    hook = build_hook()
+    hook = build_hook(folder)
     node, npm = hook.find_node()
     hook.install(node, npm, print)
     return subprocess.run(
         [*npm, "run", "--silent", *words],
-        cwd=ROOT / "console",
+        cwd=hook.SOURCES,
         env=hook.environment(node),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -39,6 +40,7 @@ def npm_run(*words: str) -> "subprocess.CompletedProcess[str]":
 
 
 if __name__ == "__main__":
-    finished = npm_run(*sys.argv[1:])
-    sys.stdout.write(finished.stdout)
-    raise SystemExit(finished.returncode)
+    all_finished = [npm_run(*sys.argv[1:], folder=folder) for folder in WITH_PAGES]
+    for finished in all_finished:
+        sys.stdout.write(finished.stdout)
+    raise SystemExit(max(finished.returncode for finished in all_finished))

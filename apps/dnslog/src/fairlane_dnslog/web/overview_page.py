@@ -1,0 +1,50 @@
+"""The overview: charts of a time range, each row a link into the log."""
+
+import time
+
+from flask import Blueprint, render_template, request
+
+from fairlane_dnslog.charts import Charts, read_charts
+from fairlane_dnslog.pull_log import recent_gaps
+from fairlane_dnslog.web.time_ranges import RANGES, known_range
+from fairlane_dnslog.web.visitor import for_readers, program
+
+TOP_ROWS = 10
+
+blueprint = Blueprint("overview", __name__)
+
+
+@blueprint.get("/")
+@for_readers
+def show() -> str:
+    name = known_range(request.args.get("range", ""))
+    server = request.args.get("server", "")[:100]
+    now = time.time()
+    charts = read_range(name, server, now=now)
+    with program().database.reading() as tx:
+        gaps = [
+            gap for gap in recent_gaps(tx, server or None) if gap.to_ns / 1e9 > now - RANGES[name]
+        ]
+    return render_template(
+        "overview.html",
+        charts=charts,
+        gaps=gaps,
+        range=name,
+        ranges=RANGES,
+        server=server,
+        servers=[one.name for one in program().settings.servers],
+        zone=program().settings.timezone,
+        minutes=RANGES[name] / 60,
+    )
+
+
+def read_range(name: str, server: str, *, now: float) -> Charts:
+    with program().database.reading() as tx:
+        return read_charts(
+            tx,
+            since=now - RANGES[name],
+            until=now,
+            server=server,
+            timezone=program().settings.timezone,
+            limit=TOP_ROWS,
+        )
