@@ -8,29 +8,25 @@ AdGuard does not answer. At the end the stored log is compared with the journal.
 import argparse
 import os
 import signal
-import socket
-import subprocess
-import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
-import httpx
-
+from apps.dnslog.tests.gunicorn_program import Household, Kind, Workers, eventually, server_of
+from fairlane import Fairlane
 from fairlane_dnslog.database import Database, DatabaseError, open_database
-from fairlane_dnslog.stand_in import JournalContents, LoggedQuery, Options, read_journal
-from tests.support.postgres import Server, running_postgres
+from fairlane_dnslog.queue_app import pull_schedule
+from fairlane_dnslog.rules.process_rows import read_processes
+from fairlane_dnslog.settings import Settings
+from fairlane_dnslog.stand_in import JournalContents, LoggedQuery, read_journal
+from tests.support.postgres import Server
 
-Kind = Literal["postgres", "sqlite"]
-WORKERS: Final = 4
-PULL_SECONDS: Final = 2.0
-PATIENCE_SECONDS: Final = 120.0
 _ROWS: Final = "SELECT at_ns, qh, qtype, client FROM query_log"
 
 
@@ -62,88 +58,6 @@ class Plan:
         )  # fmt: skip
 
 
-class Household:
-    """The process of the stand-in, at one port over its restarts."""
-
-    def __init__(self, folder: Path, rate: float) -> None:
-        self.journal = folder / "journal.jsonl"
-        self.port = free_port()
-        self._rate = rate
-        self._process: subprocess.Popen[bytes] | None = None
-
-    def start(self) -> None:
-        command = [sys.executable, "-m", "fairlane_dnslog.stand_in", "--port", str(self.port)]
-        command += ["--rate", str(self._rate), "--journal", str(self.journal)]
-        self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-        eventually(lambda: is_listening(self.port), "the stand-in listens")
-
-    def stop(self) -> None:
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-
-    def set_offline(self, offline: bool) -> None:
-        faults = [{"kind": "drop"}] if offline else []
-        httpx.put(f"http://127.0.0.1:{self.port}/stand-in/faults", json=faults).raise_for_status()
-
-    def pause_traffic(self) -> None:
-        """End the traffic: the stand-in starts again without queries, on the same log."""
-        self.stop()
-        self._rate = 0.0
-        self.start()
-
-
-class Workers:
-    """gunicorn with four workers."""
-
-    def __init__(self, folder: Path, database: str, household: Household) -> None:
-        self._folder = folder
-        self.database = database
-        self.port = free_port()
-        self._environment = {
-            **os.environ,
-            "DNSLOG_FOLDER": str(folder),
-            "DNSLOG_DATABASE": database,
-            "DNSLOG_URL": f"http://127.0.0.1:{household.port}",
-            "DNSLOG_USERNAME": "admin",
-            "DNSLOG_PASSWORD": Options().password,
-            "DNSLOG_PULL_SECONDS": str(PULL_SECONDS),
-        }
-        self._process: subprocess.Popen[bytes] | None = None
-
-    def start(self) -> None:
-        command = [sys.executable, "-m", "gunicorn", "-w", str(WORKERS), "--threads", "4"]
-        command += [
-            "-b",
-            f"127.0.0.1:{self.port}",
-            "--log-file",
-            str(self._folder / "gunicorn.log"),
-        ]
-        command += ["fairlane_dnslog:create_app()"]
-        with (self._folder / "output.log").open("ab") as output:
-            self._process = subprocess.Popen(
-                command, env=self._environment, stdout=output, stderr=output
-            )
-
-    def pids(self) -> list[int]:
-        assert self._process is not None
-        children = Path(f"/proc/{self._process.pid}/task/{self._process.pid}/children")
-        return [int(pid) for pid in children.read_text().split()]
-
-    @property
-    def is_alive(self) -> bool:
-        return self._process is not None and self._process.poll() is None
-
-    def stop(self) -> None:
-        if self._process is None:
-            return
-        self._process.terminate()
-        try:
-            self._process.wait(30)
-        except subprocess.TimeoutExpired:
-            os.killpg(self._process.pid, signal.SIGKILL)
-
-
 def run(plan: Plan, kind: Kind, report: Callable[[str], None] = lambda _: None) -> Verdict:
     """Run the faults of a plan and compare the stored log with the journal."""
     verdict = Verdict()
@@ -171,6 +85,9 @@ def run(plan: Plan, kind: Kind, report: Callable[[str], None] = lambda _: None) 
             compare(database, journal, verdict)
             if not workers.is_alive:
                 verdict.problems.append("gunicorn has ended")
+            workers.stop()
+            check_end(database, verdict)
+            check_firings(address, verdict)
         except BaseException:
             report((folder / "output.log").read_text()[-4000:])
             raise
@@ -179,15 +96,6 @@ def run(plan: Plan, kind: Kind, report: Callable[[str], None] = lambda _: None) 
             household.stop()
             database.close()
     return verdict
-
-
-@contextmanager
-def server_of(kind: Kind) -> Iterator[Server | None]:
-    if kind == "sqlite":
-        yield None
-        return
-    with running_postgres() as server:
-        yield server
 
 
 def inject(
@@ -267,6 +175,30 @@ def compare(database: Database, journal: JournalContents, verdict: Verdict) -> N
         verdict.problems.append(f"the roll-ups count {rolled} queries, the log {len(rows)}")
 
 
+def check_end(database: Database, verdict: Verdict) -> None:
+    """Check that the last workers have left in order, and that the dead ones were removed."""
+    with database.reading() as tx:
+        left = [row.process for row in read_processes(tx)]
+    if left:
+        verdict.problems.append(f"processes that did not leave: {', '.join(left)}")
+
+
+def check_firings(address: str, verdict: Verdict) -> None:
+    """Check that each firing of the pulls has one job, and no job two firings."""
+    queue = Settings(folder=Path(), database=address).queue_database
+    with Fairlane(queue, work=False) as app:
+        firings = app.sync.schedules.firings(pull_schedule("home"), limit=1000)
+    jobs = [firing.job for firing in firings if firing.job is not None]
+    twice = len(firings) - len({firing.fire_at for firing in firings}) + len(jobs) - len(set(jobs))
+    verdict.counts.update({
+        "firings": len(firings),
+        "firings with a job": len(jobs),
+        "firings twice": twice,
+    })  # fmt: skip
+    if twice or not jobs:
+        verdict.problems.append(f"firings: {len(firings)}, with a job: {len(jobs)}, twice: {twice}")
+
+
 def key(query: LoggedQuery) -> tuple[int, str, str, str]:
     return (query.at_ns, query.domain, query.qtype, query.client)
 
@@ -300,25 +232,6 @@ def leader_names(address: str) -> dict[int, str]:
         text = str((row or {}).get("leader") or "")
     numbers = "".join(letter if letter.isdigit() else " " for letter in text).split()
     return {int(number): text for number in numbers}
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
-
-
-def is_listening(port: int) -> bool:
-    with socket.socket() as found:
-        return found.connect_ex(("127.0.0.1", port)) == 0
-
-
-def eventually(holds: Callable[[], bool], what: str) -> None:
-    until = time.monotonic() + PATIENCE_SECONDS
-    while not holds():
-        if time.monotonic() > until:
-            raise TimeoutError(f"not within {PATIENCE_SECONDS:.0f} s: {what}")
-        time.sleep(0.1)
 
 
 def main() -> None:

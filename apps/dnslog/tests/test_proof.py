@@ -5,7 +5,8 @@ The whole proof, of five minutes, is `python -m apps.dnslog.tests.proof`.
 
 import pytest
 
-from apps.dnslog.tests.proof import Kind, Plan, run
+from apps.dnslog.tests.gunicorn_program import Kind
+from apps.dnslog.tests.proof import Plan, run
 
 
 @pytest.mark.parametrize("kind", ["postgres", "sqlite"])

@@ -1,8 +1,8 @@
-"""`fairlane-dnslog`: run the pulls and the rules, and control them from a terminal."""
+"""`fairlane-dnslog`: serve the pages, and control the program from a terminal."""
 
 import getpass
-import signal
-import threading
+import os
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,14 +16,26 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from fairlane import FairlaneError, StoreError
+from fairlane import BadSetting, FairlaneError, StoreError
 from fairlane_dnslog.database import DatabaseError, DatabaseUnavailable
+from fairlane_dnslog.first_account import NAME as ADMINISTRATOR
+from fairlane_dnslog.first_account import create_first_account
 from fairlane_dnslog.program import Program
+from fairlane_dnslog.rules.audit import record_audit
 from fairlane_dnslog.settings import Settings, load_settings
 from fairlane_dnslog.status import ServerStatus, read_status
+from fairlane_dnslog.web.accounts import (
+    BadAccount,
+    Role,
+    delete_account,
+    find_account,
+    list_accounts,
+    store_account,
+)
 
 NAME: Final = "fairlane-dnslog"
 UNAVAILABLE: Final = 5
+ADD_SERVER: Final = "add one to dnslog.toml, or name it in DNSLOG_URL"
 
 Folder = Annotated[
     Path | None, typer.Option(help="The folder of the settings and the log", envvar="DNSLOG_FOLDER")
@@ -74,18 +86,142 @@ def about(
 
 
 @program.command()
-def run(*, folder: Folder = None, database: Database = None) -> None:
-    """Pull and apply the rules in this process, until SIGTERM or Ctrl-C."""
+def serve(
+    *,
+    folder: Folder = None,
+    database: Database = None,
+    host: Annotated[
+        str | None, typer.Option(help="The address to listen on (127.0.0.1: this machine only)")
+    ] = None,
+    port: Annotated[
+        int | None, typer.Option(help="The port (8430); 0 is a free one", min=0, max=65535)
+    ] = None,
+    url: Annotated[
+        str | None, typer.Option(help="The AdGuard Home, such as http://192.168.1.2:3000")
+    ] = None,
+    username: Annotated[str | None, typer.Option(help="Its user")] = None,
+    password_file: Annotated[
+        Path | None, typer.Option(help="The file with the password of that user")
+    ] = None,
+    visitors: Annotated[
+        bool | None, typer.Option(help="Reading is allowed without a login")
+    ] = None,
+) -> None:
+    """Pull, apply the rules and serve the pages in one process, until SIGTERM or Ctrl-C.
+
+    Every flag is also a setting of the environment and of dnslog.toml: DNSLOG_PORT, `port`.
+    """
+    from fairlane_dnslog.console_gate import HOME
+    from fairlane_dnslog.web_server import address_of, open_listener, serve_site
+
+    given = {"URL": url, "USERNAME": username, "PASSWORD_FILE": password_file}
+    environment = os.environ | {
+        f"DNSLOG_{name}": str(value) for name, value in given.items() if value is not None
+    }
     with errors_as_exit_codes():
-        opened = Program(load_settings(folder=folder, database=database))
-        stopping = threading.Event()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, lambda *_: stopping.set())
-        opened.start()
-        names = ", ".join(server.name for server in opened.settings.servers)
-        typer.echo(f"pulling {names or 'no server; add one to the settings'}", err=True)
-        stopping.wait()
-        opened.stop()
+        settings = load_settings(
+            environment=environment, folder=folder, database=database, host=host, port=port,
+            visitors=visitors,
+        )  # fmt: skip
+        opened = Program(settings, console_address=HOME)
+        with open_listener(settings.host, settings.port) as listener:
+            opened.prepare()
+            password = create_first_account(opened.database)
+
+            def announce() -> None:
+                if password:
+                    typer.echo(f"the first account: {ADMINISTRATOR}, password {password}")
+                    typer.echo("it is not shown again; change it on the page of the account")
+                names = ", ".join(server.name for server in settings.servers)
+                typer.echo(f"pulling: {names or f'no server; {ADD_SERVER}'}")
+                typer.echo(f"serving {address_of(listener)}")
+
+            serve_site(opened, listener, announce=announce)
+            typer.echo("stopped")
+
+
+@program.command()
+def demo(
+    *,
+    host: Annotated[str, typer.Option(help="The address to listen on")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="The port; 0 is a free one", min=0, max=65535)] = 8430,
+) -> None:
+    """Show everything on the invented traffic of a household; Ctrl-C removes it."""
+    from fairlane_dnslog.demo import NAME as ACCOUNT
+    from fairlane_dnslog.demo import PASSWORD, demo_program
+    from fairlane_dnslog.web_server import address_of, open_listener, serve_site
+
+    with errors_as_exit_codes(), open_listener(host, port) as listener:
+        typer.echo("preparing the log of a household …")
+        with demo_program(host=host) as (opened, server):
+
+            def announce() -> None:
+                typer.echo(f"a stand-in for AdGuard Home: {server.url}")
+                typer.echo(f"log in as {ACCOUNT} with the password {PASSWORD}")
+                typer.echo(f"serving {address_of(listener)}")
+
+            serve_site(opened, listener, announce=announce)
+        typer.echo("stopped; the folder of the demonstration is removed")
+
+
+@program.command()
+def password(
+    name: Annotated[str, typer.Argument(help="The name of the account")],
+    *,
+    viewer: Annotated[
+        bool | None,
+        typer.Option("--viewer/--editor", help="May only read, or may change rules as well"),
+    ] = None,
+    remove: Annotated[bool, typer.Option("--remove", help="Remove the account")] = False,
+    folder: Folder = None,
+    database: Database = None,
+) -> None:
+    """Create an account, or change its password; its sessions end.
+
+    The password is read from the terminal, or from the standard input. A new account may change
+    rules unless it is a viewer.
+    """
+    with errors_as_exit_codes():
+        opened = Program(load_settings(folder=folder, database=database), work=False)
+        opened.prepare()
+        try:
+            if remove:
+                _remove_account(opened, name)
+            else:
+                _store_account(opened, name, viewer=viewer)
+        except BadAccount as error:
+            raise BadSetting(str(error)) from None
+        finally:
+            opened.database.close()
+
+
+def _store_account(opened: Program, name: str, *, viewer: bool | None) -> None:
+    if sys.stdin.isatty():
+        text = typer.prompt("Password", hide_input=True, confirmation_prompt=True)
+    else:
+        text = sys.stdin.readline().rstrip("\r\n")
+    with opened.database.transaction() as tx:
+        known = find_account(tx, name)
+        role: Role = known.role if known else "editor"
+        if viewer is not None:
+            role = "viewer" if viewer else "editor"
+        store_account(tx, name=name, password=text, role=role)
+        action = "password changed" if known else "account created"
+        record_audit(
+            tx, at=time.time(), actor=_actor(), action=action, subject=name, detail={"role": role}
+        )
+    typer.echo(f"{name}: {action}, {role}")
+
+
+def _remove_account(opened: Program, name: str) -> None:
+    with opened.database.transaction() as tx:
+        if not delete_account(tx, name):
+            known = ", ".join(account.name for account in list_accounts(tx)) or "none"
+            raise BadAccount("name", f'account "{name}" does not exist (known: {known})')
+        record_audit(
+            tx, at=time.time(), actor=_actor(), action="account removed", subject=name, detail={}
+        )
+    typer.echo(f"{name}: account removed")
 
 
 @program.command()
@@ -150,6 +286,8 @@ def _for_servers(
     with errors_as_exit_codes():
         settings = load_settings(folder=folder, database=database)
         names = [settings.server(server).name] if server else [s.name for s in settings.servers]
+        if not names:
+            raise BadSetting(f"the settings have no server; {ADD_SERVER}")
         opened = Program(settings, work=False)
         opened.prepare()
         with opened.app:
@@ -164,7 +302,7 @@ def _print_servers(servers: tuple[ServerStatus, ...], settings: Settings) -> Non
             return "never"
         return f"{datetime.fromtimestamp(at, settings.zone):%Y-%m-%d %H:%M:%S}"
 
-    table = Table(box=None, header_style="bold")
+    table = Table(box=None, header_style="bold", pad_edge=False)
     for title in ("SERVER", "STATE", "LAST PULL", "COMPLETE UNTIL", "GAPS", "RULES IN FORCE"):
         table.add_column(title)
     for one in servers:
@@ -174,6 +312,8 @@ def _print_servers(servers: tuple[ServerStatus, ...], settings: Settings) -> Non
             shown(one.complete_until), str(one.gaps), ", ".join(one.rules_in_force) or "none",
         )  # fmt: skip
     Console().print(table)
+    if not servers:
+        typer.echo(f"no server; {ADD_SERVER}")
     for one in servers:
         if one.reason:
             typer.echo(f"{one.name}: {one.reason}")

@@ -5,22 +5,23 @@ killed one during a restart of PostgreSQL. An error there would end gunicorn as 
 start is tried again in a thread until it succeeds; pages answer 503 meanwhile.
 """
 
-import atexit
 import logging
 import os
 import threading
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from fairlane import BadSetting, Duplicate, FairlaneError, StoreUnavailable
+from fairlane import BadSetting, Duplicate, FairlaneError, NotStarted, StoreUnavailable
 from fairlane_dnslog.database import DatabaseUnavailable, open_database
+from fairlane_dnslog.first_account import create_first_account
 from fairlane_dnslog.program_status import ScheduleStatus, ServiceChoice, Status
 from fairlane_dnslog.pull_log import resume_server
 from fairlane_dnslog.queue_app import QueueApp, pull_schedule
 from fairlane_dnslog.rules.audit import record_audit
-from fairlane_dnslog.rules.process_rows import process_name
+from fairlane_dnslog.rules.process_rows import find_process, process_name, read_processes
 from fairlane_dnslog.rules.rule import Rule, RuleDraft, RuleSet
 from fairlane_dnslog.rules.rule_store import delete_rule, enable_rule, save_rule
 from fairlane_dnslog.rules.watch import RuleWatch
@@ -37,8 +38,9 @@ log = logging.getLogger(__name__)
 class Program:
     """The parts of one process; safe to start from any thread, and again after a fork."""
 
-    def __init__(self, settings: Settings, *, work: bool = True) -> None:
+    def __init__(self, settings: Settings, *, work: bool = True, console_address: str = "") -> None:
         self.settings = settings
+        self.console_address = console_address or settings.console_url  # empty: there is none
         self.database = open_database(settings.database)
         self.queue = QueueApp(settings, self.database, work=work)
         self.app = self.queue.app
@@ -61,7 +63,8 @@ class Program:
                 return
             self._started_in = os.getpid()
             self._is_ready.clear()
-        atexit.register(self.stop)
+            self._stopping.clear()
+        _stop_at_exit(self)
         if not self._try_to_start():
             threading.Thread(target=self._keep_trying, name="dnslog-start", daemon=True).start()
 
@@ -72,13 +75,12 @@ class Program:
             return
         self._is_ready.clear()
         self._started_in = None
-        atexit.unregister(self.stop)
         self.watch.stop()
         self.app.stop()
         self.database.close()
 
     def prepare(self) -> None:
-        """Create the folder and the tables."""
+        """Create the folder, the tables and, from its password file, the first account."""
         if self.settings.database.startswith("sqlite:///"):
             folder = Path(self.settings.database.removeprefix("sqlite:///")).parent
             try:
@@ -89,6 +91,8 @@ class Program:
                     "--folder or DNSLOG_FOLDER"
                 ) from None
         self.database.migrate()
+        if self.settings.admin_password_file:
+            create_first_account(self.database, self.settings.admin_password_file)
 
     def _try_to_start(self) -> bool:
         try:
@@ -164,13 +168,15 @@ class Program:
     def pull_now(self, server: str, *, actor: str) -> None:
         """Submit a pull of a server; return without waiting for it."""
         name = self.settings.server(server).name
-        self.app.sync.submit(self.queue.pull.call(server=name))
+        with _queue_errors():
+            self.app.sync.submit(self.queue.pull.call(server=name))
         self._audit(actor, "pull submitted", name)
 
     def set_pull_seconds(self, server: str, seconds: float, *, actor: str) -> None:
         """Change the interval of the pulls of a server, in all processes."""
         name = self.settings.server(server).name
-        self.app.sync.schedules.change(pull_schedule(name), every_seconds=seconds)
+        with _queue_errors():
+            self.app.sync.schedules.change(pull_schedule(name), every_seconds=seconds)
         self._audit(actor, "interval changed", name, seconds=seconds)
 
     def resume_server(self, server: str, *, actor: str) -> None:
@@ -178,8 +184,9 @@ class Program:
         name = self.settings.server(server).name
         with self.database.transaction() as tx:
             resume_server(tx, name)
-        self.app.sync.schedules.resume(pull_schedule(name))
-        self.app.sync.submit(self.queue.pull.call(server=name))
+        with _queue_errors():
+            self.app.sync.schedules.resume(pull_schedule(name))
+            self.app.sync.submit(self.queue.pull.call(server=name))
         self._audit(actor, "server resumed", name)
 
     def _audit(self, actor: str, action: str, server: str, **detail: object) -> None:
@@ -190,12 +197,39 @@ class Program:
             )  # fmt: skip
 
     def status(self) -> Status:
-        """Return who leads, and when each schedule fires next."""
+        """Return the leading process, and when each schedule fires next."""
+        with _queue_errors():
+            leader = self.app.sync.workers.leader()
+            schedules = self.app.sync.schedules.list()
+        with self.database.reading() as tx:
+            processes = read_processes(tx)
         return Status(
-            leader=self.app.sync.workers.leader(),
+            leader=None if leader is None else find_process(processes, leader) or leader,
             process=process_name(),
-            schedules=tuple(_schedules(self.app.sync.schedules.list())),
+            schedules=tuple(_schedules(schedules)),
         )
+
+
+def _stop_at_exit(program: Program) -> None:
+    """Stop the program when its process ends in order, as a worker of gunicorn does.
+
+    At the time of `atexit` no thread pool accepts work any more, and the queue needs one to return
+    its jobs. The standard library has this earlier moment for its own pools.
+    """
+    threading._register_atexit(program.stop)  # type: ignore[attr-defined]
+
+
+@contextmanager
+def _queue_errors() -> Iterator[None]:
+    """Raise an error of the queue's database as one of ours; pages show both in the same way."""
+    try:
+        yield
+    except NotStarted:
+        raise DatabaseUnavailable(
+            "the database was unavailable when this process started; it is tried again"
+        ) from None
+    except StoreUnavailable as error:
+        raise DatabaseUnavailable(str(error)) from error
 
 
 def _schedules(views: Mapping[str, Any]) -> Iterator[ScheduleStatus]:

@@ -54,6 +54,7 @@ class Settings:
     port: int = 8430
     hosts: tuple[str, ...] = ()  # further host names of the page
     visitors: bool = False  # reading without a login
+    admin_password_file: str = ""  # of the account `admin`, which the first start creates
     console_url: str = ""  # the Fairlane console, if another process serves it
 
     def __post_init__(self) -> None:

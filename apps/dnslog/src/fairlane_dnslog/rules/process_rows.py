@@ -34,8 +34,22 @@ class ProcessRow(Struct, frozen=True, kw_only=True):
 
 def process_name() -> str:
     """Return the name of this process, short enough for a name of a PostgreSQL session."""
-    host = re.sub(r"[^A-Za-z0-9.-]", "-", socket.gethostname())[:32] or "localhost"
+    host = _host_part(socket.gethostname())
     return f"dnslog {host} {os.getpid()} {_started(os.getpid())}"
+
+
+def find_process(rows: Collection[ProcessRow], leader: str) -> str | None:
+    """Return the name of the process that Fairlane describes, with its host and its id."""
+    words = set(re.findall(r"[A-Za-z0-9.-]+", leader))
+    for row in rows:
+        name = _NAME.fullmatch(row.process)
+        if name is not None and {name["host"], name["id"]} <= words:
+            return row.process
+    return None
+
+
+def _host_part(host: str) -> str:
+    return re.sub(r"[^A-Za-z0-9.-]", "-", host)[:32] or "localhost"
 
 
 def write_process(tx: Transaction, row: ProcessRow) -> None:

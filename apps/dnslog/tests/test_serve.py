@@ -1,0 +1,140 @@
+"""`fairlane-dnslog serve`: the pages, the console beside them, the first account and the end."""
+
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import httpx
+import pytest
+
+from apps.dnslog.tests.terminal_program import TerminalProgram, log_in, running
+from fairlane_dnslog.database import open_database
+from fairlane_dnslog.stand_in import Options, stand_in
+from fairlane_dnslog.web.accounts import store_account
+from tests.support.eventually import eventually_sync
+
+PASSWORD = "a password for a test"  # noqa: S105 - of a database that is deleted again
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TerminalProgram]:
+    folder = tmp_path_factory.mktemp("serve")
+    (folder / "password").write_text(f"{Options().password}\n")
+    with (
+        stand_in(Options(rate=20.0)) as server,
+        running(
+            folder, "serve", "--port", "0", "--url", server.url, "--username", "admin",
+            "--password-file", str(folder / "password"),
+        ) as program,
+    ):  # fmt: skip
+        assert program.url
+        address = f"sqlite:///{folder}/dnslog.db"
+        with closing(open_database(address)) as database, database.transaction() as tx:
+            store_account(tx, name="reader", password=PASSWORD, role="viewer")
+        yield program
+
+
+@pytest.fixture
+def stranger(served: TerminalProgram) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=served.url) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def admin(served: TerminalProgram) -> Iterator[httpx.Client]:
+    password = served.find("the first account: admin, password (.+)")
+    with httpx.Client(base_url=served.url) as client:
+        assert log_in(client, "admin", password) == 303
+        yield client
+
+
+def test_the_first_account_is_printed_and_sees_the_rows_of_its_server(
+    served: TerminalProgram, admin: httpx.Client
+) -> None:
+    assert "pulling: home" in served.output
+    eventually_sync(lambda: "192.168.178." in admin.get("/log").text, within_seconds=60)
+
+
+def test_the_console_is_one_link_away(admin: httpx.Client) -> None:
+    assert 'href="/queue/"' in admin.get("/status").text
+    page = admin.get("/queue/")
+    assert (page.status_code, page.text[:15]) == (200, "<!doctype html>")
+    assert admin.get("/queue").headers["Location"] == "/queue/"
+    state = admin.get("/queue/api/state").json()
+    assert {"pulls", "rules", "upkeep"} <= set(state["queues"])
+
+
+def test_the_console_is_controlled_by_the_login(admin: httpx.Client) -> None:
+    paused = admin.post("/queue/api/queues/upkeep/pause", json={})
+    assert paused.status_code == 200, paused.text
+    resumed = admin.post("/queue/api/queues/upkeep/resume", json={})
+    assert resumed.status_code == 200, resumed.text
+
+
+def test_a_stranger_is_sent_to_the_login_and_reads_no_queue(stranger: httpx.Client) -> None:
+    page = stranger.get("/queue/")
+    assert (page.status_code, page.headers["Location"]) == (302, "/login?next=/queue/")
+    for path in ("/queue/api/state", "/queue/metrics", "/queue/api/openapi.json"):
+        assert stranger.get(path).status_code == 401
+    forged = stranger.get("/queue/api/state", headers={"Authorization": "Bearer guessed"})
+    assert forged.status_code == 401
+
+
+def test_a_person_who_may_only_read_has_no_console(stranger: httpx.Client) -> None:
+    assert log_in(stranger, "reader", PASSWORD) == 303
+    assert stranger.get("/status").status_code == 200
+    assert stranger.get("/queue/").status_code == 403
+    assert stranger.get("/queue/api/state").status_code == 403
+
+
+def test_another_site_and_another_host_name_are_refused(admin: httpx.Client) -> None:
+    foreign = {"Origin": "http://evil.example"}
+    answer = admin.post("/queue/api/queues/upkeep/pause", json={}, headers=foreign)
+    assert answer.status_code == 403
+    for path in ("/", "/queue/", "/queue/api/state"):
+        assert admin.get(path, headers={"Host": "evil.example"}).status_code == 400
+
+
+def test_bytes_that_are_no_text_are_refused(served: TerminalProgram) -> None:
+    host, port = served.url.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port))) as raw:
+        raw.sendall(b"GET /log?q=\xff HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        assert raw.makefile("rb").readline().split()[1] == b"400"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_cleanly_with_an_open_console(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    (tmp_path / "password").write_text(PASSWORD)
+    environment = {"DNSLOG_ADMIN_PASSWORD_FILE": str(tmp_path / "password")}
+    with (
+        running(tmp_path, "serve", "--port", "0", **environment) as program,
+        httpx.Client(base_url=program.url) as client,
+    ):
+        assert log_in(client, "admin", PASSWORD) == 303
+        with client.stream("GET", "/queue/api/events") as events:
+            assert events.status_code == 200
+            assert program.stop(number) == 0
+    assert program.output[-1] == "stopped"
+    assert PASSWORD not in "".join(program.output)
+    assert not any("Traceback" in line or "rror" in line for line in program.output)
+
+
+def test_a_busy_port_is_one_sentence(served: TerminalProgram, tmp_path: Path) -> None:
+    port = served.url.rpartition(":")[2]
+    done = subprocess.run(
+        [sys.executable, "-m", "fairlane_dnslog", "serve", "--folder", tmp_path, "--port", port],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert done.stderr == (
+        f"fairlane-dnslog: cannot listen on 127.0.0.1, port {port}: Address already in use; "
+        "choose another one with --port, or 0 for a free one\n"
+    )
