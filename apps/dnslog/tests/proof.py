@@ -53,8 +53,8 @@ class Plan:
     @classmethod
     def short(cls) -> "Plan":
         return cls(
-            seconds=16.0, rate=100.0, kill_every=4.0, database_restarts=(7.0,), server_restart=5.0,
-            offline_from=10.0, offline_seconds=3.0,
+            seconds=7.0, rate=100.0, kill_every=2.0, database_restarts=(3.0,), server_restart=2.5,
+            offline_from=4.5, offline_seconds=1.0,
         )  # fmt: skip
 
 
@@ -237,7 +237,7 @@ def leader_names(address: str) -> dict[int, str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--database", choices=["postgres", "sqlite"], default="postgres")
-    parser.add_argument("--short", action="store_true", help="16 seconds, as in `make test`")
+    parser.add_argument("--short", action="store_true", help="7 seconds, as in `make test`")
     arguments = parser.parse_args()
     plan = Plan.short() if arguments.short else Plan()
     verdict = run(plan, arguments.database, lambda text: print(text, flush=True))  # noqa: T201
