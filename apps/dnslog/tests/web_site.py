@@ -5,10 +5,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from flask import Flask
 from flask.testing import FlaskClient
+from jinja2 import BytecodeCache
+from jinja2.bccache import Bucket
 from werkzeug.test import TestResponse
 
 from fairlane_dnslog.database import Database
@@ -37,6 +39,19 @@ def add_account(database: Database, name: str, role: str) -> None:
             "INSERT INTO account (name, password_hash, role) VALUES (:name, :hash, :role)",
             name=name, hash=password_hash(), role=role,
         )  # fmt: skip
+
+
+class CompiledTemplates(BytecodeCache):
+    """Templates that were compiled once for all applications of a test process."""
+
+    compiled: ClassVar[dict[str, bytes]] = {}
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        if bucket.key in self.compiled:
+            bucket.bytecode_from_string(self.compiled[bucket.key])
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        self.compiled[bucket.key] = bucket.bytecode_to_string()
 
 
 class Person:
@@ -78,6 +93,7 @@ class Site:
         self.program = program
         self.database = program.database
         self.app = create_web(program)
+        self.app.jinja_env.bytecode_cache = CompiledTemplates()
 
     def stranger(self) -> Person:
         return Person(self.app)

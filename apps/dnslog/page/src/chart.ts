@@ -136,8 +136,8 @@ class Chart {
         area("bad", 38),
         {
           scale: "share",
-          stroke: colour("later"),
-          width: 1.5,
+          stroke: colour("later", 80),
+          width: 1.25,
           dash: [3, 3],
           paths: spline,
           points: { show: false },

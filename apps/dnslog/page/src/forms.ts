@@ -16,10 +16,13 @@ const fieldsOf = (place: ParentNode): Field[] => [
   ...place.querySelectorAll<Field>("input, select, textarea"),
 ];
 
-/** Leave empty fields out of the address of a search. */
+/** Leave empty and hidden fields out of the address of a search. */
 function shortenAddress(form: HTMLFormElement): void {
   form.addEventListener("submit", () => {
-    for (const field of fieldsOf(form)) field.disabled = field.value === "";
+    for (const field of fieldsOf(form)) {
+      const isHidden = field.type !== "hidden" && field.offsetParent === null;
+      field.disabled = isHidden || field.value === "";
+    }
   });
   // The page may come back from the browser's cache.
   addEventListener("pageshow", () => {

@@ -6,6 +6,7 @@ from typing import Any, Final
 from flask import Blueprint, render_template, request
 from msgspec import MsgspecError, Struct, json
 
+from fairlane_dnslog.rules.apply import ACTOR
 from fairlane_dnslog.rules.audit import AuditRow, read_audit
 from fairlane_dnslog.web.language import text_or
 from fairlane_dnslog.web.visitor import for_readers, program
@@ -49,6 +50,7 @@ def show() -> str:
         rows=[_shown(row) for row in rows[:AUDIT_ROWS]],
         has_more=len(rows) > AUDIT_ROWS,
         before=before,
+        rules_actor=ACTOR,
         zone=program().settings.timezone,
     )
 

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from fairlane_dnslog.charts import Point, Series
 
-MOST_POINTS: Final = 300
+MOST_POINTS: Final = 180
 _DAY_SECONDS: Final = 86_400
 _SECONDS: Final = {"minute": 60, "hour": 3600, "day": _DAY_SECONDS}
 _STEPS: Final = (1, 2, 3, 5, 6, 10, 12, 15, 24, 30)

@@ -2,11 +2,15 @@
 
 import time
 from datetime import datetime
+from typing import Final
 
 from markupsafe import Markup
 
+from fairlane_dnslog.rules.window import WEEKDAYS
 from fairlane_dnslog.web.language import text
 from fairlane_dnslog.web.visitor import program
+
+NEAR_DAYS: Final = 6
 
 
 def local_time(at: float | None) -> datetime | None:
@@ -38,6 +42,30 @@ def clock_time(at: float | None) -> Markup:
     return instant(at, "%H:%M:%S" if is_today else "%m-%d %H:%M:%S")
 
 
+def short_time(at: float | None) -> Markup:
+    """Return the clock of an instant today, with its weekday in the days around, or its date."""
+    local, today = local_time(at), local_time(time.time())
+    if local is None or today is None:
+        return Markup("–")
+    days = abs((local.date() - today.date()).days)
+    if days >= NEAR_DAYS:
+        return instant(at, "%Y-%m-%d %H:%M")
+    weekday = text(f"weekday.short.{WEEKDAYS[local.weekday()]}")
+    return instant(at, "%H:%M" if days == 0 else f"{weekday} %H:%M")
+
+
+def stretch(from_at: float | None, until_at: float | None) -> Markup:
+    """Return the time between two instants, of which one may be missing."""
+    start, end = local_time(from_at), local_time(until_at)
+    is_one_day = start is not None and end is not None and start.date() == end.date()
+    first = Markup("") if start is None else instant(from_at, "%Y-%m-%d %H:%M")
+    if end is None:
+        return Markup("{} –").format(first)
+    if is_one_day:
+        return Markup("{}–{}").format(first, instant(until_at, "%H:%M"))
+    return Markup("{} – {}").format(first, instant(until_at, "%Y-%m-%d %H:%M"))
+
+
 def duration(seconds: float | None) -> str:
     """Return a duration in its largest fitting unit: 350 ms, 12 s, 3 min, 5 h, 2 d."""
     if seconds is None:
@@ -59,5 +87,11 @@ def number(count: float) -> str:
     return f"{count:,}"
 
 
-def percent(share: float) -> str:
-    return f"{share * 100:.1f}%"
+def percent(share: float, digits: int = 1) -> str:
+    return f"{share * 100:.{digits}f}%"
+
+
+def process_label(name: str) -> str:
+    """Return the host and the id of a process, without the start time that makes it unique."""
+    parts = name.split(" ")
+    return f"{parts[1]} · {parts[2]}" if len(parts) == 4 and parts[0] == "dnslog" else name

@@ -15,6 +15,7 @@ from fairlane_dnslog.web.visitor import program
 LONGEST_TEXT: Final = 300
 FARTHEST_SECONDS: Final = 9_000_000_000.0  # nanoseconds of it fit into 64 bits
 _MATCHES: Final = get_args(DomainMatch)
+BETWEEN: Final = "between"  # a range by `since` and `until`
 _BLOCKED: Final = {"yes": True, "no": False}
 
 
@@ -45,10 +46,10 @@ class LogFilter(Struct, frozen=True, kw_only=True):
     def condition(self, now: float) -> Filter:
         """Return the conditions of the search."""
         since, until = self._instant("since"), self._instant("until")
-        if self.range:
-            if self.range not in RANGES:
-                raise Refused(400, "error.filter", field="range", value=self.range)
-            since = now - RANGES[self.range] if since is None else since
+        if self.range in RANGES:  # the fields of a hidden choice do not count
+            since, until = now - RANGES[self.range], None
+        elif self.range not in ("", BETWEEN):
+            raise Refused(400, "error.filter", field="range", value=self.range)
         if self.match and self.match not in _MATCHES:
             raise Refused(400, "error.filter", field="match", value=self.match)
         if self.blocked and self.blocked not in _BLOCKED:
@@ -69,6 +70,11 @@ class LogFilter(Struct, frozen=True, kw_only=True):
         """Return the query of the address with some values changed; the first page of it."""
         values = structs.asdict(self) | {"cursor": ""} | changes
         return urlencode({name: value for name, value in values.items() if value})
+
+    @property
+    def is_between(self) -> bool:
+        """Whether the time range is that of `since` and `until`."""
+        return self.range == BETWEEN or (not self.range and bool(self.since or self.until))
 
     @property
     def is_empty(self) -> bool:

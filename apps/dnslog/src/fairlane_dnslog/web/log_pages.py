@@ -7,6 +7,7 @@ from typing import Any, Final
 from flask import Blueprint, Response, render_template, stream_with_context
 
 from fairlane_dnslog.query_log import export, search
+from fairlane_dnslog.web.client_choices import read_client_choices
 from fairlane_dnslog.web.language import text
 from fairlane_dnslog.web.log_export import csv_chunks, json_chunks
 from fairlane_dnslog.web.log_filter import LogFilter
@@ -14,10 +15,8 @@ from fairlane_dnslog.web.time_ranges import RANGES
 from fairlane_dnslog.web.visitor import for_readers, program
 
 PAGE_ROWS: Final = 100
-OFFERED_CLIENTS: Final = 200
 EXPORT_ROWS: Final = 200_000
 TYPES: Final = ("A", "AAAA", "HTTPS", "PTR", "TXT", "SRV", "MX", "NS", "CNAME", "SOA", "ANY")
-_CLIENTS: Final = "SELECT name, label FROM client ORDER BY last_at_ns DESC LIMIT :most"
 
 blueprint = Blueprint("log", __name__, url_prefix="/log")
 
@@ -29,7 +28,7 @@ def show() -> str:
     condition = wanted.condition(time.time())
     with program().database.reading() as tx:
         page = search(tx, condition, wanted.cursor or None, PAGE_ROWS)
-        clients = tx.rows(_CLIENTS, most=OFFERED_CLIENTS)
+        clients = read_client_choices(tx)
     return render_template(
         "log.html",
         wanted=wanted,

@@ -17,6 +17,7 @@ from werkzeug.sansio.utils import host_is_trusted
 
 from fairlane_dnslog.settings import Settings
 from fairlane_dnslog.web.refused import Refused
+from fairlane_dnslog.web.session_key import require_session
 
 LARGEST_REQUEST_BYTES: Final = 1_000_000
 MOST_FORM_PARTS: Final = 2_000
@@ -39,7 +40,7 @@ def install_guard(app: Flask, settings: Settings) -> None:
     app.config["MAX_CONTENT_LENGTH"] = LARGEST_REQUEST_BYTES
     app.config["MAX_FORM_MEMORY_SIZE"] = LARGEST_REQUEST_BYTES
     app.config["MAX_FORM_PARTS"] = MOST_FORM_PARTS
-    names = ["localhost", settings.host, *settings.hosts]
+    names = [name.lower() for name in ("localhost", settings.host, *settings.hosts)]
 
     def check() -> None:
         check_host(request.host, names)
@@ -53,7 +54,7 @@ def install_guard(app: Flask, settings: Settings) -> None:
 
 def check_host(host: str, names: list[str]) -> None:
     """Refuse a request to a host name that is not ours."""
-    if not is_address(host) and not host_is_trusted(host, names):
+    if not is_address(host) and not host_is_trusted(host.lower(), names):
         raise Refused(400, "error.host", host=host[:100])
 
 
@@ -85,6 +86,7 @@ def csrf_token() -> str:
 
 
 def check_token() -> None:
+    require_session()
     got = request.headers.get("X-CSRF-Token") or request.form.get("csrf", "")
     expected = str(session.get("csrf", ""))
     if not expected or not hmac.compare_digest(got.encode(), expected.encode()):

@@ -2,6 +2,7 @@
 
 import time
 from datetime import datetime, timedelta
+from functools import cache
 from typing import Any, Final
 from zoneinfo import available_timezones
 
@@ -11,8 +12,8 @@ from fairlane_dnslog.rules.errors import InvalidRule, RuleNotFound, StaleRule, T
 from fairlane_dnslog.rules.rule import BrokenRule, Kind, Rule, RuleDraft
 from fairlane_dnslog.rules.rule_store import load_rules
 from fairlane_dnslog.rules.window import WEEKDAYS, boundary_after, is_active, once
+from fairlane_dnslog.web.client_choices import read_client_choices
 from fairlane_dnslog.web.language import text
-from fairlane_dnslog.web.log_pages import OFFERED_CLIENTS
 from fairlane_dnslog.web.refused import Refused
 from fairlane_dnslog.web.rule_form import RuleForm, form_of_request, form_of_rule
 from fairlane_dnslog.web.rule_presets import PAUSE_MINUTES, PRESETS, pause_names, preset_form
@@ -20,7 +21,6 @@ from fairlane_dnslog.web.visitor import for_editors, for_readers, program, visit
 from fairlane_dnslog.web.week_view import week_days, week_of
 
 _RULE: Final = "<int(max=9223372036854775807):rule>"  # the ids of the databases
-_CLIENTS: Final = "SELECT name, label FROM client ORDER BY last_at_ns DESC LIMIT :most"
 
 blueprint = Blueprint("rules", __name__, url_prefix="/rules")
 
@@ -196,6 +196,13 @@ def _save(rule: int | None) -> Any:
     return redirect(url_for("rules.show"), 303)
 
 
+@cache
+def _offered_zones() -> list[str]:
+    """Return the zones that are places; the others are old names and offsets."""
+    places = (name for name in available_timezones() if "/" in name)
+    return ["UTC", *sorted(name for name in places if not name.startswith(("Etc/", "US/")))]
+
+
 def _editor(
     form: RuleForm,
     *,
@@ -210,7 +217,7 @@ def _editor(
     listed = " ".join(service for service in form.services if service not in known)
     form.more_services = f"{form.more_services} {listed}".strip()
     with program().database.reading() as tx:
-        clients = tx.rows(_CLIENTS, most=OFFERED_CLIENTS)
+        clients = read_client_choices(tx)
     return render_template(
         "rule_edit.html",
         form=form,
@@ -223,5 +230,5 @@ def _editor(
         kinds=list(Kind),
         weekdays=WEEKDAYS,
         servers=[one.name for one in program().settings.servers],
-        timezones=sorted(available_timezones()),
+        timezones=_offered_zones(),
     )

@@ -1,10 +1,10 @@
 """The key that signs session cookies, one for all processes on a database."""
 
 import secrets
-from typing import Any, Final
+from typing import Final
 
-from flask import Flask, Request, Response, request
-from flask.sessions import SecureCookieSessionInterface
+from flask import Flask, Request, Response, request, session
+from flask.sessions import SecureCookieSession, SecureCookieSessionInterface, SessionMixin
 
 from fairlane_dnslog.database import Database, DatabaseError
 
@@ -28,31 +28,45 @@ def read_session_key(database: Database) -> str:
     return str(row["value"])
 
 
+class StoredKeySession(SecureCookieSession):
+    """A session; `problem` is the reason why its cookie could not be read."""
+
+    problem: DatabaseError | None = None
+
+
 class StoredKeySessions(SecureCookieSessionInterface):
     """Sessions in a signed cookie, whose key is read from the database at the first request.
 
-    While the database is away and the key unknown, every session is empty and none is stored: the
-    page about the lost database, and its style, need no session.
+    While the database is away and the key unknown, requests go on without a session: the style of
+    the page about the lost database needs none.
     """
+
+    session_class = StoredKeySession
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def get_signing_serializer(self, app: Flask) -> Any:
+    def open_session(self, app: Flask, request: Request) -> SecureCookieSession | None:
         if not app.secret_key:
             try:
                 app.secret_key = read_session_key(self._database)
-            except DatabaseError:
-                return None
-        return super().get_signing_serializer(app)
+            except DatabaseError as error:
+                unread = StoredKeySession()
+                unread.problem = error
+                return unread
+        return super().open_session(app, request)
 
-    def open_session(self, app: Flask, request: Request) -> Any:
-        return super().open_session(app, request) or self.session_class()
-
-    def save_session(self, app: Flask, session: Any, response: Response) -> None:
+    def save_session(self, app: Flask, session: SessionMixin, response: Response) -> None:
         if app.secret_key:
             super().save_session(app, session, response)
 
     def get_cookie_secure(self, app: Flask) -> bool:  # noqa: ARG002 - Flask's signature
         """Return true behind https; a home without a certificate must be able to log in too."""
         return request.is_secure
+
+
+def require_session() -> None:
+    """Raise the error of the database if the session of this request could not be read."""
+    problem = getattr(session, "problem", None)
+    if problem is not None:
+        raise problem

@@ -16,7 +16,7 @@ from fairlane_dnslog.web.language import text
 from fairlane_dnslog.web.refused import Refused
 from fairlane_dnslog.web.visitor import for_editors, for_readers, program, visitor
 
-RECENT_PULLS: Final = 20
+RECENT_PULLS: Final = 12
 RECENT_GAPS: Final = 20
 SHORTEST_PULL_SECONDS: Final = 1.0
 LONGEST_PULL_SECONDS: Final = 3600.0

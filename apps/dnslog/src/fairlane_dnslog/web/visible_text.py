@@ -13,6 +13,7 @@ from markupsafe import Markup, escape
 LONGEST_LABEL: Final = 63
 LONGEST_NAME: Final = 1100
 _INVISIBLE: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+_DOTS: Final = frozenset(".\u3002\uff0e\uff61")
 _BLANK: Final = frozenset("\u115f\u1160\u2800\u3164\uffa0")  # letters without a picture
 
 
@@ -58,8 +59,8 @@ def _decoded_label(label: str) -> str:
         found = label[4:].encode("ascii").decode("punycode")
     except (UnicodeError, OverflowError, ValueError):
         return label
-    # A name without a foreign character or with a dot is an imitation.
-    return label if not found or found.isascii() or "." in found else found
+    # A name without a foreign character or with a dot of any script is an imitation.
+    return label if not found or found.isascii() or _DOTS & set(found) else found
 
 
 def _visible_character(character: str) -> Markup:

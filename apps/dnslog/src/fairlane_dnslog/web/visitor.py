@@ -10,6 +10,7 @@ from msgspec import Struct
 from fairlane_dnslog.web.accounts import Account, find_account
 from fairlane_dnslog.web.program_protocol import Program
 from fairlane_dnslog.web.refused import Refused
+from fairlane_dnslog.web.session_key import require_session
 
 Arguments = ParamSpec("Arguments")
 Answer = TypeVar("Answer")
@@ -44,6 +45,7 @@ def visitor() -> Visitor:
 
 
 def _account_of_session() -> Account | None:
+    require_session()
     name = session.get("account")
     if not isinstance(name, str):
         return None

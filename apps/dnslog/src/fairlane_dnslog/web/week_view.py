@@ -71,19 +71,26 @@ def week_days(rules: Iterable[Rule], *, monday: date, zone: ZoneInfo, now: float
 
 def _week_day(rules: list[Rule], day: date, zone: ZoneInfo, now: float) -> WeekDay:
     stretches: list[Stretch] = []
-    lane = hidden = 0
+    hidden = 0
     for rule in rules:
         parts = _parts(rule, day, zone)
-        if not parts:
-            continue
+        lane = _free_lane(stretches, parts)
         if lane == MOST_LANES:
-            hidden += 1
+            hidden += bool(parts)
             continue
         stretches += [Stretch(rule=rule, start=a, end=b, lane=lane) for a, b in parts]
-        lane += 1
     local = datetime.fromtimestamp(now, zone)
     passed = (local.hour * 60 + local.minute) / MINUTES * 100 if local.date() == day else None
     return WeekDay(day=day, stretches=tuple(stretches), hidden=hidden, now=passed)
+
+
+def _free_lane(taken: list[Stretch], parts: list[tuple[int, int]]) -> int:
+    """Return the first lane on which no stretch overlaps with these parts of a rule."""
+    for lane in range(MOST_LANES):
+        busy = [(one.start, one.end) for one in taken if one.lane == lane]
+        if not any(a < end and start < b for a, b in parts for start, end in busy):
+            return lane
+    return MOST_LANES
 
 
 def _parts(rule: Rule, day: date, zone: ZoneInfo) -> list[tuple[int, int]]:

@@ -1,0 +1,354 @@
+"""The rules on the page: create, change, switch, delete, conflicts, presets and the week."""
+
+import re
+import time
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta
+from html import unescape
+from pathlib import Path
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from apps.dnslog.tests.databases import DIALECTS, postgres_server
+from apps.dnslog.tests.query_entries import entry
+from apps.dnslog.tests.rule_examples import custom, draft, stored
+from apps.dnslog.tests.web_site import VIEWER, Person, Site, open_site
+from fairlane_dnslog.rules.audit import AuditRow, read_audit
+from fairlane_dnslog.rules.rule import MOST_RULES, Kind, Rule
+from fairlane_dnslog.rules.rule_store import save_rule
+from fairlane_dnslog.rules.window import Window
+from fairlane_dnslog.web.rule_form import form_of_rule
+from fairlane_dnslog.web.rule_presets import PRESETS, preset_form
+from fairlane_dnslog.web.week_view import MOST_LANES, WeekDay, week_days, week_of
+
+BERLIN: Final = ZoneInfo("Europe/Berlin")
+FORM: Final[dict[str, Any]] = {
+    "name": "Homework",
+    "enabled": "on",
+    "kind": "block_services",
+    "more_services": "youtube, tiktok",
+    "clients": "192.168.1.20\nMia tablet\n",
+    "times": "weekly",
+    "weekdays": ["mon", "tue"],
+    "start": "16:00",
+    "end": "20:00",
+    "timezone": "Europe/Berlin",
+}
+
+
+@pytest.fixture(params=DIALECTS)
+def both(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Site]:
+    changes: dict[str, Any] = {}
+    if request.param == "postgres":
+        changes["database"] = postgres_server().new_database()
+    with open_site(tmp_path, **changes) as opened:
+        yield opened
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Site]:
+    with open_site(tmp_path, timezone="Europe/Berlin") as opened:
+        yield opened
+
+
+def only_rule(site: Site) -> Rule:
+    [rule] = site.program.watch.reload().rules
+    return rule
+
+
+def audited(site: Site) -> list[AuditRow]:
+    with site.database.reading() as tx:
+        return read_audit(tx)
+
+
+def form_fields(text: str) -> dict[str, str]:
+    """Return the values of the text fields of a form."""
+    found = re.findall(r'<input[^>]* name="([a-z_]+)" value="([^"]*)"', text)
+    return {name: unescape(value) for name, value in found}
+
+
+def revision(person: Person, path: str) -> str:
+    return form_fields(person.get(path).text)["revision"]
+
+
+def test_the_life_of_a_rule_is_recorded_in_the_audit_log(both: Site) -> None:
+    person = both.person()
+    assert person.post("/rules/new", FORM).status_code == 303
+    rule = only_rule(both)
+    assert (rule.name, rule.kind, rule.updated_by) == ("Homework", Kind.BLOCK_SERVICES, "anna")
+    assert rule.detail.services == ("tiktok", "youtube")
+    assert rule.detail.clients == ("192.168.1.20", "Mia tablet")
+    assert rule.window == Window(
+        weekdays=("mon", "tue"), start="16:00", end="20:00", timezone="Europe/Berlin"
+    )
+    listed = person.get("/rules").text
+    assert "“Homework” is saved" in listed
+    assert "Mon, Tue" in listed
+
+    place = f"/rules/{rule.id}"
+    changed = FORM | {"name": "Play", "start": "17:00", "revision": revision(person, place)}
+    assert person.post(place, changed).status_code == 303
+    assert (only_rule(both).name, only_rule(both).window.start) == ("Play", "17:00")
+    switch = {"enabled": "no", "revision": only_rule(both).revision}
+    assert person.post(f"{place}/enabled", switch).status_code == 303
+    assert not only_rule(both).enabled
+    assert "“Play” ends at once" in person.get(f"{place}/delete").text
+    last = {"revision": revision(person, f"{place}/delete")}
+    assert person.post(f"{place}/delete", last).status_code == 303
+    assert both.program.watch.reload().rules == ()
+    assert [row.action for row in audited(both)] == [
+        "rule deleted", "rule disabled", "rule changed", "rule created",
+    ]  # fmt: skip
+
+    audit = person.get("/audit").text
+    for action in ("Rule created", "Rule changed", "Rule disabled", "Rule deleted"):
+        assert action in audit
+    change = audit[audit.index("Rule changed") :]
+    assert "<del><bdi>16:00</bdi></del><ins><bdi>17:00</bdi></ins>" in change
+    assert "<del><bdi>Homework</bdi></del><ins><bdi>Play</bdi></ins>" in change
+
+
+def test_of_two_people_the_second_sees_the_first_change_before_it_saves(both: Site) -> None:
+    first, second = both.person(), both.person()
+    first.post("/rules/new", FORM)
+    place = f"/rules/{only_rule(both).id}"
+    old = revision(second, place)
+    first.post(place, FORM | {"name": "Of the first", "revision": old})
+    answer = second.post(place, FORM | {"name": "Of the second", "revision": old})
+    assert answer.status_code == 409
+    assert "This rule has changed in the meantime" in answer.text
+    assert "Of the first" in answer.text
+    assert form_fields(answer.text)["name"] == "Of the second", "the typed text is not lost"
+    assert only_rule(both).name == "Of the first"
+    again = FORM | form_fields(answer.text)
+    assert second.post(place, again).status_code == 303
+    assert only_rule(both).name == "Of the second"
+
+
+def test_a_stale_switch_or_deletion_is_a_conflict_with_a_reason(site: Site) -> None:
+    person = site.person()
+    person.post("/rules/new", FORM)
+    rule = only_rule(site)
+    for path in ("enabled", "delete"):
+        answer = person.post(f"/rules/{rule.id}/{path}", {"enabled": "no", "revision": "old"})
+        assert answer.status_code == 409
+        assert "The rule was changed by anna in the meantime." in answer.text
+    assert only_rule(site) == rule
+
+
+def test_a_rule_that_was_deleted_meanwhile_can_be_saved_as_a_new_one(site: Site) -> None:
+    person = site.person()
+    person.post("/rules/new", FORM)
+    rule = only_rule(site)
+    person.post(f"/rules/{rule.id}/delete", {"revision": rule.revision})
+    answer = person.post(f"/rules/{rule.id}", FORM | {"revision": rule.revision})
+    assert answer.status_code == 409
+    assert "The rule was deleted in the meantime." in answer.text
+    assert 'action="/rules/new"' in answer.text
+    assert person.post("/rules/new", FORM | form_fields(answer.text)).status_code == 303
+    assert only_rule(site).id != rule.id
+    gone = person.post(f"/rules/{rule.id}/enabled", {"enabled": "yes", "revision": "x"})
+    assert gone.status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"name": ""}, "Give the rule a name of one line."),
+        ({"name": "a\u202eb"}, "Give the rule a name of one line."),
+        ({"more_services": ""}, "Choose at least one service"),
+        ({"more_services": "no service"}, "ok"),
+        ({"more_services": "ÄÖ"}, "Choose at least one service"),
+        ({"clients": "a$b"}, "hardware address"),
+        ({"kind": "nonsense"}, "Choose an action."),
+        ({"kind": "custom_rules", "lines": ""}, "Give at least one filter rule"),
+        ({"times": "sometimes"}, "Choose when the rule is in force."),
+        ({"times": "once"}, "Give an end that is after the start."),
+        ({"times": "once", "until_at": "soon"}, "Give an end that is after the start."),
+        ({"start": "4 pm"}, "Give both times"),
+        ({"end": ""}, "Give both times"),
+        ({"first_date": "2026-13-01"}, "Give a day such as"),
+        ({"first_date": "2026-03-02", "last_date": "2026-03-01"}, "not before the first one"),
+        ({"timezone": "Moon/Base"}, "Choose a time zone"),
+        ({"timezone": "../../etc/passwd"}, "Choose a time zone"),
+    ],
+)
+def test_a_wrong_field_is_named_and_nothing_is_lost(
+    site: Site, fields: dict[str, str], reason: str
+) -> None:
+    answer = site.person().post("/rules/new", FORM | fields)
+    if reason == "ok":
+        assert answer.status_code == 303
+        return
+    assert answer.status_code == 400
+    assert reason in answer.text
+    if "clients" not in fields:
+        assert "Mia tablet" in answer.text
+    assert site.program.watch.reload().rules == ()
+    chinese = site.person()
+    chinese.get("/language/zh")
+    assert "未保存。" in chinese.post("/rules/new", FORM | fields).text
+
+
+def test_the_form_of_a_rule_describes_the_same_rule() -> None:
+    window = Window(
+        weekdays=("fri",), start="22:00", end="06:00", first_date=date(2026, 9, 1),
+        last_date=date(2027, 7, 1), timezone="Asia/Shanghai", from_at=1_800_000_000.0,
+        until_at=1_800_086_400.0,
+    )  # fmt: skip
+    for given in (
+        draft("Weekly", clients=("10.0.0.0/8",), window=window, servers=("home",)),
+        draft("Once", window=Window(from_at=1_800_000_000.0, until_at=1_800_000_060.0)),
+        draft("Always"),
+        custom("Lines", "||a.example^", "@@||b.example^"),
+    ):
+        assert form_of_rule(given).draft() == given
+
+
+def test_a_pause_of_protection_replaces_the_earlier_one(site: Site) -> None:
+    person = site.person()
+    begun = time.time()
+    for minutes in ("30", "10", "60"):
+        assert person.post("/rules/pause", {"minutes": minutes}).status_code == 303
+    rule = only_rule(site)
+    assert rule.name == "Protection off for 60 min"
+    assert rule.kind is Kind.PROTECTION_OFF
+    assert rule.window.until_at is not None
+    assert begun + 3500 < rule.window.until_at < time.time() + 3601
+    assert "In force" in person.get("/rules").text
+    person.get("/language/zh")
+    person.post("/rules/pause", {"minutes": "10"})
+    assert only_rule(site).name == "关闭防护 10 分钟"
+    assert person.post("/rules/pause", {"minutes": "99999"}).status_code == 400
+
+
+def test_the_number_of_rules_has_a_bound(site: Site) -> None:
+    with site.database.transaction() as tx:
+        for number in range(MOST_RULES):
+            tx.run(
+                "INSERT INTO rule (name, kind) VALUES (:name, 'protection_on')", name=str(number)
+            )
+    answer = site.person().post("/rules/new", FORM)
+    assert answer.status_code == 409
+    assert "There are 200 rules already" in answer.text
+
+
+def test_a_rule_that_plain_sql_broke_is_shown_and_can_be_deleted(site: Site) -> None:
+    with site.database.transaction() as tx:
+        tx.run("INSERT INTO rule (name, kind) VALUES ('By hand', 'nonsense')")
+    site.program.watch.reload()
+    person = site.person()
+    assert "The rule “By hand” cannot be read" in person.get("/rules").text
+    assert person.get("/rules/1").status_code == 409
+    fields = form_fields(person.get("/rules/1/delete").text)
+    switch = person.post("/rules/1/enabled", {"enabled": "yes", "revision": fields["revision"]})
+    assert switch.status_code == 409
+    assert "The rule cannot be changed" in switch.text
+    assert person.post("/rules/1/delete", fields).status_code == 303
+    assert site.program.watch.reload().broken == ()
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_preset_is_a_rule_that_can_be_saved(site: Site, name: str) -> None:
+    services = [("chatgpt", "ai"), ("roblox", "gaming"), ("youtube", "streaming")]
+    with site.app.test_request_context():
+        form = preset_form(name, services, "Europe/Berlin")
+    saved = save_rule(site.database, form.draft(), actor="anna", now=1.0)
+    assert saved.window.timezone == "Europe/Berlin"
+    assert site.person().get(f"/rules/new?preset={name}").status_code == 200
+
+
+def test_a_viewer_sees_rules_without_buttons(site: Site) -> None:
+    site.person().post("/rules/new", FORM)
+    viewer = site.person(VIEWER)
+    text = viewer.get("/rules").text
+    assert "Homework" in text
+    assert "/enabled" not in text
+    assert "New rule" not in text
+    assert '<fieldset class="plain" disabled>' in viewer.get("/rules/1").text
+
+
+def test_the_editor_offers_the_clients_of_the_log(site: Site) -> None:
+    site.store([entry(0, client="192.168.1.20", client_name="phone"), entry(1, client="\u202ex")])
+    text = site.person().get("/rules/new").text
+    assert 'data-add-client="192.168.1.20"' in text
+    assert text.count("data-add-client") == 1
+
+
+def test_the_audit_log_has_pages(site: Site) -> None:
+    for number in range(60):
+        save_rule(site.database, draft(f"Rule {number}"), actor="anna", now=float(number))
+    person = site.person()
+    first = person.get("/audit").text
+    older = re.search(r'rel="next" href="([^"]*)"', first)
+    assert older is not None
+    second = person.get(older[1]).text
+    names = re.findall(r"<bdi>(Rule \d+)</bdi> ", first + second)
+    assert names == [f"Rule {number}" for number in range(59, -1, -1)]
+    assert 'rel="next"' not in second
+
+
+# the week
+
+
+def shown(day: WeekDay) -> list[str]:
+    return [stretch.times for stretch in day.stretches]
+
+
+def days(
+    *windows: Window, monday: date, zone: ZoneInfo = BERLIN, now: float = 0.0
+) -> list[WeekDay]:
+    rules = [stored(draft(f"Rule {n}", window=one), n) for n, one in enumerate(windows)]
+    return week_days(rules, monday=monday, zone=zone, now=now)
+
+
+def test_the_week_shows_the_parts_of_each_day() -> None:
+    night = Window(weekdays=("fri",), start="22:00", end="06:30", timezone="Europe/Berlin")
+    week = days(night, monday=date(2026, 11, 16))
+    assert [shown(day) for day in week] == [
+        [], [], [], [], ["22:00–24:00"], ["00:00–06:30"], [],
+    ]  # fmt: skip
+
+
+def test_the_week_is_right_on_the_days_on_which_clocks_change() -> None:
+    window = Window(start="01:30", end="04:00", timezone="Europe/Berlin")
+    for monday in (date(2026, 3, 23), date(2026, 10, 19)):  # the Sundays change the clock
+        week = days(window, Window(timezone="Europe/Berlin"), monday=monday)
+        assert [shown(day) for day in week] == [["01:30–04:00", "00:00–24:00"]] * 7
+    skipped = Window(start="02:15", end="02:45", timezone="Europe/Berlin")
+    assert shown(days(skipped, monday=date(2026, 3, 23))[5]) == ["02:15–02:45"]
+    in_utc = Window(start="00:30", end="01:30", timezone="UTC")
+    [before, *_, sunday] = days(in_utc, monday=date(2026, 3, 23))
+    assert shown(before) == ["01:30–02:30"]
+    assert shown(sunday) == ["01:30–03:30"], "an hour of this day does not exist on the clock"
+
+
+def test_rules_that_do_not_overlap_share_a_lane() -> None:
+    early = Window(start="08:00", end="10:00", timezone="Europe/Berlin")
+    late = Window(start="10:00", end="12:00", timezone="Europe/Berlin")
+    across = Window(start="09:00", end="11:00", timezone="Europe/Berlin")
+    day = days(early, late, across, monday=date(2026, 11, 16))[0]
+    assert [stretch.lane for stretch in day.stretches] == [0, 0, 1]
+    crowded = days(*[across] * (MOST_LANES + 3), monday=date(2026, 11, 16))[0]
+    assert (crowded.lanes, crowded.hidden) == (MOST_LANES, 3)
+
+
+def test_the_present_is_marked_on_its_day() -> None:
+    now = datetime(2026, 11, 18, 12, tzinfo=BERLIN).timestamp()
+    week = days(monday=date(2026, 11, 16), now=now)
+    assert [day.now for day in week] == [None, None, 50.0, None, None, None, None]
+
+
+def test_a_week_is_chosen_by_its_number(site: Site) -> None:
+    assert week_of("2026-W47", date(2026, 1, 1)) == date(2026, 11, 16)
+    for nonsense in ("", "2026-W60", "9999-W52", "0001-W01", "x"):
+        assert week_of(nonsense, date(2026, 11, 18)) == date(2026, 11, 16)
+    site.person().post("/rules/new", FORM)
+    text = site.person().get("/rules?week=2026-W47").text
+    assert "2026-11-16 – 2026-11-22" in text
+    assert "week=2026-W46" in text
+    assert "week=2026-W48" in text
+    this_week = datetime.now(UTC).date() - timedelta(days=1)
+    assert str(this_week.year) in site.person().get("/rules").text
