@@ -3,7 +3,7 @@
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run tour test check format setup console browser screenshots smoothness
+.PHONY: help run tour test check format setup console pages browser screenshots smoothness
 .PHONY: simulate chaos mutations schemathesis bench clean
 
 VENV ?= .venv
@@ -44,10 +44,10 @@ run: console
 tour: $(READY)
 	@$(BIN)/python examples/tour.py $(ARGS)
 
-test: $(STAMP) console browser
+test: $(STAMP) console pages browser
 	@$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
 
-check: $(STAMP) console
+check: $(STAMP) console pages
 	@echo "Checking formatting, lint, types and layers"
 	@$(BIN)/ruff format --check --quiet --diff .
 	@$(BIN)/ruff check --quiet .
@@ -85,6 +85,7 @@ setup: $(STAMP) console
 
 clean:
 	@echo "Removing $(VENV), the tour's database and generated files"
+	@rm -rf apps/dnslog/src/fairlane_dnslog/web/static/built apps/dnslog/page/node_modules
 	@rm -rf "$(VENV)" src/fairlane/console console/node_modules screenshots build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache .peers benchmarks/.scratch
 	@rm -f tour.db tour.db-* tour.db.*
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -109,6 +110,10 @@ $(STAMP): $(READY)
 # pip builds the console at installation; this target rebuilds it after a change.
 console: $(READY)
 	@$(BIN)/python hatch_build.py
+
+# The same for the pages of the programs in apps/.
+pages: $(STAMP)
+	@$(BIN)/python apps/dnslog/hatch_build.py
 
 # The tests of the console need a browser. Without one they are skipped with a message.
 browser:
