@@ -1,5 +1,8 @@
-"""`python -m apps.dnslog.tests.web_screenshots FOLDER`: every page with a household's traffic, on a
-desktop and a phone, in both languages and both themes."""
+"""Every page with a household's traffic, on a desktop and a phone, in both languages and themes.
+
+`python -m apps.dnslog.tests.web_screenshots FOLDER` takes them all, further arguments name some
+pages; the pictures of the README (`best-…`) are larger ones of the desktop.
+"""
 
 import asyncio
 import sys
@@ -17,7 +20,7 @@ from apps.dnslog.tests.web_site import EDITOR, PASSWORD, Site, add_account
 from fairlane_dnslog.program import Program
 from fairlane_dnslog.pull_log import record_gap
 from fairlane_dnslog.rules.rule import Detail, Kind, RuleDraft
-from fairlane_dnslog.rules.window import Window, once
+from fairlane_dnslog.rules.window import Window
 from fairlane_dnslog.settings import Settings
 from fairlane_dnslog.stand_in import Options, stand_in
 from tests.support.browser import chromium, visiting
@@ -40,6 +43,7 @@ PAGES: Final = {
     "account": "/account",
     "missing": "/nowhere",
 }
+BEST: Final = ("overview", "log", "rules")
 _TABLETS: Final = ("Leo tablet", "Mia tablet")
 _SCHOOL_DAYS: Final = ("mon", "tue", "wed", "thu", "fri")
 RULES: Final = (
@@ -83,7 +87,7 @@ def main() -> None:
 @contextmanager
 def household() -> Iterator[Site]:
     """Return the pages of a house whose log was pulled for days."""
-    options = Options(rate=2, history_days=8, history_per_day=9_000, offset_minutes=60)
+    options = Options(rate=0.2, history_days=8, history_per_day=14_000, offset_minutes=60)
     with tempfile.TemporaryDirectory() as name, stand_in(options) as server:
         settings = Settings(
             folder=Path(name), database=f"sqlite:///{name}/dnslog.db", timezone=ZONE,
@@ -115,11 +119,6 @@ def fill(program: Program) -> None:
     program.save_rule(changed, actor="jun", rule=first.id, revision=first.revision)
     last = program.current_rules().rules[3]
     program.enable_rule(last.id, enabled=False, revision=last.revision, actor="anna")
-    pause = RuleDraft(
-        name="Protection off for 30 min", kind=Kind.PROTECTION_OFF,
-        window=once(from_at=float(int(time.time())), seconds=1800),
-    )  # fmt: skip
-    program.save_rule(pause, actor="jun")
     begun = int(time.time()) - 30 * 3600
     with program.database.transaction() as tx:
         record_gap(
@@ -127,7 +126,7 @@ def fill(program: Program) -> None:
             reason="AdGuard Home had already dropped this part of its log",
         )  # fmt: skip
     deadline = time.monotonic() + 120
-    while time.monotonic() < deadline and count_rows(program) < 70_000:
+    while time.monotonic() < deadline and count_rows(program) < 100_000:
         time.sleep(0.2)
 
 
@@ -139,11 +138,29 @@ def count_rows(program: Program) -> int:
 
 async def take_all(url: str, folder: Path, wanted: set[str]) -> None:
     async with chromium() as browser:
+        await take_best(browser, url, folder)
+        if wanted == {"best"}:
+            return
         for size, viewport in (("desktop", DESKTOP), ("phone", PHONE)):
             for language in ("en", "zh"):
                 for theme in ("light", "dark"):
                     look = f"{size}-{language}-{theme}"
                     await take(browser, url, folder, look, viewport, wanted)
+
+
+async def take_best(browser: Browser, url: str, folder: Path) -> None:
+    async with visiting(
+        browser, base_url=url, viewport=DESKTOP, device_scale_factor=1.5
+    ) as context:
+        page = await context.new_page()
+        await page.goto("/login")
+        await log_in(page)
+        for name in BEST:
+            await page.goto(PAGES[name])
+            if name == "overview":
+                await page.locator("[data-points]").wait_for()
+                await page.locator(".u-over").hover()
+            await page.screenshot(path=folder / f"best-{name}.png", full_page=name == "rules")
 
 
 async def take(

@@ -1,5 +1,6 @@
 """The status: leader, pulls, gaps, schedules, and the rules on servers and in processes."""
 
+import math
 import time
 from typing import Any, Final
 
@@ -92,9 +93,11 @@ def _pull_schedule(status: Status, server: str) -> ScheduleStatus | None:
 @for_readers
 def show() -> str:
     now = time.time()
+    status = read_status(now)
     return render_template(
         "status.html",
-        status=read_status(now),
+        status=status,
+        firings=sorted(status.fairlane.schedules, key=lambda one: one.next_at or math.inf),
         now=now,
         zone=program().settings.timezone,
         console_address=program().console_address,
