@@ -28,8 +28,7 @@ class Api:
         return self._http.request(method, path, json=body)
 
     def status_of(self, path: str, auth: tuple[str, str] | None = RIGHT) -> int:
-        with httpx.Client(base_url=str(self._http.base_url)) as other:
-            return other.get(path, auth=auth).status_code
+        return self._http.get(path, auth=auth).status_code
 
     def pages(self, limit: int, **query: Any) -> Iterator[list[dict[str, Any]]]:
         """Read the log back to its end, as its documentation says."""
@@ -75,15 +74,14 @@ def test_a_row_has_the_documented_fields(home: Home, api: Api) -> None:
 
 
 @pytest.mark.parametrize("home", [Options(buffer_rows=7)], indirect=True)
-@pytest.mark.parametrize("limit", [1, 6, 7, 8, 25, 500])
-def test_the_pages_have_every_row_once_newest_first(home: Home, api: Api, limit: int) -> None:
+def test_the_pages_have_every_row_once_newest_first(home: Home, api: Api) -> None:
     logged = home.log(25)
+    for limit in (1, 6, 7, 8, 25, 500):
+        pages = list(api.pages(limit))
 
-    pages = list(api.pages(limit))
-
-    times = [parse_time_ns(row["time"]) for page in pages for row in page]
-    assert times == [query.at_ns for query in reversed(logged)]
-    assert all(len(page) <= limit for page in pages)
+        times = [parse_time_ns(row["time"]) for page in pages for row in page]
+        assert times == [query.at_ns for query in reversed(logged)]
+        assert all(len(page) <= limit for page in pages)
 
 
 def test_a_search_finds_domains_and_clients_and_a_status_the_verdicts(home: Home, api: Api) -> None:

@@ -18,9 +18,9 @@ from fairlane_dnslog.web.accounts import store_account
 
 NAME: Final = "demo"
 PASSWORD: Final = "household"  # noqa: S105 - of a demonstration in a temporary folder
-HISTORY_DAYS: Final = 2.0
-QUERIES_PER_DAY: Final = 12_000
-RATE: Final = 1.5  # queries in a second
+HISTORY_DAYS: Final = 1.5
+QUERIES_PER_DAY: Final = 20_000
+RATE: Final = 0.4  # queries in a second, about as many as in the history
 PULL_SECONDS: Final = 3.0
 _TABLETS: Final = ("Leo tablet", "Mia tablet")
 

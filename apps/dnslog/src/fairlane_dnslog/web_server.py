@@ -75,15 +75,16 @@ def serve_site(program: Program, listener: socket.socket, *, announce: Callable[
 
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, stop)
-        await asyncio.to_thread(program.start)
-        serving = asyncio.create_task(server.serve(sockets=[listener]))
-        waiting = asyncio.create_task(stopping.wait())
-        announce()
-        await asyncio.wait([serving, waiting], return_when=asyncio.FIRST_COMPLETED)
-        site.close()
-        server.should_exit = True
-        await serving
-        waiting.cancel()
+        async with program.app:  # the streams of the console need the queue on their own loop
+            await asyncio.to_thread(program.start)
+            serving = asyncio.create_task(server.serve(sockets=[listener]))
+            waiting = asyncio.create_task(stopping.wait())
+            announce()
+            await asyncio.wait([serving, waiting], return_when=asyncio.FIRST_COMPLETED)
+            site.close()
+            server.should_exit = True
+            await serving
+            waiting.cancel()
         await asyncio.to_thread(program.stop)
 
     asyncio.run(serve())
