@@ -126,6 +126,7 @@ def test_the_overview_counts_the_queries_of_its_range_and_server(tmp_path: Path)
         assert (office["queries"], office["blocked"]) == (10, 10)
         text = person.get("/").text
         assert "25.0%" in text
+        assert "+08:00" in person.get("/log").text
         assert 'data-zone="Asia/Shanghai"' in text
         assert "ads.example.com" in text
         assert "ads.example.com" not in person.get("/?server=home").text
