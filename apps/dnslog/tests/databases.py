@@ -25,8 +25,12 @@ def postgres_server() -> Databases:
 @pytest.fixture(params=DIALECTS)
 def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """The address of an empty database."""
-    if request.param == "sqlite":
-        return f"sqlite:///{tmp_path / 'dnslog.db'}"
+    return new_address(request.param, tmp_path)
+
+
+def new_address(dialect: str, folder: Path) -> str:
+    if dialect == "sqlite":
+        return f"sqlite:///{folder / 'dnslog.db'}"
     return postgres_server().new_database()
 
 

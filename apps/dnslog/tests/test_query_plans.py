@@ -2,14 +2,15 @@
 
 import random
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
 import pytest
 
+from apps.dnslog.tests.databases import DIALECTS, new_address
 from apps.dnslog.tests.query_entries import NOON, NS, entry
 from fairlane_dnslog import query_search, retention
 from fairlane_dnslog.charts import read_charts
-from fairlane_dnslog.database import Database, Row, Transaction
+from fairlane_dnslog.database import Database, Row, Transaction, open_database
 from fairlane_dnslog.query_log import Filter, search, store_page
 
 ROWS = 3_000
@@ -39,8 +40,19 @@ class Explaining(Transaction):
         raise NotImplementedError
 
 
-@pytest.fixture
-def filled(database: Database) -> Database:
+@pytest.fixture(scope="module", params=DIALECTS)
+def filled(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Database]:
+    """A filled log, which the tests only read."""
+    address = new_address(request.param, tmp_path_factory.mktemp("plans"))
+    with closing(open_database(address)) as database:
+        database.migrate()
+        fill(database)
+        yield database
+
+
+def fill(database: Database) -> None:
     chance = random.Random(5)
     with database.transaction() as tx:
         store_page(
@@ -59,7 +71,6 @@ def filled(database: Database) -> Database:
         )
     with database.transaction() as tx:
         tx.run("ANALYZE")
-    return database
 
 
 @contextmanager
