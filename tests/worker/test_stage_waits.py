@@ -22,7 +22,7 @@ from tests.support import apps_isolated
 from tests.support.apps import Doors
 from tests.support.eventually import eventually
 
-STALL_SECONDS = 0.1
+STALL_SECONDS = 0.4  # long enough for the steps before a wait on a loaded machine
 
 
 def coroutine(app: Fairlane) -> Any:
