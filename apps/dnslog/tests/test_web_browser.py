@@ -34,6 +34,11 @@ PAGES: Final = {
     "status": "/status",
 }
 RULES: Final = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+CUT_OFF: Final = """() => {
+    const panel = document.querySelector("#log-rows").getBoundingClientRect();
+    const cells = [...document.querySelectorAll("#log-rows td")];
+    return cells.filter((cell) => cell.getBoundingClientRect().right > panel.right + 1).length;
+}"""
 WIDTH: Final = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 # Points of ten minutes and of an hour; the first and the last may be there or not.
 A_DAY: Final = re.compile("^14[3-6]$")
@@ -228,6 +233,15 @@ async def test_no_page_is_wider_than_a_phone(
             await page.goto(PAGES[name])
             wide[name] = await page.evaluate(WIDTH)
     assert {name: pixels for name, pixels in wide.items() if pixels > 0} == {}
+
+
+async def test_hostile_names_do_not_push_columns_out_of_the_log(home: Home) -> None:
+    async with home.page() as page:
+        await page.goto("/log?range=hour")
+        assert await page.locator("tbody tr").count() > len(HOSTILE)
+        assert await page.evaluate(CUT_OFF) == 0
+        await page.set_viewport_size({"width": PHONE["width"], "height": PHONE["height"]})
+        assert await page.evaluate(CUT_OFF) == 0
 
 
 @pytest.mark.parametrize(

@@ -107,6 +107,8 @@ def test_the_life_of_a_rule_is_recorded_in_the_audit_log(both: Site) -> None:
         assert action in audit
     change = audit[audit.index("Rule changed") :]
     assert "<del><bdi>16:00</bdi></del><ins><bdi>17:00</bdi></ins>" in change
+    assert "Monday" in audit
+    assert "block_services" not in audit
     assert "<del><bdi>Homework</bdi></del><ins><bdi>Play</bdi></ins>" in change
 
 

@@ -16,6 +16,7 @@ LONGEST_VALUE: Final = 4_000
 LAST_ID: Final = 2**62
 # Columns of a rule with JSON, of which each member is a field on the page.
 _NESTED: Final = ("detail", "window")
+_NAMED: Final = {"kind": "kind", "weekdays": "weekday"}  # fields whose values have texts
 _UNSEEN: Final = ("id", "updated_at", "updated_by")
 
 blueprint = Blueprint("audit", __name__, url_prefix="/audit")
@@ -73,13 +74,14 @@ def _changes(detail: Mapping[str, Any]) -> Iterator[Change]:
     if "before" not in detail or "after" not in detail:
         for field, value in detail.items():
             if value not in (None, "", [], False):
-                yield Change(_field_name(field), None, _value_text(value))
+                yield Change(_field_name(field), None, _value_text(field, value))
         return
     before, after = _fields(detail["before"]), _fields(detail["after"])
     for field in dict.fromkeys((*before, *after)):
         old, new = before.get(field), after.get(field)
-        if old != new:
-            yield Change(_field_name(field), _value_text(old), _value_text(new))
+        change = Change(_field_name(field), _value_text(field, old), _value_text(field, new))
+        if change.before != change.after:
+            yield change
 
 
 def _fields(row: Any) -> dict[str, Any]:
@@ -107,11 +109,15 @@ def _field_name(field: str) -> str:
     return text_or(f"audit.fields.{field}", text_or(f"field.{field}", field))
 
 
-def _value_text(value: Any) -> str | None:
+def _value_text(field: str, value: Any) -> str | None:
     """Return a value as a text: a list line by line, an object as JSON."""
     if value is None or value == []:
         return None
-    if isinstance(value, bool):
+    if isinstance(value, str) and field in _NAMED:
+        found = text_or(f"{_NAMED[field]}.{value}", value)
+    elif isinstance(value, list) and field in _NAMED:
+        found = "\n".join(text_or(f"{_NAMED[field]}.{one}", str(one)) for one in value)
+    elif isinstance(value, bool):
         found = "✓" if value else "✗"
     elif isinstance(value, list):
         found = "\n".join(
