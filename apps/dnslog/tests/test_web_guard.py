@@ -76,9 +76,9 @@ def test_no_route_changes_anything_for_another_site(
     site: Site, headers: dict[str, str], given: str, status: int
 ) -> None:
     before = state(site)
+    person = site.person()
+    right = person.token()
     for rule in routes(site, changing=True):
-        person = site.person()
-        right = person.token()
         data = {"csrf": right if given == "right" else given, "enabled": "no", "minutes": "10"}
         answer = person.client.post(address(site, rule), data=data, headers=headers)
         assert answer.status_code == status, rule
