@@ -1,5 +1,6 @@
 """The same calls without `await`, for programs that have no event loop."""
 
+import asyncio
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -85,6 +86,22 @@ def test_events_are_followed_in_a_plain_loop(started: Fairlane) -> None:
             break
 
     assert states == ["queued", "running", "completed"]
+
+
+async def test_a_follower_on_another_loop_can_be_cancelled_at_any_moment(
+    started: Fairlane,
+) -> None:
+    async def follow() -> None:
+        async for _ in started.events.follow(after=0):
+            pass
+
+    for steps in range(100):  # of this loop, while the engine's loop reads the stored events
+        follower = asyncio.create_task(follow())
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        follower.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await follower
 
 
 def test_any_thread_may_call(started: Fairlane) -> None:

@@ -1,5 +1,6 @@
 """`app.events`: the stored events, and those that are committed from now on."""
 
+import asyncio
 import builtins
 import contextlib
 from collections.abc import AsyncGenerator
@@ -49,13 +50,20 @@ class Events:
                 yield batch
 
     async def _on_loop(self, generator: AsyncGenerator[T, None]) -> AsyncGenerator[T, None]:
-        """Yield the items of a generator that lives on the engine's loop."""
+        """Yield the items of a generator that lives on the engine's loop.
+
+        A caller on another loop that is cancelled does not wait for the step that it cancels there,
+        and a generator cannot be closed during a step: the close waits for it.
+        """
+        step = asyncio.Lock()
 
         async def next_item() -> T | None:
-            return await anext(generator, None)
+            async with step:
+                return await anext(generator, None)
 
         async def close() -> None:
-            await generator.aclose()
+            async with step:
+                await generator.aclose()
 
         try:
             while (item := await self._commands.on_loop(next_item())) is not None:
