@@ -45,7 +45,7 @@ def find_busy_output(board: Board, job: LiveJob) -> tuple[str, JobId] | None:
 
 
 def _waiting_before(board: Board, job: LiveJob, line: OutputLine) -> JobId | None:
-    """Return a job of a line that comes before a job that is not in the line (any more)."""
+    """Return a job of a line that comes before a job outside the line."""
     queue = board.queues[job.queue]
     for other in map(board.jobs.__getitem__, line.waiting):
         if other.queue != job.queue:
@@ -150,8 +150,8 @@ def find_holder_behind(board: Board, head: LiveJob) -> LiveJob | None:
     """Return the job of a strict queue for which its head waits, and which waits behind the head.
 
     The head was moved or retried to its place after that job had started. If the job could not
-    pass the head, both would wait for each other for ever; so would two such queues, whose heads
-    wait for a job of the other queue.
+    pass the head, both would wait for each other for ever; so would two such queues, if the head of
+    each waits for a job of the other.
     """
     waiting: LiveJob | None = head
     seen = set()
@@ -169,7 +169,7 @@ def find_holder_behind(board: Board, head: LiveJob) -> LiveJob | None:
 
 
 def _awaited_path(job: LiveJob) -> str:
-    """Return the path in whose line a blocked job waits."""
+    """Return the path for which a blocked job waits in a line."""
     assert job.reason is not None
     return str(job.reason.facts["path"])
 
