@@ -1,11 +1,13 @@
 """Rules in the database: changes, their audit rows, and stale edits."""
 
 import threading
+from contextlib import closing
+from pathlib import Path
 
 import pytest
 
 from apps.dnslog.tests.rule_examples import custom, draft
-from fairlane_dnslog.database import Database
+from fairlane_dnslog.database import Database, open_database
 from fairlane_dnslog.rules.audit import AuditRow, read_audit
 from fairlane_dnslog.rules.errors import InvalidRule, RuleNotFound, StaleRule, TooManyRules
 from fairlane_dnslog.rules.rule import MOST_RULES, Rule, RuleDraft, RuleSet
@@ -144,6 +146,19 @@ def test_an_unreadable_row_is_reported_and_can_be_deleted(database: Database) ->
     for broken in rules.broken:
         delete_rule(database, broken.id, revision=broken.revision, actor="ann", now=1.0)
     assert loaded(database).broken == ()
+
+
+def test_a_time_written_as_text_makes_one_rule_unreadable(tmp_path: Path) -> None:
+    with closing(open_database(f"sqlite:///{tmp_path}/dnslog.db")) as database:
+        database.migrate()
+        good = create(database)
+        with database.transaction() as tx:
+            tx.run(
+                "INSERT INTO rule (name, kind, updated_at) "
+                "VALUES ('By hand', 'protection_off', CURRENT_TIMESTAMP)"
+            )
+        rules = loaded(database)
+        assert (rules.rules, [broken.name for broken in rules.broken]) == ((good,), ["By hand"])
 
 
 def test_the_number_of_rules_has_a_bound(database: Database) -> None:

@@ -3,7 +3,7 @@
 import signal
 import socket
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import httpx
@@ -14,7 +14,7 @@ from fairlane import BadSetting
 from fairlane_dnslog.database import open_database
 from fairlane_dnslog.stand_in import Options, stand_in
 from fairlane_dnslog.web.accounts import store_account
-from fairlane_dnslog.web_server import open_listener
+from fairlane_dnslog.web_server import PAGE_THREADS, open_listener
 from tests.support.eventually import eventually_sync
 
 PASSWORD = "a password for a test"  # noqa: S105 - of a database that is deleted again
@@ -126,3 +126,38 @@ def test_a_busy_port_is_one_sentence(served: TerminalProgram) -> None:
     port = int(served.url.rpartition(":")[2])
     with pytest.raises(BadSetting, match=f"port {port}: Address already in use; choose another"):
         open_listener("127.0.0.1", port)
+
+
+def test_clients_that_do_not_send_their_body_stop_no_page(
+    served: TerminalProgram, stranger: httpx.Client
+) -> None:
+    head = (
+        b"POST /login HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100000\r\n"
+        b"Content-Type: application/x-www-form-urlencoded\r\n\r\nname="
+    )
+    with ExitStack() as open_sockets:
+        for _ in range(2 * PAGE_THREADS):
+            slow = socket.create_connection(("127.0.0.1", httpx.URL(served.url).port or 0))
+            open_sockets.enter_context(slow)
+            slow.sendall(head)
+        assert stranger.get("/healthz").status_code == 200
+
+
+def test_a_client_cannot_choose_its_address_for_the_limit_of_logins(
+    stranger: httpx.Client,
+) -> None:
+    form = stranger.get("/login").text
+    token = form.partition('name="csrf" value="')[2].partition('"')[0]
+    codes = [
+        stranger.post(
+            "/login",
+            data={"csrf": token, "name": "nobody", "password": "wrong"},
+            headers={"X-Forwarded-For": f"198.51.100.{number}"},
+        ).status_code
+        for number in range(8)
+    ]
+    assert (codes[0], codes[-1]) == (401, 429)
+
+
+def test_an_origin_that_is_no_address_is_refused(stranger: httpx.Client) -> None:
+    assert stranger.post("/login", headers={"Origin": "http://["}).status_code == 403

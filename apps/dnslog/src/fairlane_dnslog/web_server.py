@@ -15,6 +15,7 @@ from a2wsgi import WSGIMiddleware
 from fairlane import BadSetting
 from fairlane_dnslog.console_gate import ConsoleGate, Receive, Scope, Send
 from fairlane_dnslog.program import Program
+from fairlane_dnslog.request_body import BodyRefused, read_body
 from fairlane_dnslog.web.application import create_web
 
 PAGE_THREADS: Final = 8  # as many as the database has connections
@@ -33,16 +34,26 @@ class Site:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if not scope.get("query_string", b"").isascii():  # WSGI has no form for these bytes
-            await send({"type": "http.response.start", "status": 400, "headers": []})
-            await send({"type": "http.response.body", "body": b"the query is not ASCII"})
+            await _refuse(send, 400, "the query is not ASCII")
         elif ConsoleGate.is_responsible(scope["path"]):
             await self._console(scope, receive, send)
         else:
+            try:
+                receive = await read_body(scope, receive)
+            except BodyRefused as refused:
+                await _refuse(send, refused.status, str(refused))
+                return
             await self._pages(scope, receive, send)
 
     def close(self) -> None:
         """End the streams that are open."""
         self._console.close()
+
+
+async def _refuse(send: Send, status: int, reason: str) -> None:
+    headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"connection", b"close")]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": reason.encode()})
 
 
 class _Server(uvicorn.Server):
@@ -61,6 +72,8 @@ def serve_site(program: Program, listener: socket.socket, *, announce: Callable[
         log_config=None,
         log_level="warning",
         server_header=False,
+        # The limit of logins depends on the address, which any local program could choose.
+        proxy_headers=False,
         limit_concurrency=MOST_CONNECTIONS,
         timeout_graceful_shutdown=SHUTDOWN_SECONDS,
     )

@@ -192,13 +192,14 @@ def rule_of(row: Mapping[str, Any]) -> Rule:
             detail=msgspec.json.decode(row["detail"], type=Detail),
             window=msgspec.json.decode(row["window"], type=Window),
         )
+        updated_at = float(row["updated_at"])
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise InvalidRule("row", f"{error}; correct the row, or delete the rule") from None
     checked = checked_draft(draft)
     return Rule(
         **{field: getattr(checked, field) for field in RuleDraft.__struct_fields__},
         id=int(row["id"]),
-        updated_at=float(row["updated_at"]),
+        updated_at=updated_at,
         updated_by=str(row["updated_by"]),
         revision=revision_of(row),
     )
@@ -209,7 +210,7 @@ def revision_of(row: Mapping[str, Any]) -> str:
     is a new revision as well."""
     values = [str(row[column]) for column in _REVISED]
     values.append(str(bool(row["enabled"])))
-    values.append(float(row["updated_at"]).hex())
+    values.append(str(row["updated_at"]))
     return blake2b(json_text(values).encode(), digest_size=8).hexdigest()
 
 

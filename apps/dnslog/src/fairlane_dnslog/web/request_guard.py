@@ -73,9 +73,16 @@ def check_origin() -> None:
     origin = request.headers.get("Origin")
     site = request.headers.get("Sec-Fetch-Site", "same-origin")
     # A proxy that ends https need not forward the scheme: only the host is compared.
-    is_foreign = origin is not None and urlsplit(origin).netloc != request.host
+    is_foreign = origin is not None and _host_of(origin) != request.host
     if is_foreign or site not in ("same-origin", "none"):
         raise Refused(403, "error.origin")
+
+
+def _host_of(origin: str) -> str | None:
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:  # such as a half address of IPv6
+        return None
 
 
 def csrf_token() -> str:
