@@ -79,6 +79,22 @@ def test_a_refused_login_is_one_request_until_the_server_is_resumed(
         assert state_of(program).state == "paused"
 
 
+def test_a_corrected_password_file_is_read_when_the_server_is_resumed(
+    tmp_path: Path, server: StandIn
+) -> None:
+    path = tmp_path / "password"
+    path.write_text("wrong\n")
+    login = server.settings(password="", password_file=str(path))
+    right = server.settings().password
+    with started(make_settings(tmp_path, servers=(login,), **RARELY)) as program:
+        program.pull_now("home", actor="ann")
+        wait(lambda: failed_jobs(program) == 2)
+        assert state_of(program).state == "paused"
+        path.write_text(f"{right}\n")
+        program.resume_server("home", actor="ann")
+        wait(lambda: state_of(program).state == "ok")
+
+
 def test_a_boundary_that_passed_while_no_process_ran_is_applied_at_the_next_start(
     tmp_path: Path, server: StandIn
 ) -> None:

@@ -46,7 +46,7 @@ class AdGuard:
         largest_answer: int = LARGEST_ANSWER,
     ) -> None:
         self.name = server.name
-        self._server = server
+        self._server = server = server.with_current_password()
         self._total_seconds = total_seconds
         self._largest_answer = largest_answer
         self._deadline = Deadline()

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import Field
 
-from fairlane import Fairlane, Permanent, Retry, Retryable, SyncContext, Task
+from fairlane import BadSetting, Fairlane, Permanent, Retry, Retryable, SyncContext, Task
 from fairlane_dnslog.adguard import TOTAL_SECONDS, AdGuard
 from fairlane_dnslog.adguard_errors import BadAnswer, LoginRefused, ServerUnavailable
 from fairlane_dnslog.database import Database, DatabaseUnavailable
@@ -160,7 +160,10 @@ class ServerRequests:
         if reason is not None:
             raise Permanent(f"requests are paused: {reason}", code="server_paused")
         server = self._queue.settings.server(self._server)
-        self._client = AdGuard(server, total_seconds=self._total_seconds)
+        try:
+            self._client = AdGuard(server, total_seconds=self._total_seconds)
+        except BadSetting as error:
+            raise Permanent(str(error), code="bad_setting") from error
         return self._client
 
     def __exit__(self, kind: object, error: BaseException | None, _: object) -> None:

@@ -4,7 +4,7 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -30,8 +30,21 @@ class ServerSettings:
     url: str
     username: str = ""
     password: str = field(default="", repr=False)
+    password_file: str = ""  # read at each use, so a corrected file needs no restart
     verify: bool = True  # check the certificate
     ca_file: str = ""  # a certificate authority of one's own
+
+    def with_current_password(self) -> "ServerSettings":
+        """Return these settings with the present text of the password file, if there is one."""
+        if not self.password_file:
+            return self
+        try:
+            text = Path(self.password_file).read_text(encoding="utf-8").rstrip("\r\n")
+        except (OSError, UnicodeDecodeError) as error:
+            raise BadSetting(
+                f'the password file of server "{self.name}" cannot be read: {error}'
+            ) from None
+        return replace(self, password=text)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,14 +173,18 @@ def _server(entry: Mapping[str, Any], environment: Mapping[str, str]) -> ServerS
         raise BadSetting(
             f'the name of a server is "{name[:60]}"; it must be 1 to 40 of a-z, 0-9, "-" and "_"'
         )
-    return ServerSettings(
+    password, password_file = _login(name, entry, environment)
+    server = ServerSettings(
         name=name,
         url=_address(name, str(entry.get("url", ""))),
         username=str(entry.get("username", "")),
-        password=_password(name, entry, environment),
+        password=password,
+        password_file=password_file,
         verify=_typed("verify", entry.get("verify", True)),
         ca_file=str(entry.get("ca_file", "")),
     )
+    server.with_current_password()  # a file that cannot be read is reported at the start
+    return server
 
 
 def _address(name: str, url: str) -> str:
@@ -188,19 +205,16 @@ def _address(name: str, url: str) -> str:
     return url.rstrip("/").removesuffix("/control")
 
 
-def _password(name: str, entry: Mapping[str, Any], environment: Mapping[str, str]) -> str:
-    """Return the password: of the environment, of a file, or of the settings file itself."""
+def _login(name: str, entry: Mapping[str, Any], environment: Mapping[str, str]) -> tuple[str, str]:
+    """Return the password of the environment or of the settings file, or a password file."""
     variable = f"{PREFIX}PASSWORD_{name.upper().replace('-', '_')}"
     for key in (variable, f"{PREFIX}PASSWORD"):
         if environment.get(key):
-            return environment[key]
+            return environment[key], ""
     file = entry.get("password_file") or environment.get(f"{PREFIX}PASSWORD_FILE")
     if not file:
-        return str(entry.get("password", ""))
-    try:
-        return Path(str(file)).read_text(encoding="utf-8").rstrip("\r\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadSetting(f'the password file of server "{name}" cannot be read: {error}') from None
+        return str(entry.get("password", "")), ""
+    return "", str(Path(str(file)).expanduser().absolute())
 
 
 def _typed(name: str, value: Any) -> Any:
