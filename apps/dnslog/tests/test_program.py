@@ -1,5 +1,7 @@
 """The program of one process: refused logins, a database that is away, boundaries, accounts."""
 
+import os
+import stat
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -137,6 +139,23 @@ def test_a_folder_that_cannot_be_created_is_a_wrong_setting(tmp_path: Path) -> N
     folder.write_text("a file in the place of the folder")
     with pytest.raises(BadSetting, match="cannot be created"):
         Program(make_settings(folder)).prepare()
+
+
+def test_only_the_owner_reads_the_files(tmp_path: Path, server: StandIn) -> None:
+    before = os.umask(0o022)
+    folder = tmp_path / "log"
+    settings = make_settings(folder, servers=(server.settings(),), **RARELY)
+    try:
+        with started(settings) as program:
+            program.pull_now("home", actor="ann")
+            wait(lambda: state_of(program).state == "ok")
+            modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()}
+    finally:
+        os.umask(before)
+
+    assert {"dnslog.db", "dnslog.db-wal", "dnslog.db-shm", "queue.db", "queue.db-wal"} <= set(modes)
+    assert set(modes.values()) == {0o600}, modes
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
 
 
 def test_the_first_account_has_the_password_of_its_file_and_later_ones_change_nothing(

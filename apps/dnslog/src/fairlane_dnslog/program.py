@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from fairlane import BadSetting, Duplicate, FairlaneError, NotStarted, StoreUnavailable
 from fairlane_dnslog.database import DatabaseUnavailable, open_database
+from fairlane_dnslog.database.private_file import create_private_file, create_private_folder
 from fairlane_dnslog.first_account import create_first_account
 from fairlane_dnslog.program_status import ScheduleStatus, ServiceChoice, Status
 from fairlane_dnslog.pull_log import resume_server
@@ -82,14 +83,7 @@ class Program:
     def prepare(self) -> None:
         """Create the folder, the tables and, from its password file, the first account."""
         if self.settings.database.startswith("sqlite:///"):
-            folder = Path(self.settings.database.removeprefix("sqlite:///")).parent
-            try:
-                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            except OSError as error:
-                raise BadSetting(
-                    f"the folder {folder} cannot be created: {error.strerror}; name another with "
-                    "--folder or DNSLOG_FOLDER"
-                ) from None
+            _create_files(Path(self.settings.queue_database.removeprefix("sqlite:///")))
         self.database.migrate()
         if self.settings.admin_password_file:
             create_first_account(self.database, self.settings.admin_password_file)
@@ -208,6 +202,20 @@ class Program:
             process=process_name(),
             schedules=tuple(_schedules(schedules)),
         )
+
+
+def _create_files(queue: Path) -> None:
+    """Create the folder and the files of the queue; Fairlane would create them for all readers."""
+    folder = queue.parent
+    try:
+        create_private_folder(folder)
+        for ending in ("", ".lock", ".inbox"):
+            create_private_file(queue.with_name(f"{queue.name}{ending}"))
+    except OSError as error:
+        raise BadSetting(
+            f"the folder {folder} cannot be created or written: {error.strerror}; name another "
+            "with --folder or DNSLOG_FOLDER"
+        ) from None
 
 
 def _stop_at_exit(program: Program) -> None:

@@ -21,6 +21,7 @@ from fairlane_dnslog.database.errors import (
     DatabaseUnavailable,
 )
 from fairlane_dnslog.database.migrations import missing_migrations
+from fairlane_dnslog.database.private_file import create_private_file, create_private_folder
 from fairlane_dnslog.database.text import storable_value
 
 T = TypeVar("T")
@@ -86,7 +87,8 @@ class SQLiteDatabase(Database):
 
     def _connect(self) -> apsw.Connection:
         with translated(self.path):
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            create_private_folder(self.path.parent)
+            create_private_file(self.path)
             connection = apsw.Connection(str(self.path))
             connection.set_busy_timeout(int(BUSY_SECONDS * 1000))
             # All rows are fetched: a script does not continue after a row until the next is.
