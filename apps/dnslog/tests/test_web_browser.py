@@ -148,6 +148,24 @@ async def test_a_search_has_a_short_address_and_can_be_cleared(home: Home) -> No
         assert (await download.value).suggested_filename == "dns-log.csv"
 
 
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+async def test_the_words_of_the_preferences_stay_on_one_line(home: Home, size: Any) -> None:
+    async with home.page(viewport=size) as page:
+        await page.goto("/")
+        await page.locator("summary[aria-label=Preferences]").click()
+        await expect(page.get_by_role("link", name="System")).to_be_visible()
+        menu = await page.locator(".menu-list").bounding_box()
+        assert menu is not None
+        assert menu["x"] >= 0
+        assert menu["x"] + menu["width"] <= size["width"]
+        heights = await page.locator(".menu-list a").evaluate_all(
+            "links => links.map((link) => link.firstChild)"
+            ".map((word) => { const range = document.createRange(); range.selectNode(word);"
+            " return range.getClientRects().length; })"
+        )
+        assert heights == [1] * 5
+
+
 async def test_live_rows_appear_by_themselves(home: Home) -> None:
     async with home.page() as page:
         await page.clock.install()

@@ -259,3 +259,10 @@ def test_a_person_without_a_filter_sees_no_button_to_clear_it(log: Site) -> None
     person: Person = log.person()
     assert "Clear" not in person.get("/log").text
     assert "Clear" in person.get("/log?domain=x").text
+
+
+def test_an_empty_log_does_not_speak_of_a_filter(tmp_path: Path) -> None:
+    with open_site(tmp_path) as site:
+        person = site.person()
+        assert "No queries yet." in person.get("/log").text
+        assert "No query matches this filter." in person.get("/log?domain=x").text

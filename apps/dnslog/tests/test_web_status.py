@@ -1,5 +1,6 @@
 """The status page, its buttons, charts of the overview, and pages while the database is away."""
 
+import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from apps.dnslog.tests.query_entries import NS, blocked, entry
-from apps.dnslog.tests.web_site import ORIGIN, Person, Site, open_site
+from apps.dnslog.tests.web_site import ORIGIN, VIEWER, Person, Site, open_site
 from fairlane_dnslog.database import open_database
 from fairlane_dnslog.program import Program
 from fairlane_dnslog.pull_log import pause_server, read_server, record_gap, record_pull
+from fairlane_dnslog.rules.applied import record_failure
 from fairlane_dnslog.rules.process_rows import read_processes
 from fairlane_dnslog.settings import ServerSettings, Settings
 from fairlane_dnslog.web.application import create_web
@@ -61,6 +63,7 @@ def test_the_console_is_one_link_away_where_it_is_served(
     assert "Fairlane console" not in site.person().get("/status").text
     monkeypatch.setattr(site.program, "console_address", "/queue/")
     assert '<a class="button" href="/queue/">' in site.person().get("/status").text
+    assert "/queue/" not in site.person(VIEWER).get("/status").text, "the console refuses viewers"
 
 
 def test_the_interval_of_a_server_is_changed_in_all_processes(site: Site) -> None:
@@ -94,6 +97,57 @@ def test_a_pull_can_be_submitted_and_a_paused_server_resumed(site: Site) -> None
         assert action in actions
     for verb in ("pull", "resume"):
         assert person.post(f"/status/servers/nowhere/{verb}").status_code == 404
+
+
+def notices(text: str) -> list[str]:
+    """Return the notices of a page as texts without markup."""
+    found = re.findall(r'<div class="notice [a-z]+".*?</svg>\s*<div>(.*?)</div></div>', text, re.S)
+    return [" ".join(re.sub("<[^>]*>", "", one).split()) for one in found]
+
+
+def test_a_server_in_trouble_is_named_on_the_overview_and_the_log(tmp_path: Path) -> None:
+    now = time.time()
+    servers = (*SERVERS, ServerSettings(name="attic", url="http://127.0.0.1:9"))
+    with open_site(tmp_path, servers=servers) as site:
+        person = site.person()
+        assert notices(person.get("/").text) == notices(person.get("/log").text) == []
+        with site.database.transaction() as tx:
+            record_pull(tx, server="home", job=None, started_at=now - 3600, seconds=1.0,
+                        state="succeeded")  # fmt: skip
+            record_pull(tx, server="office", job=None, started_at=now, seconds=1.0,
+                        state="failed", error="no route to <host>")  # fmt: skip
+            record_pull(tx, server="attic", job=None, started_at=now, seconds=1.0,
+                        state="refused", error="401")  # fmt: skip
+            pause_server(tx, "attic", reason="401")
+        for path in ("/", "/log"):
+            text = person.get(path).text
+            late, failing, paused = notices(text)
+            assert late.startswith("home was last pulled 60 min ago")
+            assert failing.startswith("The last pull of office failed")
+            assert "no route to &lt;host&gt;" in failing
+            assert paused.startswith("attic is paused, because it refused the login.")
+            assert text.count('<a class="underlined" href="/status">Show the status</a>') == 3
+
+
+def test_a_server_with_a_longer_interval_is_not_late(site: Site) -> None:
+    with site.database.transaction() as tx:
+        record_pull(tx, server="home", job="j3", started_at=time.time() - 600, seconds=1.0,
+                    state="succeeded")  # fmt: skip
+    person = site.person()
+    assert "home was last pulled" in person.get("/").text
+    assert '<span class="badge warn">Late</span>' in person.get("/status").text
+    person.post("/status/servers/home/interval", {"seconds": "300"})
+    assert "home was last pulled" not in person.get("/").text
+    assert "Late" not in person.get("/status").text
+    person.post("/status/servers/home/interval", {"seconds": "10"})
+
+
+def test_a_paused_server_prints_its_reason_once(tmp_path: Path) -> None:
+    with open_site(tmp_path, is_started=True, servers=SERVERS) as site:
+        with site.database.transaction() as tx:
+            pause_server(tx, "home", reason="the login was refused (401)")
+            record_failure(tx, "home", error="the login was refused (401)", now=time.time())
+        assert site.person().get("/status").text.count("the login was refused (401)") == 1
 
 
 def test_the_state_is_available_as_json(site: Site) -> None:

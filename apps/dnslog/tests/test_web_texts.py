@@ -34,6 +34,7 @@ GROUPS: Final[dict[str, Iterable[str]]] = {
     "theme.": THEMES,
     "nav.": ("overview", "log", "rules", "status"),
     "group.": {service.group for service in SERVICES},
+    "status.": ("paused", "failing", "late"),
     "pull.": ("succeeded", "failed", "refused"),
     "work.": ("pull", "reconcile", "boundary", "tidy"),
     "unit.": ("s", "min", "h"),

@@ -11,6 +11,7 @@ from fairlane_dnslog.web.client_choices import read_client_choices
 from fairlane_dnslog.web.language import text
 from fairlane_dnslog.web.log_export import csv_chunks, json_chunks
 from fairlane_dnslog.web.log_filter import LogFilter
+from fairlane_dnslog.web.server_troubles import read_troubles
 from fairlane_dnslog.web.time_ranges import RANGES
 from fairlane_dnslog.web.visitor import for_readers, program
 
@@ -25,7 +26,8 @@ blueprint = Blueprint("log", __name__, url_prefix="/log")
 @for_readers
 def show() -> str:
     wanted = LogFilter.of_request()
-    condition = wanted.condition(time.time())
+    now = time.time()
+    condition = wanted.condition(now)
     with program().database.reading() as tx:
         page = search(tx, condition, wanted.cursor or None, PAGE_ROWS)
         clients = read_client_choices(tx)
@@ -33,6 +35,7 @@ def show() -> str:
         "log.html",
         wanted=wanted,
         page=page,
+        troubles=read_troubles(now),
         clients=clients,
         types=TYPES,
         ranges=RANGES,

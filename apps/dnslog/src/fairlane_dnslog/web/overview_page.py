@@ -6,6 +6,7 @@ from flask import Blueprint, render_template, request
 
 from fairlane_dnslog.charts import Charts, read_charts
 from fairlane_dnslog.pull_log import recent_gaps
+from fairlane_dnslog.web.server_troubles import read_troubles
 from fairlane_dnslog.web.time_ranges import RANGES, known_range
 from fairlane_dnslog.web.visitor import for_readers, program
 
@@ -29,6 +30,7 @@ def show() -> str:
         "overview.html",
         charts=charts,
         gaps=gaps,
+        troubles=read_troubles(now),
         range=name,
         ranges=RANGES,
         server=server,

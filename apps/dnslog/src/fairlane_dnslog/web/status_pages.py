@@ -15,6 +15,7 @@ from fairlane_dnslog.rules.process_rows import ProcessRow, read_processes
 from fairlane_dnslog.rules.rule_store import read_version
 from fairlane_dnslog.web.language import text
 from fairlane_dnslog.web.refused import Refused
+from fairlane_dnslog.web.server_troubles import Trouble, find_trouble
 from fairlane_dnslog.web.visitor import for_editors, for_readers, program, visitor
 
 RECENT_PULLS: Final = 12
@@ -89,6 +90,11 @@ def _pull_schedule(status: Status, server: str) -> ScheduleStatus | None:
     return next(pulls, None)
 
 
+def _trouble(one: ServerStatus, now: float) -> Trouble | None:
+    every = one.pull_seconds or program().settings.pull_seconds
+    return find_trouble(one.name, one.state.paused_reason, one.last_pull, every=every, now=now)
+
+
 @blueprint.get("")
 @for_readers
 def show() -> str:
@@ -98,6 +104,7 @@ def show() -> str:
         "status.html",
         status=status,
         firings=sorted(status.fairlane.schedules, key=lambda one: one.next_at or math.inf),
+        troubles={one.name: _trouble(one, now) for one in status.servers},
         now=now,
         zone=program().settings.timezone,
         console_address=program().console_address,
