@@ -113,6 +113,30 @@ def test_a_boundary_that_passed_while_no_process_ran_is_applied_at_the_next_star
         wait(lambda: "||a.example^" in server.state.user_rules)
 
 
+def interval_of(program: Program) -> float:
+    return float(program.app.sync.schedules.list()["pull-home"].every_seconds)
+
+
+def test_an_interval_outlives_the_settings_until_it_is_reset(
+    tmp_path: Path, server: StandIn
+) -> None:
+    def settings(seconds: float) -> Settings:
+        return make_settings(tmp_path, servers=(server.settings(),), pull_seconds=seconds)
+
+    with started(settings(3600.0)) as program:
+        wait(lambda: interval_of(program) == 3600)
+        program.set_pull_seconds("home", 1800.0, actor="ann")
+        assert interval_of(program) == 1800
+    with started(settings(900.0)) as program:
+        assert interval_of(program) == 1800
+        assert (state_of(program).pull_seconds, state_of(program).is_interval_set) == (1800, True)
+        program.reset_pull_seconds("home", actor="ann")
+        assert interval_of(program) == 900
+    with started(settings(700.0)) as program:
+        assert interval_of(program) == 700
+        assert (state_of(program).pull_seconds, state_of(program).is_interval_set) == (700, False)
+
+
 def test_the_status_names_the_process_that_leads(tmp_path: Path) -> None:
     with started(make_settings(tmp_path)) as program:
         wait(lambda: program.status().leader == process_name())

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import msgspec
 import typer
@@ -35,6 +35,8 @@ from fairlane_dnslog.web.accounts import (
 
 NAME: Final = "fairlane-dnslog"
 UNAVAILABLE: Final = 5
+SHORTEST_INTERVAL: Final = 1  # seconds
+LONGEST_INTERVAL: Final = 86400
 ADD_SERVER: Final = "add one to dnslog.toml, or name it in DNSLOG_URL"
 
 Folder = Annotated[
@@ -252,27 +254,51 @@ def resume(server: Server = None, *, folder: Folder = None, database: Database =
 
 @program.command()
 def interval(
-    seconds: Annotated[float, typer.Argument(min=1, max=86400, help="Seconds between two pulls")],
+    seconds: Annotated[
+        str, typer.Argument(help='Seconds between two pulls, or "default" for the settings')
+    ],
     server: Server = None,
     *,
     folder: Folder = None,
     database: Database = None,
 ) -> None:
-    """Change the interval of the pulls, in force at once in all processes."""
-    _for_servers(
-        folder,
-        database,
-        server,
-        lambda opened, name: opened.set_pull_seconds(name, seconds, actor=_actor()),
-    )
+    """Change the interval of the pulls, in force at once in all processes.
+
+    It is stronger than `pull_seconds` of the settings, until `interval default`.
+    """
+    wanted = None if seconds == "default" else _interval(seconds)
+
+    def act(opened: Program, name: str) -> str:
+        if wanted is None:
+            opened.reset_pull_seconds(name, actor=_actor())
+            return f"pulled every {opened.settings.pull_seconds:g} s, by the settings"
+        opened.set_pull_seconds(name, wanted, actor=_actor())
+        return f"pulled every {wanted:g} s"
+
+    _for_servers(folder, database, server, act)
 
 
-def _pull_now(opened: Program, name: str) -> None:
+def _interval(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not SHORTEST_INTERVAL <= seconds <= LONGEST_INTERVAL:  # nor NaN
+        raise typer.BadParameter(
+            f'{text} is neither "default" nor a number of seconds from {SHORTEST_INTERVAL} to '
+            f"{LONGEST_INTERVAL}"
+        )
+    return seconds
+
+
+def _pull_now(opened: Program, name: str) -> str:
     opened.pull_now(name, actor=_actor())
+    return "a pull is submitted"
 
 
-def _resume(opened: Program, name: str) -> None:
+def _resume(opened: Program, name: str) -> str:
     opened.resume_server(name, actor=_actor())
+    return "resumed"
 
 
 def _actor() -> str:
@@ -281,7 +307,7 @@ def _actor() -> str:
 
 def _for_servers(
     folder: Path | None, database: str | None, server: str | None,
-    act: Callable[[Program, str], Any],
+    act: Callable[[Program, str], str],
 ) -> None:  # fmt: skip
     with errors_as_exit_codes():
         settings = load_settings(folder=folder, database=database)
@@ -292,8 +318,7 @@ def _for_servers(
         opened.prepare()
         with opened.app:
             for name in names:
-                act(opened, name)
-                typer.echo(f"{name}: done")
+                typer.echo(f"{name}: {act(opened, name)}")
 
 
 def _print_servers(servers: tuple[ServerStatus, ...], settings: Settings) -> None:
@@ -303,13 +328,22 @@ def _print_servers(servers: tuple[ServerStatus, ...], settings: Settings) -> Non
         return f"{datetime.fromtimestamp(at, settings.zone):%Y-%m-%d %H:%M:%S}"
 
     table = Table(box=None, header_style="bold", pad_edge=False)
-    for title in ("SERVER", "STATE", "LAST PULL", "COMPLETE UNTIL", "GAPS", "RULES IN FORCE"):
+    for title in (
+        "SERVER",
+        "STATE",
+        "EVERY",
+        "LAST PULL",
+        "COMPLETE UNTIL",
+        "GAPS",
+        "RULES IN FORCE",
+    ):
         table.add_column(title)
     for one in servers:
         last = one.last_pull
         table.add_row(
-            one.name, one.state, shown(last.started_at if last else None),
-            shown(one.complete_until), str(one.gaps), ", ".join(one.rules_in_force) or "none",
+            one.name, one.state, f"{one.pull_seconds:g} s",
+            shown(last.started_at if last else None), shown(one.complete_until),
+            str(one.gaps), ", ".join(one.rules_in_force) or "none",
         )  # fmt: skip
     Console().print(table)
     if not servers:
@@ -317,3 +351,8 @@ def _print_servers(servers: tuple[ServerStatus, ...], settings: Settings) -> Non
     for one in servers:
         if one.reason:
             typer.echo(f"{one.name}: {one.reason}")
+        if one.is_interval_set:
+            typer.echo(
+                f"{one.name}: `interval` has set {one.pull_seconds:g} s; `interval default` returns"
+                f" to the {settings.pull_seconds:g} s of the settings"
+            )

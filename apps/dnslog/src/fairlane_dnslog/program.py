@@ -19,7 +19,7 @@ from fairlane_dnslog.database import DatabaseUnavailable, open_database
 from fairlane_dnslog.database.private_file import create_private_file, create_private_folder
 from fairlane_dnslog.first_account import create_first_account
 from fairlane_dnslog.program_status import ScheduleStatus, ServiceChoice, Status
-from fairlane_dnslog.pull_log import resume_server
+from fairlane_dnslog.pull_log import read_server, resume_server, set_pull_seconds
 from fairlane_dnslog.queue_app import QueueApp, pull_schedule
 from fairlane_dnslog.rules.audit import record_audit
 from fairlane_dnslog.rules.process_rows import find_process, process_name, read_processes
@@ -93,6 +93,7 @@ class Program:
             self.prepare()
             self.app.start()
             self._drop_schedules_of_removed_servers()
+            self._restore_intervals()
             self.watch.start()
         except (DatabaseUnavailable, StoreUnavailable) as error:
             log.warning("the database is unavailable, the start is tried again: %s", error)
@@ -169,9 +170,37 @@ class Program:
     def set_pull_seconds(self, server: str, seconds: float, *, actor: str) -> None:
         """Change the interval of the pulls of a server, in all processes."""
         name = self.settings.server(server).name
-        with _queue_errors():
-            self.app.sync.schedules.change(pull_schedule(name), every_seconds=seconds)
+        self._change_interval(name, seconds)
+        with self.database.transaction() as tx:
+            set_pull_seconds(tx, name, seconds)
         self._audit(actor, "interval changed", name, seconds=seconds)
+
+    def reset_pull_seconds(self, server: str, *, actor: str) -> None:
+        """Return to the interval of the settings, also after they are changed later."""
+        name = self.settings.server(server).name
+        seconds = self.settings.pull_seconds
+        self._change_interval(name, seconds)
+        with self.database.transaction() as tx:
+            set_pull_seconds(tx, name, None)
+        self._audit(actor, "interval changed", name, seconds=seconds)
+
+    def _change_interval(self, server: str, seconds: float) -> None:
+        with _queue_errors():
+            self.app.sync.schedules.change(pull_schedule(server), every_seconds=seconds)
+
+    def _restore_intervals(self) -> None:
+        """Bring each schedule to the interval of the operator, else to that of the settings.
+
+        Fairlane keeps a changed schedule for ever, so a later change of the settings needs this.
+        """
+        known = self.app.sync.schedules.list()
+        with self.database.reading() as tx:
+            states = {server.name: read_server(tx, server.name) for server in self.settings.servers}
+        for name, state in states.items():
+            schedule = known.get(pull_schedule(name))
+            wanted = state.pull_seconds or self.settings.pull_seconds
+            if schedule is not None and schedule.every_seconds != wanted:
+                self._change_interval(name, wanted)
 
     def resume_server(self, server: str, *, actor: str) -> None:
         """End the pause of a server whose login was refused, and pull it."""

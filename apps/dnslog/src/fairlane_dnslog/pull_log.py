@@ -21,6 +21,7 @@ class ServerState(Struct, frozen=True, kw_only=True):
     watermark_time: str | None = None
     deep_at_ns: int | None = None
     paused_reason: str | None = None
+    pull_seconds: float | None = None  # set by an operator; None: the settings are in force
 
 
 class Pull(Struct, frozen=True, kw_only=True):
@@ -61,6 +62,10 @@ ON CONFLICT (name) DO UPDATE SET deep_at_ns = excluded.deep_at_ns
 _SET_PAUSED: Final = """
 INSERT INTO server (name, paused_reason) VALUES (:server, :reason)
 ON CONFLICT (name) DO UPDATE SET paused_reason = excluded.paused_reason
+"""
+_SET_PULL_SECONDS: Final = """
+INSERT INTO server (name, pull_seconds) VALUES (:server, :seconds)
+ON CONFLICT (name) DO UPDATE SET pull_seconds = excluded.pull_seconds
 """
 _INSERT_PULL: Final = """
 INSERT INTO pull (server, job, started_at, seconds, pages, seen, stored, state, error_code, error)
@@ -103,6 +108,11 @@ def pause_server(tx: Transaction, server: str, *, reason: str) -> None:
 
 def resume_server(tx: Transaction, server: str) -> None:
     tx.run("UPDATE server SET paused_reason = NULL WHERE name = :server", server=server)
+
+
+def set_pull_seconds(tx: Transaction, server: str, seconds: float | None) -> None:
+    """Store the interval that an operator has set; None returns to the settings."""
+    tx.run(_SET_PULL_SECONDS, server=server, seconds=seconds)
 
 
 def record_pull(

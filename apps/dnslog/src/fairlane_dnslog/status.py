@@ -22,6 +22,8 @@ class ServerStatus(Struct, frozen=True, kw_only=True):
     name: str
     state: str
     reason: str = ""  # of a pause or a failure
+    pull_seconds: float  # the interval in force
+    is_interval_set: bool = False  # by an operator, and not by the settings
     last_pull: Pull | None = None
     complete_until: float | None = None  # epoch seconds of the newest row of a complete log
     gaps: int = 0
@@ -43,13 +45,16 @@ def read_status(database: Database, settings: Settings, *, now: float) -> LogSta
             known = read_server(tx, server.name)
             pulls = recent_pulls(tx, server.name, limit=1)
             last = pulls[0] if pulls else None
-            state, reason = _state(known.paused_reason, last, settings, now)
+            pull_seconds = known.pull_seconds or settings.pull_seconds
+            state, reason = _state(known.paused_reason, last, pull_seconds, now)
             watermark = known.watermark_at_ns
             servers.append(
                 ServerStatus(
                     name=server.name,
                     state=state,
                     reason=reason,
+                    pull_seconds=pull_seconds,
+                    is_interval_set=known.pull_seconds is not None,
                     last_pull=last,
                     complete_until=None if watermark is None else watermark / _NS,
                     gaps=len(recent_gaps(tx, server.name, limit=MOST_GAPS)),
@@ -63,7 +68,7 @@ def read_status(database: Database, settings: Settings, *, now: float) -> LogSta
 
 
 def _state(
-    paused: str | None, last: Pull | None, settings: Settings, now: float
+    paused: str | None, last: Pull | None, pull_seconds: float, now: float
 ) -> tuple[str, str]:
     if paused is not None:
         return "paused", paused
@@ -71,6 +76,6 @@ def _state(
         return "new", "no pull has ended yet"
     if last.state != "succeeded":
         return "failing", last.error or ""
-    if now - last.started_at > LATE_PULLS * settings.pull_seconds:
+    if now - last.started_at > LATE_PULLS * pull_seconds:
         return "late", f"the last pull was {now - last.started_at:.0f} s ago"
     return "ok", ""
