@@ -266,3 +266,9 @@ def test_an_empty_log_does_not_speak_of_a_filter(tmp_path: Path) -> None:
         person = site.person()
         assert "No queries yet." in person.get("/log").text
         assert "No query matches this filter." in person.get("/log?domain=x").text
+
+
+def test_a_row_of_another_year_has_its_year(tmp_path: Path) -> None:
+    with open_site(tmp_path, timezone="Asia/Shanghai") as site:
+        site.store([entry(-366 * 86_400.0)])
+        assert ">2025-03-14 20:00:00</time>" in site.person().get("/log").text

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from apps.dnslog.tests.query_entries import NS, blocked, entry
+from apps.dnslog.tests.query_entries import NOON, NS, blocked, entry
 from apps.dnslog.tests.web_site import ORIGIN, VIEWER, Person, Site, open_site
 from fairlane_dnslog.database import open_database
 from fairlane_dnslog.program import Program
@@ -16,6 +16,7 @@ from fairlane_dnslog.rules.applied import record_failure
 from fairlane_dnslog.rules.process_rows import read_processes
 from fairlane_dnslog.settings import ServerSettings, Settings
 from fairlane_dnslog.web.application import create_web
+from fairlane_dnslog.web.log_begin import log_begin
 from tests.support.eventually import eventually_sync
 from tests.support.postgres import running_postgres
 
@@ -188,6 +189,42 @@ def test_the_overview_counts_the_queries_of_its_range_and_server(tmp_path: Path)
         points = both["points"]
         assert isinstance(points, list)
         assert 0 < len(points) <= 180
+
+
+def test_time_before_the_log_is_not_counted(tmp_path: Path) -> None:
+    second = time.time() - NOON
+    with open_site(tmp_path) as site:
+        site.store([entry(second - n * 60) for n in range(120)])
+        person = site.person()
+        for name in ("day", "week", "month", "year"):
+            text = person.get(f"/?range={name}").text
+            average = re.search(r"Per minute, on average</dt><dd>([0-9.]+)</dd>", text)
+            assert average is not None
+            assert 0.9 <= float(average[1]) <= 1.1, name
+            points = person.get(f"/api/charts?range={name}").get_json()["points"]
+            known = [point for point in points if point[1] is not None]
+            assert points[0][1:] == [None, None, None], name
+            assert known == points[-len(known) :], "nothing is known before the first row"
+            assert all(0.8 <= point[1] <= 1.3 for point in known), name
+        empty = person.get("/api/charts?server=nowhere").get_json()["points"]
+        assert {tuple(point[1:]) for point in empty} == {(None, None, None)}
+
+
+def test_the_log_begins_with_its_first_day_after_retention(tmp_path: Path) -> None:
+    with open_site(tmp_path) as site:
+        site.store([entry(90), entry(40 * 86_400.0)])
+        with site.database.reading() as tx:
+            assert log_begin(tx) == NOON + 60
+            assert log_begin(tx, "home") == NOON + 60
+            assert log_begin(tx, "nowhere") is None
+        with site.database.transaction() as tx:
+            tx.run("DELETE FROM rollup WHERE grain = 'minute' AND start < :end", end=NOON + 3600)
+        with site.database.reading() as tx:
+            assert log_begin(tx) == NOON
+        with site.database.transaction() as tx:
+            tx.run("DELETE FROM rollup WHERE grain = 'hour' AND start < :end", end=NOON + 3600)
+        with site.database.reading() as tx:
+            assert log_begin(tx) == NOON - 12 * 3600
 
 
 # the database is away

@@ -12,8 +12,9 @@ const HEIGHT = 240;
 const LOW_HEIGHT = 180; // on a phone
 const NARROW = 560;
 
-/** Start in epoch seconds, queries and blocked queries per minute, share blocked from 0 to 1. */
-type Point = readonly [number, number, number, number | null];
+/** Start in epoch seconds, queries and blocked queries per minute, share blocked from 0 to 1. The
+ * rates are null before the log begins. */
+type Point = readonly [number, number | null, number | null, number | null];
 
 interface Answer {
   readonly points: readonly Point[];
@@ -90,7 +91,7 @@ class Chart {
       fill: colour(name, percent),
       width: 1.5,
       paths: spline,
-      points: { show: false },
+      points: { show: () => this.#isShort(), size: 6 },
     });
     return {
       ...this.#size(),
@@ -147,15 +148,21 @@ class Chart {
     };
   }
 
+  /** Return whether the log is so short that no line can be drawn. */
+  #isShort(): boolean {
+    return this.#points.filter((point) => point[1] !== null).length === 1;
+  }
+
   /** Write the point under the pointer beside the title. */
   #read(index: number | null): void {
     if (!this.#readout) return;
-    const point = index === null ? undefined : this.#points[index];
+    const under = index === null ? undefined : this.#points[index];
+    const point = under?.[1] === null ? undefined : under;
     const values: Record<string, string> = {};
     if (point) {
       values.time = this.#times.point(point[0], this.#step());
-      values.queries = this.#number(point[1]);
-      values.blocked = this.#number(point[2]);
+      values.queries = this.#number(point[1] ?? 0);
+      values.blocked = this.#number(point[2] ?? 0);
       values.share = point[3] === null ? "–" : this.#percent(point[3], 1);
     }
     const pattern = point ? (this.#place.dataset.readout ?? "") : "\u00a0";

@@ -19,8 +19,10 @@ export class Times {
     this.#day = format({ day: "numeric", month: "short" });
     this.#month = format({ month: "short" });
     this.#year = format({ year: "numeric", month: "short" });
-    this.#instant = format({ weekday: "short", day: "numeric", month: "short", ...clock });
-    this.#wholeDay = format({ weekday: "short", day: "numeric", month: "short", year: "numeric" });
+    // Swedish dates are those of ISO 8601, the form of all pages.
+    const date = { year: "numeric", month: "2-digit", day: "2-digit" } as const;
+    this.#instant = new Intl.DateTimeFormat("sv-SE", { timeZone, ...date, ...clock });
+    this.#wholeDay = new Intl.DateTimeFormat("sv-SE", { timeZone, ...date });
   }
 
   /** Return the label of a tick; `step` is the distance of two ticks in seconds. */
@@ -34,7 +36,7 @@ export class Times {
     return isFirst ? this.#year.format(at) : month;
   }
 
-  /** Return a point in words; `step` is the distance of two points in seconds. */
+  /** Return the date of a point, and its time; `step` is the distance of two points in seconds. */
   point(second: number, step: number): string {
     const at = new Date(second * 1000);
     return (step >= 20 * HOUR ? this.#wholeDay : this.#instant).format(at);

@@ -9,6 +9,7 @@ from msgspec import json, structs
 from fairlane_dnslog.query_log import search
 from fairlane_dnslog.rules.window import is_active
 from fairlane_dnslog.web.chart_points import chart_points
+from fairlane_dnslog.web.log_begin import log_begin
 from fairlane_dnslog.web.log_filter import LogFilter
 from fairlane_dnslog.web.log_pages import PAGE_ROWS
 from fairlane_dnslog.web.overview_page import read_range
@@ -24,14 +25,18 @@ blueprint = Blueprint("api", __name__, url_prefix="/api")
 def charts() -> Response:
     name = known_range(request.args.get("range", ""))
     now = time.time()
-    found = read_range(name, request.args.get("server", "")[:100], now=now)
+    server = request.args.get("server", "")[:100]
+    found = read_range(name, server, now=now)
+    with program().database.reading() as tx:
+        begin = log_begin(tx, server)
+    points = chart_points(found.series, begin=begin, now=now)
     return _answer(
         {
             "range": name,
             "grain": found.series.grain,
             "queries": found.series.queries,
             "blocked": found.series.blocked,
-            "points": [structs.astuple(point) for point in chart_points(found.series, now=now)],
+            "points": [structs.astuple(point) for point in points],
             "domains": found.domains,
             "clients": found.clients,
             "upstreams": found.upstreams,

@@ -11,6 +11,7 @@ from fairlane_dnslog.web.language import text
 from fairlane_dnslog.web.visitor import program
 
 NEAR_DAYS: Final = 6
+DATE_AND_TIME: Final = "%Y-%m-%d %H:%M:%S"  # the one form of a date on all pages
 
 
 def local_time(at: float | None) -> datetime | None:
@@ -23,7 +24,7 @@ def local_time(at: float | None) -> datetime | None:
         return None
 
 
-def instant(at: float | None, pattern: str = "%Y-%m-%d %H:%M:%S") -> Markup:
+def instant(at: float | None, pattern: str = DATE_AND_TIME) -> Markup:
     """Return a `<time>` element."""
     local = local_time(at)
     if local is None:
@@ -39,7 +40,7 @@ def clock_time(at: float | None) -> Markup:
     if local is None or today is None:
         return Markup("–")
     is_today = local.date() == today.date()
-    return instant(at, "%H:%M:%S" if is_today else "%m-%d %H:%M:%S")
+    return instant(at, "%H:%M:%S" if is_today else DATE_AND_TIME)
 
 
 def short_time(at: float | None) -> Markup:

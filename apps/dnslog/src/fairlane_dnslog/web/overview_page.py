@@ -6,6 +6,7 @@ from flask import Blueprint, render_template, request
 
 from fairlane_dnslog.charts import Charts, read_charts
 from fairlane_dnslog.pull_log import recent_gaps
+from fairlane_dnslog.web.log_begin import log_begin
 from fairlane_dnslog.web.server_troubles import read_troubles
 from fairlane_dnslog.web.time_ranges import RANGES, known_range
 from fairlane_dnslog.web.visitor import for_readers, program
@@ -23,6 +24,7 @@ def show() -> str:
     now = time.time()
     charts = read_range(name, server, now=now)
     with program().database.reading() as tx:
+        begin = log_begin(tx, server)
         gaps = [
             gap for gap in recent_gaps(tx, server or None) if gap.to_ns / 1e9 > now - RANGES[name]
         ]
@@ -36,8 +38,14 @@ def show() -> str:
         server=server,
         servers=[one.name for one in program().settings.servers],
         zone=program().settings.timezone,
-        minutes=RANGES[name] / 60,
+        minutes=covered_minutes(name, begin, now=now),
     )
+
+
+def covered_minutes(name: str, begin: float | None, *, now: float) -> float:
+    """Return the part of a range that the log covers, at least one minute."""
+    since = now - RANGES[name]
+    return max(now - max(since, now if begin is None else begin), 60.0) / 60
 
 
 def read_range(name: str, server: str, *, now: float) -> Charts:
