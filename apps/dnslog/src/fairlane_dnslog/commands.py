@@ -21,9 +21,11 @@ from fairlane_dnslog.database import DatabaseError, DatabaseUnavailable
 from fairlane_dnslog.first_account import NAME as ADMINISTRATOR
 from fairlane_dnslog.first_account import create_first_account
 from fairlane_dnslog.program import Program
+from fairlane_dnslog.pull_log import read_server
 from fairlane_dnslog.rules.audit import record_audit
-from fairlane_dnslog.settings import Settings, load_settings
-from fairlane_dnslog.status import ServerStatus, read_status
+from fairlane_dnslog.rules.process_rows import running_processes
+from fairlane_dnslog.settings import Settings, load_settings, require_log
+from fairlane_dnslog.status import ServerStatus, read_status, show_stopped
 from fairlane_dnslog.web.accounts import (
     BadAccount,
     Role,
@@ -37,6 +39,7 @@ NAME: Final = "fairlane-dnslog"
 UNAVAILABLE: Final = 5
 SHORTEST_INTERVAL: Final = 1  # seconds
 LONGEST_INTERVAL: Final = 86400
+NO_PROCESS: Final = "no process runs"
 ADD_SERVER: Final = "add one to dnslog.toml, or name it in DNSLOG_URL"
 
 Folder = Annotated[
@@ -184,8 +187,7 @@ def password(
     rules unless it is a viewer.
     """
     with errors_as_exit_codes():
-        opened = Program(load_settings(folder=folder, database=database), work=False)
-        opened.prepare()
+        opened = _open_log(folder, database)
         try:
             if remove:
                 _remove_account(opened, name)
@@ -230,14 +232,15 @@ def _remove_account(opened: Program, name: str) -> None:
 def status(*, folder: Folder = None, database: Database = None, as_json: Json = False) -> None:
     """Show each server: its last pull, its rows, its gaps, and the rules in force."""
     with errors_as_exit_codes():
-        opened = Program(load_settings(folder=folder, database=database))
-        opened.prepare()
-        found = read_status(opened.database, opened.settings, now=time.time())
+        opened = _open_log(folder, database)
+        found = show_stopped(read_status(opened.database, opened.settings, now=time.time()))
         opened.database.close()
     if as_json:
         typer.echo(msgspec.json.encode(found).decode())
     else:
         _print_servers(found.servers, opened.settings)
+        if not found.processes:
+            typer.echo(f"{NO_PROCESS}: start `fairlane-dnslog serve`, or its service")
 
 
 @program.command()
@@ -293,16 +296,34 @@ def _interval(text: str) -> float:
 
 def _pull_now(opened: Program, name: str) -> str:
     opened.pull_now(name, actor=_actor())
-    return "a pull is submitted"
+    return f"a pull is submitted{_without_process(opened)}"
 
 
 def _resume(opened: Program, name: str) -> str:
+    with opened.database.reading() as tx:
+        was_paused = read_server(tx, name).paused_reason is not None
     opened.resume_server(name, actor=_actor())
-    return "resumed"
+    result = "resumed" if was_paused else "was not paused"
+    return f"{result}; a pull is submitted{_without_process(opened)}"
+
+
+def _without_process(opened: Program) -> str:
+    with opened.database.reading() as tx:
+        is_running = bool(running_processes(tx, now=time.time()))
+    return "" if is_running else "; no process runs it now"
 
 
 def _actor() -> str:
     return f"{getpass.getuser()} in a terminal"
+
+
+def _open_log(folder: Path | None, database: str | None) -> Program:
+    """Return the program of a log that exists; it executes no jobs."""
+    settings = load_settings(folder=folder, database=database)
+    require_log(settings)
+    opened = Program(settings, work=False)
+    opened.prepare()
+    return opened
 
 
 def _for_servers(
@@ -310,12 +331,11 @@ def _for_servers(
     act: Callable[[Program, str], str],
 ) -> None:  # fmt: skip
     with errors_as_exit_codes():
-        settings = load_settings(folder=folder, database=database)
+        opened = _open_log(folder, database)
+        settings = opened.settings
         names = [settings.server(server).name] if server else [s.name for s in settings.servers]
         if not names:
             raise BadSetting(f"the settings have no server; {ADD_SERVER}")
-        opened = Program(settings, work=False)
-        opened.prepare()
         with opened.app:
             for name in names:
                 typer.echo(f"{name}: {act(opened, name)}")

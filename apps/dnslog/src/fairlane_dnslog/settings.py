@@ -121,6 +121,28 @@ def load_settings(*, environment: Mapping[str, str] | None = None, **flags: Any)
     return Settings(**{name: _typed(name, value) for name, value in values.items()})
 
 
+def require_log(settings: Settings, *, environment: Mapping[str, str] | None = None) -> None:
+    """Raise if neither the settings file nor the SQLite file of a log exists.
+
+    A command that creates a log in a mistyped folder would show an empty one.
+    """
+    if not settings.database.startswith("sqlite:///"):
+        return
+    known = os.environ if environment is None else environment
+    log = Path(settings.database.removeprefix("sqlite:///")).absolute()
+    path = _settings_path(settings.folder, known).absolute()
+    if not log.exists() and not (path.exists() and log.parent.is_dir()):
+        raise BadSetting(
+            f"there is no log: neither {path} nor {log} exists; name its folder with --folder or "
+            "DNSLOG_FOLDER, or begin a log there with `fairlane-dnslog serve`"
+        )
+
+
+def _settings_path(folder: Path, environment: Mapping[str, str]) -> Path:
+    named = environment.get(f"{PREFIX}SETTINGS")
+    return Path(named) if named else folder / SETTINGS_FILE
+
+
 def _default_folder(environment: Mapping[str, str]) -> Path:
     """Return the folder for data of a user's programs, by the rules of freedesktop.org."""
     data = environment.get("XDG_DATA_HOME", "")
@@ -130,7 +152,7 @@ def _default_folder(environment: Mapping[str, str]) -> Path:
 
 def _from_file(folder: Path, environment: Mapping[str, str]) -> dict[str, Any]:
     named = environment.get(f"{PREFIX}SETTINGS")
-    path = Path(named) if named else folder / SETTINGS_FILE
+    path = _settings_path(folder, environment)
     try:
         with path.open("rb") as file:
             values = tomllib.load(file)

@@ -3,21 +3,24 @@
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fairlane_dnslog.database import Database
 from fairlane_dnslog.pull_log import Pull, read_server, recent_gaps, recent_pulls
 from fairlane_dnslog.rules.applied import read_applied
 from fairlane_dnslog.rules.desired import active_rules
+from fairlane_dnslog.rules.process_rows import running_processes
 from fairlane_dnslog.rules.rule_store import load_rules
 from fairlane_dnslog.settings import Settings
 
 MOST_GAPS: Final = 1000
 LATE_PULLS: Final = 6  # intervals without a pull after which a server counts as late
+_RUNNING: Final = ("ok", "late", "new")  # states that only a running process can have
 _NS: Final = 10**9
 
 
 class ServerStatus(Struct, frozen=True, kw_only=True):
-    """One server; `state` is "ok", "late", "failing", "paused" or "new"."""
+    """One server; `state` is "ok", "late", "failing", "paused", "new" or "stopped"."""
 
     name: str
     state: str
@@ -32,7 +35,10 @@ class ServerStatus(Struct, frozen=True, kw_only=True):
 
 
 class LogStatus(Struct, frozen=True, kw_only=True):
+    """The state of the servers; `processes` are the names of those that pull and apply rules."""
+
     rules_version: int
+    processes: tuple[str, ...] = ()
     servers: tuple[ServerStatus, ...]
 
 
@@ -64,7 +70,19 @@ def read_status(database: Database, settings: Settings, *, now: float) -> LogSta
                     ),
                 )
             )
-    return LogStatus(rules_version=rules.version, servers=tuple(servers))
+        processes = running_processes(tx, now=now)
+    return LogStatus(rules_version=rules.version, processes=processes, servers=tuple(servers))
+
+
+def show_stopped(found: LogStatus) -> LogStatus:
+    """Return the status as a terminal shows it: without a process, no server is pulled."""
+    if found.processes:
+        return found
+    servers = tuple(
+        replace(server, state="stopped", reason="") if server.state in _RUNNING else server
+        for server in found.servers
+    )
+    return replace(found, servers=servers)
 
 
 def _state(

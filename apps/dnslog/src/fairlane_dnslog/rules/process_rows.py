@@ -23,6 +23,7 @@ ON CONFLICT (process) DO UPDATE SET version = excluded.version, loaded_at = excl
 """
 _DELETE: Final = "DELETE FROM process_rules WHERE process = :process"
 _SELECT: Final = "SELECT process, version, loaded_at FROM process_rules ORDER BY process LIMIT 1000"
+_SESSIONS: Final = "SELECT DISTINCT application_name FROM pg_stat_activity"
 _NAME: Final = re.compile(r"dnslog (?P<host>\S+) (?P<id>[0-9]+) (?P<started>[0-9]+)")
 
 
@@ -62,6 +63,16 @@ def remove_process(tx: Transaction, process: str) -> None:
 
 def read_processes(tx: Transaction) -> list[ProcessRow]:
     return [ProcessRow(**row) for row in tx.rows(_SELECT)]
+
+
+def running_processes(tx: Transaction, *, now: float) -> tuple[str, ...]:
+    """Return the names of the processes that run: by the sessions of PostgreSQL, or, for a SQLite
+    file, by the processes of this machine."""
+    rows = read_processes(tx)
+    if tx.dialect == "sqlite":
+        return tuple(row.process for row in rows if _is_alive(row, now))
+    sessions = {str(row["application_name"]) for row in tx.rows(_SESSIONS)}
+    return tuple(row.process for row in rows if row.process in sessions)
 
 
 def remove_dead(
