@@ -139,6 +139,7 @@ def serve(
                     typer.echo("it is not shown again; change it on the page of the account")
                 names = ", ".join(server.name for server in settings.servers)
                 typer.echo(f"pulling: {names or f'no server; {ADD_SERVER}'}")
+                typer.echo(f"time zone of new rules and of the pages: {settings.timezone}")
                 typer.echo(f"serving {address_of(listener)}")
 
             serve_site(opened, listener, announce=announce)

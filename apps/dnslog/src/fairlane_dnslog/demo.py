@@ -1,5 +1,6 @@
 """A demonstration: a household behind a stand-in for AdGuard Home, its log and its timed rules."""
 
+import os
 import tempfile
 import time
 from collections.abc import Iterator
@@ -7,7 +8,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from msgspec.structs import replace
+
 from fairlane_dnslog.console_gate import HOME
+from fairlane_dnslog.machine_timezone import find_machine_timezone
 from fairlane_dnslog.program import Program
 from fairlane_dnslog.rules.rule import Detail, Kind, RuleDraft
 from fairlane_dnslog.rules.rule_store import save_rule
@@ -65,6 +69,7 @@ def demo_program(*, host: str) -> Iterator[tuple[Program, StandIn]]:
             servers=(server.settings(),),
             pull_seconds=PULL_SECONDS,
             host=host,
+            timezone=find_machine_timezone(os.environ),
         )
         program = Program(settings, console_address=HOME)
         program.prepare()
@@ -75,5 +80,7 @@ def demo_program(*, host: str) -> Iterator[tuple[Program, StandIn]]:
 def _fill(program: Program) -> None:
     with program.database.transaction() as tx:
         store_account(tx, name=NAME, password=PASSWORD)
+    zone = program.settings.timezone
     for draft in RULES:
-        save_rule(program.database, draft, actor=NAME, now=time.time())
+        local = replace(draft, window=replace(draft.window, timezone=zone))
+        save_rule(program.database, local, actor=NAME, now=time.time())

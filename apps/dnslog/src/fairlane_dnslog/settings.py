@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, available_timezones
 
 from fairlane import BadSetting
+from fairlane_dnslog.machine_timezone import find_machine_timezone
 
 PREFIX: Final = "DNSLOG_"
 SETTINGS_FILE: Final = "dnslog.toml"
@@ -62,7 +63,7 @@ class Settings:
     reconcile_seconds: float = 180.0  # the interval at which rules are compared with the server
     keep_days: int = 0  # of rows; 0: for ever
     keep_bytes: int = 0  # of the database; 0: no limit
-    timezone: str = "UTC"  # of new rules and of the page
+    timezone: str = "UTC"  # of new rules and of the page; `load_settings` takes the machine's
     host: str = "127.0.0.1"
     port: int = 8430
     hosts: tuple[str, ...] = ()  # further host names of the page
@@ -117,6 +118,7 @@ def load_settings(*, environment: Mapping[str, str] | None = None, **flags: Any)
     values.update({name: value for name, value in flags.items() if value is not None})
     values["folder"] = folder
     values.setdefault("database", f"sqlite:///{folder / DATABASE_FILE}")
+    values.setdefault("timezone", find_machine_timezone(known))
     values["servers"] = tuple(_server(entry, known) for entry in _all_servers(servers, known))
     return Settings(**{name: _typed(name, value) for name, value in values.items()})
 
