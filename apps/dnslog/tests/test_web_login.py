@@ -149,6 +149,12 @@ def test_visitors_read_without_a_login_where_the_setting_allows_it(tmp_path: Pat
         assert "Reading without a login" in visitor.get("/").text
         assert visitor.post("/rules/pause", {"minutes": "10"}).status_code == 403
         assert visitor.get("/rules/new").status_code == 403
+        refused = visitor.get("/rules/new").text
+        assert "Visitors may only read." in refused
+        assert 'href="/login?next=/rules/new"' in refused
+        viewer = site.person(VIEWER).get("/rules/new").text
+        assert "This account may only read." in viewer
+        assert "/login" not in viewer
         assert visitor.get("/account").status_code == 302
         assert site.program.current_rules().rules == ()
 

@@ -1,5 +1,6 @@
 """The rules on the page: create, change, switch, delete, conflicts, presets and the week."""
 
+import json
 import re
 import time
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ from apps.dnslog.tests.databases import DIALECTS, postgres_server
 from apps.dnslog.tests.query_entries import entry
 from apps.dnslog.tests.rule_examples import custom, draft, stored
 from apps.dnslog.tests.web_site import VIEWER, Person, Site, open_site
-from fairlane_dnslog.rules.audit import AuditRow, read_audit
+from fairlane_dnslog.rules.audit import AuditRow, read_audit, record_audit
 from fairlane_dnslog.rules.rule import MOST_RULES, Kind, Rule
 from fairlane_dnslog.rules.rule_store import save_rule
 from fairlane_dnslog.rules.window import Window
@@ -293,6 +294,55 @@ def test_the_audit_log_has_pages(site: Site) -> None:
     names = re.findall(r"<bdi>(Rule \d+)</bdi> ", first + second)
     assert names == [f"Rule {number}" for number in range(59, -1, -1)]
     assert 'rel="next"' not in second
+
+
+# the words of the audit log
+
+
+def audit_text(site: Site, language: str, action: str, detail: dict[str, Any]) -> str:
+    """Return the audit log in a language, with one row."""
+    with site.database.transaction() as tx:
+        tx.run("DELETE FROM audit")
+        record_audit(tx, at=0.0, actor="anna", action=action, subject="server home", detail=detail)
+    person = site.person()
+    person.get(f"/language/{language}")
+    return person.get("/audit").text
+
+
+def test_the_audit_log_has_local_times(site: Site) -> None:
+    window = {"from_at": 1_800_000_000.0, "until_at": 1_800_003_600}
+    detail = {"before": {"window": json.dumps({})}, "after": {"window": json.dumps(window)}}
+    text = audit_text(site, "en", "rule changed", detail)
+    assert "<ins><bdi>2027-01-15 09:00:00</bdi></ins>" in text
+    assert "<ins><bdi>2027-01-15 10:00:00</bdi></ins>" in text
+    paused = audit_text(site, "en", "protection paused", {"until": "2027-01-15T08:00:00+00:00"})
+    assert "<bdi>2027-01-15 09:00:00</bdi>" in paused
+    odd_values: list[Any] = ["soon", "9" * 400, [], {"a": 1}, 1e300]
+    for odd in odd_values:
+        assert audit_text(site, "en", "protection paused", {"until": odd})
+
+
+def test_lines_that_left_a_server_are_marked_as_removed(site: Site) -> None:
+    detail = {"lines_added": ["||a^"], "lines_removed": ["||b^"], "added": 1, "removed": 1}
+    text = audit_text(site, "en", "rules applied", detail)
+    assert re.findall(r"<(del|ins)><bdi>(.*?)</bdi>", text) == [("ins", "||a^"), ("del", "||b^")]
+
+
+@pytest.mark.parametrize(
+    ("action", "detail"),
+    [
+        ("account created", {"role": "viewer"}),
+        ("account removed", {"role": "editor"}),
+        ("rules applied", {"protection": "on"}),
+        ("rules applied", {"protection": "off until 2027-01-15T08:00:00+00:00"}),
+    ],
+)
+def test_the_audit_log_is_chinese_for_a_chinese_reader(
+    site: Site, action: str, detail: dict[str, Any]
+) -> None:
+    text = audit_text(site, "zh", action, detail)
+    table = re.sub("<[^>]*>", " ", text[text.index("<tbody>") : text.index("</tbody>")])
+    assert set(re.findall("[a-z]{2,}", table)) == {"anna", "home"}
 
 
 # the week

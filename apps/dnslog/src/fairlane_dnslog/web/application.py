@@ -32,6 +32,7 @@ from fairlane_dnslog.web.local_address import local_address
 from fairlane_dnslog.web.program_protocol import Program
 from fairlane_dnslog.web.refused import Refused
 from fairlane_dnslog.web.request_guard import csrf_token, install_guard
+from fairlane_dnslog.web.service_names import service_name
 from fairlane_dnslog.web.session_key import StoredKeySessions
 from fairlane_dnslog.web.visible_text import domain_name, plain, visible, visible_lines
 from fairlane_dnslog.web.visitor import program as program_of_request
@@ -41,6 +42,7 @@ SESSION_DAYS: Final = 30
 PREFERENCE_SECONDS: Final = 365 * 86_400
 STAMP: Final = Path(__file__).with_name("static") / "built" / ".stamp"
 _PAGES: Final = (overview_page, log_pages, rule_pages, audit_page, status_pages, login_pages, api)
+_LOGIN_HELPS: Final = ("error.login", "error.visitor")  # refusals of a person without an account
 
 log = logging.getLogger(__name__)
 
@@ -81,6 +83,7 @@ def create_web(program: Program) -> Flask:
         clock_time=formats.clock_time,
         short_time=formats.short_time,
         stretch=formats.stretch,
+        service_name=service_name,
         process_label=formats.process_label,
         duration=formats.duration,
         milliseconds=formats.milliseconds,
@@ -149,7 +152,8 @@ def _with_preference(cookie: str, value: str, known: Any) -> Response:
 
 
 def show_refusal(refused: Refused) -> tuple[Any, int]:
-    return _problem(refused.status, language.text(refused.text, **refused.values))
+    message = language.text(refused.text, **refused.values)
+    return _problem(refused.status, message, may_log_in=refused.text in _LOGIN_HELPS)
 
 
 def show_bad_cursor(error: BadCursor) -> tuple[Any, int]:
@@ -184,8 +188,9 @@ def show_http_error(error: HTTPException) -> Any:
     return _problem(code, message)
 
 
-def _problem(status: int, message: str) -> tuple[Any, int]:
+def _problem(status: int, message: str, *, may_log_in: bool = False) -> tuple[Any, int]:
     """Return a page or a JSON object with a reason. The page needs no database."""
     if request.path.startswith("/api/") or request.path == "/healthz":
         return jsonify(error=message), status
-    return render_template("problem.html", status=status, message=message), status
+    values = {"status": status, "message": message, "may_log_in": may_log_in}
+    return render_template("problem.html", **values), status

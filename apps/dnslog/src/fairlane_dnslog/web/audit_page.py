@@ -1,6 +1,7 @@
 """The audit log: each change with its author, and the fields that it changed."""
 
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from typing import Any, Final
 
 from flask import Blueprint, render_template, request
@@ -8,7 +9,9 @@ from msgspec import MsgspecError, Struct, json
 
 from fairlane_dnslog.rules.apply import ACTOR
 from fairlane_dnslog.rules.audit import AuditRow, read_audit
-from fairlane_dnslog.web.language import text_or
+from fairlane_dnslog.web.formats import DATE_AND_TIME, local_time
+from fairlane_dnslog.web.language import text, text_or
+from fairlane_dnslog.web.service_names import service_name
 from fairlane_dnslog.web.visitor import for_readers, program
 
 AUDIT_ROWS: Final = 50
@@ -16,18 +19,21 @@ LONGEST_VALUE: Final = 4_000
 LAST_ID: Final = 2**62
 # Columns of a rule with JSON, of which each member is a field on the page.
 _NESTED: Final = ("detail", "window")
-_NAMED: Final = {"kind": "kind", "weekdays": "weekday"}  # fields whose values have texts
+_NAMED: Final = {"kind": "kind", "weekdays": "weekday", "role": "role"}  # values with texts
+_INSTANTS: Final = ("from_at", "until_at", "until")
+_ADDED, _REMOVED, _PROTECTION = "lines_added", "lines_removed", "protection"
 _UNSEEN: Final = ("id", "updated_at", "updated_by")
 
 blueprint = Blueprint("audit", __name__, url_prefix="/audit")
 
 
 class Change(Struct, frozen=True):
-    """A field before and after; None where the rule or the value did not exist."""
+    """A field before and after, or a value that replaces none; None where there is no such."""
 
     field: str
-    before: str | None
-    after: str | None
+    before: str | None = None
+    after: str | None = None
+    value: str | None = None
 
 
 class ShownRow(Struct, frozen=True, kw_only=True):
@@ -74,7 +80,8 @@ def _changes(detail: Mapping[str, Any]) -> Iterator[Change]:
     if "before" not in detail or "after" not in detail:
         for field, value in detail.items():
             if value not in (None, "", [], False):
-                yield Change(_field_name(field), None, _value_text(field, value))
+                kind = {_ADDED: "after", _REMOVED: "before"}.get(field, "value")
+                yield Change(_field_name(field), **{kind: _value_text(field, value)})
         return
     before, after = _fields(detail["before"]), _fields(detail["after"])
     for field in dict.fromkeys((*before, *after)):
@@ -113,16 +120,42 @@ def _value_text(field: str, value: Any) -> str | None:
     """Return a value as a text: a list line by line, an object as JSON."""
     if value is None or value == []:
         return None
-    if isinstance(value, str) and field in _NAMED:
-        found = text_or(f"{_NAMED[field]}.{value}", value)
-    elif isinstance(value, list) and field in _NAMED:
-        found = "\n".join(text_or(f"{_NAMED[field]}.{one}", str(one)) for one in value)
-    elif isinstance(value, bool):
-        found = "✓" if value else "✗"
-    elif isinstance(value, list):
-        found = "\n".join(
-            one if isinstance(one, str) else json.encode(one).decode() for one in value
-        )
-    else:
-        found = value if isinstance(value, str) else json.encode(value).decode()
+    parts = value if isinstance(value, list) else [value]
+    found = "\n".join(_part_text(field, part) for part in parts)
     return found if len(found) <= LONGEST_VALUE else f"{found[:LONGEST_VALUE]}…"
+
+
+def _part_text(field: str, value: Any) -> str:
+    if isinstance(value, bool):
+        return "✓" if value else "✗"
+    if field in _INSTANTS:
+        return _instant_text(value)
+    if not isinstance(value, str):
+        return json.encode(value).decode()
+    if field in _NAMED:
+        return text_or(f"{_NAMED[field]}.{value}", value)
+    if field == "services":
+        return service_name(value)
+    if field == _PROTECTION:
+        return _protection_text(value)
+    return value
+
+
+def _instant_text(value: Any) -> str:
+    """Return seconds since 1970 or an ISO time in the zone of the page."""
+    try:
+        at = datetime.fromisoformat(value).timestamp() if isinstance(value, str) else float(value)
+    except (ValueError, TypeError, OverflowError):
+        at = None
+    local = local_time(at)
+    return str(value) if local is None else local.strftime(DATE_AND_TIME)
+
+
+def _protection_text(value: str) -> str:
+    """Return the change of protection that the rules record: "on" or "off until" an instant."""
+    if value == "on":
+        return text("audit.protection_on")
+    beginning, _, until = value.partition("off until ")
+    if until and not beginning:
+        return text("audit.protection_off", time=_instant_text(until))
+    return value

@@ -87,7 +87,7 @@ def for_editors(page: Callable[Arguments, Answer]) -> Callable[Arguments, Any]:
     @wraps(page)
     def guarded(*args: Arguments.args, **values: Arguments.kwargs) -> Any:
         if not visitor().may_edit:
-            raise Refused(403, "error.editor")
+            raise Refused(403, "error.editor" if visitor().account else "error.visitor")
         return page(*args, **values)
 
     return guarded
