@@ -1,5 +1,6 @@
 """`fairlane-dnslog serve`: the pages, the console beside them, the first account and the end."""
 
+import re
 import signal
 import socket
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ import pytest
 from apps.dnslog.tests.terminal_program import TerminalProgram, log_in, running
 from fairlane import BadSetting
 from fairlane_dnslog.database import open_database
+from fairlane_dnslog.pull_log import recent_pulls
 from fairlane_dnslog.stand_in import Options, stand_in
 from fairlane_dnslog.web.accounts import store_account
 from fairlane_dnslog.web_server import PAGE_THREADS, open_listener
@@ -120,6 +122,32 @@ def test_sigterm_ends_it_cleanly_with_an_open_console(tmp_path: Path) -> None:
     assert program.output[-1] == "stopped", program.output
     assert PASSWORD not in "".join(program.output)
     assert not [line for line in program.output if "Traceback" in line or "rror" in line]
+
+
+def test_an_outage_of_the_server_is_two_lines(tmp_path: Path) -> None:
+    (tmp_path / "password").write_text(Options().password)
+    with socket.create_server(("127.0.0.1", 0)) as unused:
+        port = unused.getsockname()[1]
+    with running(
+        tmp_path, "serve", "--port", "0", "--url", f"http://127.0.0.1:{port}", "--username",
+        "admin", "--password-file", str(tmp_path / "password"),
+        DNSLOG_PULL_SECONDS="1", DNSLOG_RECONCILE_SECONDS="2",
+    ) as program:  # fmt: skip
+        assert program.find(r"home: no connection to (\S+)")
+        eventually_sync(lambda: recorded_pulls(tmp_path) >= 6, within_seconds=60)
+        with stand_in(Options(), port=port):
+            assert program.find("home: (answers again)")
+            assert program.stop(signal.SIGTERM) == 0
+    lines = [line for line in program.output if "home" in line and "pulling" not in line]
+    assert len(lines) == 2, program.output
+    assert re.search(r"; tried again every 1 s$", lines[0]), lines
+    assert not [line for line in program.output if "job " in line]
+
+
+def recorded_pulls(folder: Path) -> int:
+    address = f"sqlite:///{folder}/dnslog.db"
+    with closing(open_database(address)) as database, database.reading() as tx:
+        return len(recent_pulls(tx))
 
 
 def test_a_busy_port_is_one_sentence(served: TerminalProgram) -> None:

@@ -142,7 +142,7 @@ class AdGuard:
                 return self._body(path, answer, self._largest_answer)
         except httpx.TimeoutException:
             raise self._unavailable(
-                f"{path} was not answered within {self._total_seconds:g} s; it is tried again"
+                f"{path} was not answered within {self._total_seconds:g} s"
             ) from None
         except httpx.RemoteProtocolError as error:
             raise self._unavailable(f"the answer to {path} broke off: {error}") from None
@@ -174,7 +174,7 @@ class AdGuard:
             )
         if status in (408, 425, 429) or status >= 500:
             return self._unavailable(
-                f"{path} was answered with {status}; it is tried again",
+                f"{path} was answered with {status}",
                 after_seconds=_requested_wait(answer),
             )
         if 300 <= status < 400:

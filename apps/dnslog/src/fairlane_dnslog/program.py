@@ -26,6 +26,7 @@ from fairlane_dnslog.rules.process_rows import find_process, process_name, read_
 from fairlane_dnslog.rules.rule import Rule, RuleDraft, RuleSet
 from fairlane_dnslog.rules.rule_store import delete_rule, enable_rule, save_rule
 from fairlane_dnslog.rules.watch import RuleWatch
+from fairlane_dnslog.server_reports import drop_lines_of_jobs
 from fairlane_dnslog.service_catalogue import ServiceCatalogue
 from fairlane_dnslog.settings import Settings
 
@@ -66,6 +67,7 @@ class Program:
             self._is_ready.clear()
             self._stopping.clear()
         _stop_at_exit(self)
+        drop_lines_of_jobs()
         if not self._try_to_start():
             threading.Thread(target=self._keep_trying, name="dnslog-start", daemon=True).start()
 
@@ -263,7 +265,7 @@ def _queue_errors() -> Iterator[None]:
         yield
     except NotStarted:
         raise DatabaseUnavailable(
-            "the database was unavailable when this process started; it is tried again"
+            "the database was unavailable when this process started"
         ) from None
     except StoreUnavailable as error:
         raise DatabaseUnavailable(str(error)) from error

@@ -6,6 +6,8 @@ run of `reconcile`, so a change of the rules moves it.
 """
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Final
 
@@ -14,13 +16,14 @@ from pydantic import Field
 from fairlane import BadSetting, Fairlane, Permanent, Retry, Retryable, SyncContext, Task
 from fairlane_dnslog.adguard import TOTAL_SECONDS, AdGuard
 from fairlane_dnslog.adguard_errors import BadAnswer, LoginRefused, ServerUnavailable
-from fairlane_dnslog.database import Database, DatabaseUnavailable
+from fairlane_dnslog.database import Database, DatabaseError, DatabaseUnavailable
 from fairlane_dnslog.pull_log import pause_server, read_server
 from fairlane_dnslog.puller import pull
 from fairlane_dnslog.retention import tidy
 from fairlane_dnslog.rules.apply import reconcile
 from fairlane_dnslog.rules.desired import next_boundary
 from fairlane_dnslog.rules.rule_store import load_rules
+from fairlane_dnslog.server_reports import PULL, RECONCILE, ServerReports
 from fairlane_dnslog.settings import Settings
 
 PULLS: Final = "pulls"
@@ -43,17 +46,18 @@ class QueueApp:
             work=work,
         )  # fmt: skip
         self._database = database
+        self._reports = ServerReports()
         self.app.queue(PULLS, max_concurrent=8)
         self.app.queue(RULES, max_concurrent=8)
         self.app.queue(UPKEEP, max_concurrent=1)
         # A pull or a reconciliation that was interrupted is safe to repeat, however often.
         lasting: dict[str, Any] = {"lane": "{server}", "recover": 1000, "grace_seconds": 2.0}
         retry = Retry(times=3, first_seconds=1, factor=2, cap_seconds=8)
-        self.pull: Task[Any, Any] = self.app.task(name="pull", queue=PULLS, retry=retry, **lasting)(
+        self.pull: Task[Any, Any] = self.app.task(name=PULL, queue=PULLS, retry=retry, **lasting)(
             self._pull
         )
         self.reconcile: Task[Any, Any] = self.app.task(
-            name="reconcile", queue=RULES, retry=retry, **lasting
+            name=RECONCILE, queue=RULES, retry=retry, **lasting
         )(self._reconcile)
         self.tidy: Task[Any, Any] = self.app.task(name="tidy", queue=UPKEEP, recover=1000)(
             self._tidy
@@ -79,7 +83,7 @@ class QueueApp:
 
     def _pull(self, ctx: SyncContext, server: Server) -> dict[str, Any]:
         """Copy the new rows of a server's query log."""
-        with self.requests(server) as client:
+        with self._reporting(server, PULL), self.requests(server) as client:
             result = pull(
                 client, self._database, self.settings, job=ctx.job.id,
                 is_stopping=lambda: ctx.stopping,
@@ -96,7 +100,7 @@ class QueueApp:
         def now() -> float:
             return max(time.time(), not_before)
 
-        with self.requests(server) as client:
+        with self._reporting(server, RECONCILE), self.requests(server) as client:
             changes = reconcile(client, self._database, name=server, now=now)
         for problem in changes.problems:
             ctx.log(problem, "warning")
@@ -122,6 +126,27 @@ class QueueApp:
             self.app.sync.schedules.save(
                 f"boundary-{server}", call, at=datetime.fromtimestamp(at, UTC), overlap="queue"
             )
+
+    @contextmanager
+    def _reporting(self, server: str, work: str) -> Iterator[None]:
+        """Log the result of a block if the state of the server changes by it."""
+        try:
+            yield
+        except Exception as error:
+            seconds = self._seconds_until_next(server, work, error)
+            self._reports.report_failure(server, work, error, seconds=seconds)
+            raise
+        self._reports.report_success(server, work)
+
+    def _seconds_until_next(self, server: str, work: str, error: Exception) -> float:
+        """Return the interval of further attempts: a pull also shows that a server answers."""
+        if work == RECONCILE and getattr(error, "code", "") != ServerUnavailable.code:
+            return self.settings.reconcile_seconds
+        try:
+            with self._database.reading() as tx:
+                return read_server(tx, server).pull_seconds or self.settings.pull_seconds
+        except DatabaseError:
+            return self.settings.pull_seconds
 
     # requests to a server
 

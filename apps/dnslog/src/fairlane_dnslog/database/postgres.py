@@ -156,7 +156,7 @@ def translated() -> Iterator[None]:
     except (psycopg.OperationalError, psycopg.InterfaceError) as error:
         raise DatabaseUnavailable(
             f"PostgreSQL cannot be used ({_first_line(error)}); expected a running server at the "
-            "address of the setting `database`: it is tried again"
+            "address of the setting `database`"
         ) from error
     except psycopg.Error as error:
         raise DatabaseError(f"PostgreSQL refused a statement: {_first_line(error)}") from error
