@@ -7,6 +7,7 @@ from fairlane_dnslog.adguard import AdGuard
 from fairlane_dnslog.adguard_errors import BadAnswer, LoginRefused, ServerUnavailable
 from fairlane_dnslog.settings import ServerSettings
 from fairlane_dnslog.stand_in import Fault
+from fairlane_dnslog.timestamps import SECOND_NS
 
 
 @pytest.fixture(scope="module")
@@ -38,6 +39,18 @@ def test_the_next_page_begins_before_the_oldest_row(home: Home) -> None:
     second = home.client.read_log(limit=2, older_than=first.oldest)
 
     assert [entry.at_ns for entry in second.entries] == [logged[1].at_ns, logged[0].at_ns]
+
+
+def test_a_page_without_an_acceptable_row_is_the_answer_of_another_server() -> None:
+    with running_home() as home:
+        home.log(3, at_ns=-SECOND_NS)
+
+        with pytest.raises(BadAnswer, match=r"not one of its log: .* is not a time of RFC 3339"):
+            home.client.read_log()
+        home.log(1)
+        page = home.client.read_log()
+
+    assert (len(page.entries), len(page.refused), page.size) == (1, 3, 4)
 
 
 def test_written_rules_are_read_back(home: Home) -> None:

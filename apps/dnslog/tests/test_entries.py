@@ -138,15 +138,21 @@ def test_a_duration_is_a_number_or_missing(elapsed: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("elapsed", "stored"), [("-5", 0), (12.5, 12_500), ("1e300", 86_400 * 10**6)]
+    ("elapsed", "stored"),
+    [("-5", 0), (12.5, 12_500), ("1e300", 86_400 * 10**6), ("1e307", 86_400 * 10**6)],
 )
 def test_a_duration_has_bounds(elapsed: object, stored: int) -> None:
     assert entry_of(elapsedMs=elapsed).elapsed_us == stored
 
 
 def test_a_row_without_a_domain_is_refused() -> None:
-    with pytest.raises(BadRow, match=r"question\.name is empty"):
-        entry_of(question={"name": ""})
+    with pytest.raises(BadRow, match=r"question\.name is missing"):
+        entry_of(question={"type": "A"})
+
+
+def test_a_query_of_the_root_has_a_name() -> None:
+    assert entry_of(question={"name": "", "type": "NS"}).domain == "."
+    assert entry_of(question={"name": ".", "type": "NS"}).domain == "."
 
 
 def test_a_digest_depends_on_server_time_domain_type_and_client() -> None:

@@ -291,6 +291,28 @@ def test_a_restart_that_loses_the_log_leaves_a_gap_around_its_lost_rows(
     assert all(gap.from_ns - late_ns <= query.at_ns <= gap.to_ns for query in missing)
 
 
+def test_a_row_that_cannot_be_stored_does_not_stop_the_others(
+    database: Database, settings: Settings
+) -> None:
+    year_1_ns = -62_135_596_800 * SECOND_NS
+    with running_home() as home:
+        home.log(20)
+        pull_now(home, database, settings)
+        home.log(1, domain="")  # a query of the root
+        home.log(1, elapsed_us=10**309)
+        home.log(1, at_ns=year_1_ns)
+        home.log(5)
+
+        result = pull_now(home, database, settings)
+
+    assert (result.stored, result.refused, result.is_complete) == (7, 1, True)
+    with database.reading() as tx:
+        [newest, _] = recent_pulls(tx)
+        assert tx.row("SELECT qh FROM query_log WHERE qh = '.'")
+    assert (newest.state, newest.error_code) == ("succeeded", "rows_refused")
+    assert "1 rows cannot be stored; the last: '" in str(newest.error)
+
+
 def test_a_stand_in_is_a_server_for_settings(tmp_path: Path) -> None:
     server = StandIn()
     try:

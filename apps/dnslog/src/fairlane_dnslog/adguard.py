@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 import httpx
 import msgspec
+from msgspec import Raw
 
 from fairlane_dnslog.adguard_answers import (
     ClientsAnswer,
@@ -23,7 +24,14 @@ from fairlane_dnslog.adguard_answers import (
 )
 from fairlane_dnslog.adguard_errors import BadAnswer, LoginRefused, ServerUnavailable
 from fairlane_dnslog.adguard_network import Deadline, make_http_client
-from fairlane_dnslog.entries import BadRow, LogPage, clean_text, make_entry
+from fairlane_dnslog.entries import (
+    AdGuardRow,
+    BadRow,
+    LogPage,
+    RawLogPage,
+    clean_text,
+    make_entry,
+)
 from fairlane_dnslog.settings import ServerSettings
 from fairlane_dnslog.timestamps import BadTime, parse_time_ns
 
@@ -71,16 +79,48 @@ class AdGuard:
 
     def read_log(self, *, older_than: str = "", limit: int = 500) -> LogAnswer:
         """Return a page of the query log. `older_than` must be the time of an existing row: in its
-        files AdGuard Home finds no other times, and answers with an empty page."""
+        files AdGuard Home finds no other times, and answers with an empty page.
+
+        A row that cannot be stored is refused by itself. A newest page without any other row is an
+        error: another server answers.
+        """
         path = "/control/querylog"
-        page = self._read(path, LogPage, {"limit": str(limit), "older_than": older_than})
+        body = self._exchange("GET", path, query={"limit": str(limit), "older_than": older_than})
+        entries, refused = [], []
+        oldest, rows = self._rows(path, body)
+        for row in rows:
+            try:
+                kept = msgspec.json.decode(row, type=AdGuardRow) if isinstance(row, Raw) else row
+                entries.append(make_entry(kept))
+            except (BadRow, BadTime, msgspec.MsgspecError) as error:
+                refused.append(self._masked(str(error)))
+        if refused and not entries and not older_than:
+            raise self._bad(path, got=f"a row that is not one of its log: {refused[0]}")
+        if oldest and not entries:
+            oldest = self._checked_time(path, oldest, "" if refused else None)
+        return LogAnswer(tuple(entries), oldest, tuple(refused))
+
+    def _rows(self, path: str, body: bytes) -> tuple[str, Sequence[AdGuardRow | Raw]]:
+        """Return `oldest` and the rows, which are not decoded if one has a wrong type."""
         try:
-            entries = tuple(make_entry(row) for row in page.data or ())
-            if page.oldest:
-                parse_time_ns(page.oldest)
-        except (BadRow, BadTime) as error:
-            raise self._bad(path, got=f"a row that is not one of its log: {error}") from None
-        return LogAnswer(entries, page.oldest)
+            page = self._decode(path, body, LogPage)
+        except BadAnswer as error:
+            try:
+                raw = self._decode(path, body, RawLogPage)
+            except BadAnswer:
+                raise error from None
+            return raw.oldest, raw.data
+        return page.oldest, page.data or ()
+
+    def _checked_time(self, path: str, text: str, default: str | None) -> str:
+        """Return a text that is a time; for others return the default, or raise without one."""
+        try:
+            parse_time_ns(text)
+        except BadTime as error:
+            if default is not None:
+                return default
+            raise self._bad(path, got=f"a page that ends at no time: {error}") from None
+        return text
 
     def read_filtering(self) -> FilteringAnswer:
         """Return whether filtering is enabled, and the custom filter rules."""
@@ -110,7 +150,9 @@ class AdGuard:
     def _read(
         self, path: str, kind: type[Answer], query: Mapping[str, str] | None = None
     ) -> Answer:
-        body = self._exchange("GET", path, query=query)
+        return self._decode(path, self._exchange("GET", path, query=query), kind)
+
+    def _decode(self, path: str, body: bytes, kind: type[Answer]) -> Answer:
         try:
             return msgspec.json.decode(body, type=kind)
         except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:

@@ -12,6 +12,11 @@ class LogAnswer(Struct, frozen=True):
 
     entries: tuple[QueryEntry, ...]
     oldest: str  # the `older_than` of the next page; empty after the last one
+    refused: tuple[str, ...] = ()  # the reason of each row that cannot be stored
+
+    @property
+    def size(self) -> int:
+        return len(self.entries) + len(self.refused)
 
 
 class FilteringAnswer(Struct, frozen=True):

@@ -10,7 +10,7 @@ import re
 from hashlib import blake2b
 from typing import Annotated, Any, Final
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Raw, Struct
 
 from fairlane_dnslog.timestamps import parse_time_ns
 
@@ -24,6 +24,7 @@ BLOCKED_REASONS: Final = frozenset(
         "FilteredSafeBrowsing",
     }
 )
+ROOT_DOMAIN: Final = "."  # AdGuard Home removes the dot at the end of a name, also of this one
 LONGEST_DOMAIN: Final = 1024  # 253 bytes, of which each may be written as four characters: \255
 LONGEST_TEXT: Final = 255
 LONGEST_RULE: Final = 1024
@@ -102,17 +103,24 @@ class LogPage(Struct):
     oldest: str
 
 
+class RawLogPage(Struct):
+    """The same answer, with rows whose types are not checked yet."""
+
+    data: list[Raw]
+    oldest: str
+
+
 def make_entry(row: AdGuardRow) -> QueryEntry:
     """Return the entry of a row; raise BadTime or BadRow for values that cannot be stored."""
-    domain = clean_text(row.question.name or row.question.host, LONGEST_DOMAIN)
-    if not domain:
-        raise BadRow("question.name is empty; expected a domain name")
+    name = row.question.name if row.question.name is not None else row.question.host
+    if name is None:
+        raise BadRow("question.name is missing; expected a domain name")
     reason = clean_text(row.reason)
     rule = row.rule or next((found.text for found in row.rules or () if found.text), "")
     return QueryEntry(
         time=row.time,
         at_ns=parse_time_ns(row.time),
-        domain=domain,
+        domain=clean_text(name, LONGEST_DOMAIN) or ROOT_DOMAIN,
         qtype=clean_text(row.question.type),
         client=clean_text(row.client),
         client_name=clean_text((row.client_info and row.client_info.name) or row.client_id),
@@ -152,4 +160,4 @@ def _elapsed_us(elapsed_ms: Any) -> int:
         number = math.nan
     if not math.isfinite(number):
         raise BadRow(f"elapsedMs is {elapsed_ms[:60]!r}; expected a number of milliseconds")
-    return min(max(round(number * 1000), 0), LONGEST_ELAPSED_US)
+    return round(min(max(number * 1000, 0), LONGEST_ELAPSED_US))

@@ -52,6 +52,8 @@ class PullResult(Struct):
     pages: int = 0
     seen: int = 0
     stored: int = 0
+    refused: int = 0  # rows with a value that cannot be stored
+    refused_reason: str = ""  # of the last one
     is_deep: bool = False
     is_complete: bool = False  # it reached the watermark, the end of the log, or its bound
     gap: GapFound | None = None
@@ -99,7 +101,7 @@ def _record(
     refused = isinstance(error, LoginRefused)
     outcome: pull_log.PullState = "succeeded" if error is None and result.is_complete else "failed"
     stopped = None if result.is_complete else ("stopped", "it was stopped before its end")
-    code, message = (error.code, str(error)) if error else (stopped or (None, None))
+    code, message = (error.code, str(error)) if error else (stopped or _note(result))
     with database.transaction() as tx:
         if refused:
             pull_log.pause_server(tx, server, reason=str(error))
@@ -116,6 +118,14 @@ def _record(
             error_code=code,
             error=message,
         )
+
+
+def _note(result: PullResult) -> tuple[str, str] | tuple[None, None]:
+    """Return the remark in the row of a pull that has succeeded."""
+    if result.refused:
+        reason = f"{result.refused} rows cannot be stored; the last: {result.refused_reason}"
+        return "rows_refused", reason
+    return None, None
 
 
 class _Pull:
@@ -179,6 +189,9 @@ class _Pull:
         for older_than in [cursor.time for cursor in cursors] or [""]:
             page = self._client.read_log(older_than=older_than, limit=self._settings.page_size)
             self.result.pages += 1
+            if page.refused:
+                self.result.refused += len(page.refused)
+                self.result.refused_reason = page.refused[-1]
             if page.entries or page.oldest:
                 return page
         return None
@@ -210,7 +223,7 @@ class _Pull:
     def _following(self, page: LogAnswer, before: Sequence[LogCursor]) -> list[LogCursor]:
         """Return the cursors behind a page. A page that does not advance would never end."""
         found = find_cursors(page.entries) if page.entries else []
-        if page.oldest:
+        if page.oldest and not page.entries:
             found.append(LogCursor(page.oldest, parse_time_ns(page.oldest)))
         following = [one for one in found if not before or one.at_ns < before[0].at_ns]
         if not following:
