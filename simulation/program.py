@@ -23,6 +23,10 @@ GRACE_SECONDS: Final = 20.0
 SCREENS: Final = ("screen-1", "screen-2")
 
 
+def is_screen_down(screen: str, at: float) -> bool:
+    return (at + 15 * SCREENS.index(screen)) % 60 < 4
+
+
 class Screen(Device):
     """A device that goes down for some seconds now and then; a check notices it."""
 
@@ -44,8 +48,7 @@ class Screen(Device):
         pass
 
     def _answer(self) -> None:
-        since = asyncio.get_running_loop().time() + 15 * SCREENS.index(self.name)
-        if since % 60 < 4:
+        if is_screen_down(self.name, asyncio.get_running_loop().time()):
             raise ConnectionError("the screen does not answer")
 
 

@@ -6,6 +6,7 @@ from itertools import pairwise
 from fairlane.core.lifecycle import FINAL
 from fairlane.store.views import JobView
 from simulation.journal import Journal, Run, Submission
+from simulation.program import is_screen_down
 
 
 def check_ends(journal: Journal, views: Mapping[str, JobView], reported: Mapping[str, str]) -> None:
@@ -93,7 +94,7 @@ def _check_attempts(journal: Journal, submission: Submission, view: JobView) -> 
         if next.attempt <= one.attempt:
             journal.violate("attempts", f"{submission.id}: {next.attempt} follows {one.attempt}")
         ended = one.how in ("ok", "final") and not _was_too_long(one)
-        if ended and not _was_troubled(journal, one, next):
+        if ended and not _was_troubled(journal, one, next) and not _was_on_a_lost_device(one):
             journal.violate("attempts", f"{submission.id} begins again after it ended: {one.how}")
     # A body that a frozen process ends late may have timed out, even if its last line was reached.
     failures = sum(run.how != "killed" for run in runs)
@@ -109,6 +110,14 @@ def _was_too_long(run: Run) -> bool:
     """Return whether a body ran past its timeout, so that its result does not count."""
     most = run.kind.timeout_seconds or run.kind.stall_seconds
     return most is not None and (run.ended_at or run.began_at) - run.began_at >= most
+
+
+def _was_on_a_lost_device(run: Run) -> bool:
+    """Return whether the device of a run may have gone down: its job is interrupted then."""
+    ended_at = run.ended_at or run.began_at
+    return run.device is not None and any(
+        is_screen_down(run.device, at) for at in (run.began_at, ended_at)
+    )
 
 
 def _was_troubled(journal: Journal, one: Run, next: Run) -> bool:
