@@ -178,6 +178,14 @@ def test_a_rule_that_was_deleted_meanwhile_can_be_saved_as_a_new_one(site: Site)
         ({"times": "once", "until_at": "soon"}, "Give an end that is after the start."),
         ({"start": "4 pm"}, "Give both times"),
         ({"end": ""}, "Give both times"),
+        ({"end": "16:00"}, "Start and end are equal: both are 16:00."),
+        ({"name": "x" * 200}, "The text has 200 characters, more than 100."),
+        ({"start": "24:00"}, "24:00 can only be an end."),
+        (
+            {"times": "once", "from_at": "2027-01-01T10:00", "until_at": "2027-01-01T09:00"},
+            "The end is not after the start.",
+        ),
+        ({"first_date": "1950-01-01"}, "1950-01-01 is not in the years 1970 to 2199."),
         ({"first_date": "2026-13-01"}, "Give a day such as"),
         ({"first_date": "2026-03-02", "last_date": "2026-03-01"}, "not before the first one"),
         ({"timezone": "Moon/Base"}, "Choose a time zone"),
@@ -195,7 +203,14 @@ def test_a_wrong_field_is_named_and_nothing_is_lost(
     assert empty.program.watch.reload().rules == ()
     chinese = empty.person()
     chinese.get("/language/zh")
-    assert "未保存。" in chinese.post("/rules/new", FORM | fields).text
+    text = chinese.post("/rules/new", FORM | fields).text
+    assert "未保存。" in text
+    assert 'class="small exact"' not in text, "the reason is Chinese as well"
+    beside = re.findall(r'id="field-problem">(.*?)</span>', answer.text)
+    assert len(beside) == 1, "the reason is beside its field"
+    assert answer.text.count(beside[0]) == 2, "and at the head of the page"
+    is_choice = fields.get("kind") == "nonsense" or fields.get("times") == "sometimes"
+    assert answer.text.count('aria-invalid="true"') == (0 if is_choice else 1)
 
 
 def test_the_form_of_a_rule_describes_the_same_rule() -> None:
@@ -279,8 +294,49 @@ def test_a_viewer_sees_rules_without_buttons(site: Site) -> None:
 def test_the_editor_offers_the_clients_of_the_log(site: Site) -> None:
     site.store([entry(0, client="192.168.1.20", client_name="phone"), entry(1, client="\u202ex")])
     text = site.person().get("/rules/new").text
-    assert 'data-add-client="192.168.1.20"' in text
+    assert 'data-add-client="phone" title="192.168.1.20"' in text
     assert text.count("data-add-client") == 1
+
+
+def test_offered_clients_keep_their_order_and_have_names_that_rules_match(site: Site) -> None:
+    def offered() -> list[str]:
+        return re.findall('data-add-client="([^"]*)"', site.person().get("/rules/new").text)
+
+    site.store([entry(n, client="10.0.0.1", client_name="Mia") for n in range(3)])
+    site.store([entry(5, client="10.0.0.2", client_name="Mia"), entry(5, client="10.0.0.9")])
+    site.store([entry(6, client="10.0.0.3", client_name="printer.lan")])
+    site.store([entry(7, client="10.0.0.4", client_name="costs $5")])
+    site.store([entry(8, client="10.0.0.5", client_name="")])
+    before = offered()
+    assert before == ["10.0.0.3", "10.0.0.4", "10.0.0.5", "Mia", "tablet"]
+    site.store([entry(100, client="10.0.0.9")])
+    assert offered() == before
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"times": "always"}, "“Homework” is saved and in force now."),
+        ({"times": "once", "until_at": "2198-01-01T10:00"},
+         "“Homework” is saved and in force now, until 2198-01-01 10:00."),
+        ({"times": "once", "from_at": "2197-01-01T10:00", "until_at": "2198-01-01T10:00"},
+         "“Homework” is saved. It starts 2197-01-01 10:00."),
+        ({"times": "once", "until_at": "2001-01-01T10:00"},
+         "“Homework” is saved, but its time is over."),
+    ],
+)  # fmt: skip
+def test_a_saved_rule_tells_when_it_is_in_force(
+    site: Site, fields: dict[str, str], words: str
+) -> None:
+    person = site.person()
+    assert person.post("/rules/new", FORM | fields).status_code == 303
+    assert words in person.get("/rules").text
+
+
+def test_a_rule_that_is_saved_disabled_says_so(site: Site) -> None:
+    person = site.person()
+    person.post("/rules/new", {name: value for name, value in FORM.items() if name != "enabled"})
+    assert "“Homework” is saved, but disabled." in person.get("/rules").text
 
 
 def test_the_audit_log_has_pages(site: Site) -> None:

@@ -45,14 +45,24 @@ def clock_time(at: float | None) -> Markup:
 
 def short_time(at: float | None) -> Markup:
     """Return the clock of an instant today, with its weekday in the days around, or its date."""
+    return instant(at, _short_pattern(at))
+
+
+def short_text(at: float) -> str:
+    """Return the same as `short_time` without markup, for a sentence."""
+    local = local_time(at)
+    return "–" if local is None else local.strftime(_short_pattern(at))
+
+
+def _short_pattern(at: float | None) -> str:
     local, today = local_time(at), local_time(time.time())
     if local is None or today is None:
-        return Markup("–")
+        return ""
     days = abs((local.date() - today.date()).days)
     if days >= NEAR_DAYS:
-        return instant(at, "%Y-%m-%d %H:%M")
+        return "%Y-%m-%d %H:%M"
     weekday = text(f"weekday.short.{WEEKDAYS[local.weekday()]}")
-    return instant(at, "%H:%M" if days == 0 else f"{weekday} %H:%M")
+    return "%H:%M" if days == 0 else f"{weekday} %H:%M"
 
 
 def stretch(from_at: float | None, until_at: float | None) -> Markup:

@@ -12,11 +12,13 @@ from fairlane_dnslog.rules.errors import InvalidRule, RuleNotFound, StaleRule, T
 from fairlane_dnslog.rules.rule import BrokenRule, Kind, Rule, RuleDraft
 from fairlane_dnslog.rules.rule_store import load_rules
 from fairlane_dnslog.rules.window import WEEKDAYS, boundary_after, is_active, once
-from fairlane_dnslog.web.client_choices import read_client_choices
+from fairlane_dnslog.web.client_choices import offered_clients, read_client_choices
+from fairlane_dnslog.web.formats import short_text
 from fairlane_dnslog.web.language import text
 from fairlane_dnslog.web.refused import Refused
 from fairlane_dnslog.web.rule_form import RuleForm, form_of_request, form_of_rule
 from fairlane_dnslog.web.rule_presets import PAUSE_MINUTES, PRESETS, pause_names, preset_form
+from fairlane_dnslog.web.rule_problems import problem_of
 from fairlane_dnslog.web.visitor import for_editors, for_readers, program, visitor
 from fairlane_dnslog.web.week_view import week_days, week_of
 
@@ -192,8 +194,22 @@ def _save(rule: int | None) -> Any:
         other = _stored(rule)
         form.revision = other.revision  # the person has seen the other text from now on
         return _editor(form, rule=other, is_stale=True), 409
-    flash(text("rules.saved", name=stored.name))
+    flash(_saved_text(stored, time.time()))
     return redirect(url_for("rules.show"), 303)
+
+
+def _saved_text(rule: Rule, now: float) -> str:
+    """Tell whether a saved rule is in force now, or when it starts."""
+    if not rule.enabled:
+        return text("rules.saved_disabled", name=rule.name)
+    change = boundary_after(rule.window, now)
+    if not is_active(rule.window, now):
+        if change is None:
+            return text("rules.saved_over", name=rule.name)
+        return text("rules.saved_later", name=rule.name, time=short_text(change))
+    if change is None:
+        return text("rules.saved_active", name=rule.name)
+    return text("rules.saved_until", name=rule.name, time=short_text(change))
 
 
 @cache
@@ -222,11 +238,11 @@ def _editor(
         "rule_edit.html",
         form=form,
         rule=rule,
-        problem=problem,
+        problem=None if problem is None else problem_of(problem),
         is_stale=is_stale,
         gone=gone,
         groups=[(group, [one for one in services if one.group == group]) for group in groups],
-        clients=clients,
+        clients=offered_clients(clients),
         kinds=list(Kind),
         weekdays=WEEKDAYS,
         servers=[one.name for one in program().settings.servers],
