@@ -13,6 +13,7 @@ from apps.dnslog.tests.adguard_servers import make_settings
 from apps.dnslog.tests.test_program import started, state_of, wait
 from fairlane_dnslog.commands import program
 from fairlane_dnslog.pull_log import pause_server
+from fairlane_dnslog.settings import load_settings
 from fairlane_dnslog.stand_in import StandIn, stand_in
 
 
@@ -105,3 +106,37 @@ def test_a_mistyped_folder_is_named_and_not_created(tmp_path: Path, arguments: l
     assert answer.code == 2
     assert str(folder / "dnslog.toml") in answer.text
     assert not folder.exists()
+
+
+def test_the_files_of_the_settings_are_relative_to_their_folder(
+    tmp_path: Path, server: StandIn
+) -> None:
+    write_settings(tmp_path, server)
+    settings = tmp_path / "dnslog.toml"
+    settings.write_text(settings.read_text().replace(f"{tmp_path}/password", "password"))
+    [found] = load_settings(folder=tmp_path).servers
+    assert found.password_file == str(tmp_path / "password")
+
+
+def test_an_unknown_setting_names_the_settings_of_the_file(tmp_path: Path) -> None:
+    (tmp_path / "dnslog.toml").write_text("pull_second = 10\n")
+    answer = run("status", "--folder", str(tmp_path))
+    assert answer.code == 2
+    assert "unknown settings: pull_second (known: admin_password_file, console_url" in answer.text
+    assert " folder," not in answer.text
+
+
+@pytest.mark.parametrize("command", ["serve", "status", "pull", "interval", "password"])
+def test_the_help_is_whole(monkeypatch: pytest.MonkeyPatch, command: str) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    text = run(command, "--help").text
+    assert "~/.local/share/fairlane-dnslog" in text
+    assert "…" not in text
+    assert command != "serve" or "http://192.168.1.2:3000" in text
+
+
+def test_a_command_that_ends_promises_no_further_attempt() -> None:
+    answer = run("status", "--database", "postgresql://nobody@127.0.0.1:1/nothing")
+    assert answer.code == 5
+    assert "PostgreSQL cannot be used" in answer.text
+    assert "again" not in answer.text

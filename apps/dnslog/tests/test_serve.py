@@ -5,6 +5,7 @@ import signal
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
+from ipaddress import ip_address
 from pathlib import Path
 
 import httpx
@@ -16,7 +17,7 @@ from fairlane_dnslog.database import open_database
 from fairlane_dnslog.pull_log import recent_pulls
 from fairlane_dnslog.stand_in import Options, stand_in
 from fairlane_dnslog.web.accounts import store_account
-from fairlane_dnslog.web_server import PAGE_THREADS, open_listener
+from fairlane_dnslog.web_server import PAGE_THREADS, address_of, open_listener
 from tests.support.eventually import eventually_sync
 
 PASSWORD = "a password for a test"  # noqa: S105 - of a database that is deleted again
@@ -189,3 +190,12 @@ def test_a_client_cannot_choose_its_address_for_the_limit_of_logins(
 
 def test_an_origin_that_is_no_address_is_refused(stranger: httpx.Client) -> None:
     assert stranger.post("/login", headers={"Origin": "http://["}).status_code == 403
+
+
+def test_the_address_of_a_listener_can_be_opened() -> None:
+    with open_listener("127.0.0.1", 0) as listener:
+        assert address_of(listener) == f"http://127.0.0.1:{listener.getsockname()[1]}"
+    with open_listener("0.0.0.0", 0) as listener:  # noqa: S104 - it accepts no connection
+        host, port = address_of(listener).removeprefix("http://").split(":")
+        assert not ip_address(host).is_unspecified
+        assert int(port) == listener.getsockname()[1]

@@ -43,16 +43,30 @@ NO_PROCESS: Final = "no process runs"
 ADD_SERVER: Final = "add one to dnslog.toml, or name it in DNSLOG_URL"
 
 Folder = Annotated[
-    Path | None, typer.Option(help="The folder of the settings and the log", envvar="DNSLOG_FOLDER")
+    Path | None,
+    typer.Option(
+        help="The folder of dnslog.toml and of the log; without it "
+        "$XDG_DATA_HOME/fairlane-dnslog, which is ~/.local/share/fairlane-dnslog",
+        envvar="DNSLOG_FOLDER",
+    ),
 ]
 Database = Annotated[
-    str | None, typer.Option(help="sqlite:///… or postgresql://…", envvar="DNSLOG_DATABASE")
+    str | None,
+    typer.Option(
+        help="sqlite:////var/lib/dnslog/dnslog.db or postgresql://user@host/database; without it "
+        "dnslog.db in the folder",
+        envvar="DNSLOG_DATABASE",
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts")]
 Server = Annotated[str | None, typer.Argument(help="A server by name; all without it")]
 
 program = typer.Typer(
-    name=NAME, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False
+    name=NAME,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # the columns of rich cut examples in a terminal of 80 characters
 )
 
 
@@ -231,7 +245,8 @@ def _remove_account(opened: Program, name: str) -> None:
 
 @program.command()
 def status(*, folder: Folder = None, database: Database = None, as_json: Json = False) -> None:
-    """Show each server: its last pull, its rows, its gaps, and the rules in force."""
+    """Show each server: its last pull, the time up to which its log is complete, its gaps, and
+    the rules in force."""
     with errors_as_exit_codes():
         opened = _open_log(folder, database)
         found = show_stopped(read_status(opened.database, opened.settings, now=time.time()))

@@ -164,13 +164,24 @@ def _from_file(folder: Path, environment: Mapping[str, str]) -> dict[str, Any]:
         return {}
     except (OSError, tomllib.TOMLDecodeError) as error:
         raise BadSetting(f"{path} cannot be read as TOML: {error}") from None
-    known = {setting.name for setting in fields(Settings)}
+    known = {setting.name for setting in fields(Settings)} - {"folder"}
     unknown = sorted(set(values) - known)
     if unknown:
         raise BadSetting(
             f"{path} has unknown settings: {', '.join(unknown)} (known: {', '.join(sorted(known))})"
         )
+    _resolve_paths(values, path.parent)
     return values
+
+
+def _resolve_paths(values: dict[str, Any], folder: Path) -> None:
+    """Make the paths of a settings file relative to its folder: a service starts in another."""
+    servers = values.get("servers")
+    tables = [values, *(servers if isinstance(servers, list) else ())]
+    for table in tables:
+        for key in ("password_file", "ca_file", "admin_password_file"):
+            if isinstance(table, dict) and isinstance(table.get(key), str) and table[key]:
+                table[key] = str(folder.absolute() / Path(table[key]).expanduser())
 
 
 def _all_servers(entries: Any, environment: Mapping[str, str]) -> list[Mapping[str, Any]]:

@@ -117,5 +117,21 @@ def open_listener(host: str, port: int) -> socket.socket:
 
 
 def address_of(listener: socket.socket) -> str:
+    """Return an address that a browser can open, also of a listener on all addresses."""
     host, port = listener.getsockname()[:2]
+    if host in ("0.0.0.0", "::"):  # noqa: S104 - compared, not listened on
+        host = _address_in_the_network()
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _address_in_the_network() -> str:
+    """Return the address of this machine towards other networks, else that of the machine itself.
+
+    To connect a UDP socket sends no packet; it chooses the address by the routes.
+    """
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))  # an address of documents, which no machine has
+        except OSError:
+            return "127.0.0.1"
+        return str(probe.getsockname()[0])
