@@ -105,6 +105,7 @@ async def test_a_person_logs_in_and_sees_the_chart(home: Home) -> None:
         await page.get_by_label("Password").fill("wrong")
         await page.get_by_role("button", name="Log in").click()
         await expect(page.get_by_role("alert")).to_have_text("The name or the password is wrong.")
+        await expect(page.get_by_label("Password")).to_be_focused()
         await page.get_by_label("Password").fill(PASSWORD)
         with without_complaints(page):
             await page.get_by_role("button", name="Log in").click()
@@ -145,7 +146,28 @@ async def test_a_search_has_a_short_address_and_can_be_cleared(home: Home) -> No
         await expect(page.get_by_role("link", name="Newest")).to_be_visible()
         async with page.expect_download() as download:
             await page.get_by_role("link", name="CSV").click()
-        assert (await download.value).suggested_filename == "dns-log.csv"
+        name = (await download.value).suggested_filename
+        assert re.fullmatch(r"dns-log-\d{4}-\d\d-\d\d\.csv", name)
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+async def test_the_head_of_the_week_is_one_row_and_labels_end_with_an_ellipsis(
+    home: Home, width: int
+) -> None:
+    async with home.page(viewport={"width": width, "height": 844}) as page:
+        await page.goto("/rules?week=2026-W47")
+        title = await page.locator("#week-title").bounding_box()
+        arrow = await page.get_by_role("link", name="Week after").bounding_box()
+        assert title is not None
+        assert arrow is not None
+        assert abs(arrow["y"] - title["y"]) < 10
+        assert arrow["x"] >= title["x"] + title["width"]
+        label = page.locator(".stretch .label").first
+        await expect(label).to_have_css("text-overflow", "ellipsis")
+        bar = page.locator(".stretch:has(.label)").first
+        wide = await label.evaluate("label => label.getBoundingClientRect().width")
+        room = await bar.evaluate("bar => bar.querySelector('rect').getBoundingClientRect().width")
+        assert wide <= room + 1, "the label ends with its bar"
 
 
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])

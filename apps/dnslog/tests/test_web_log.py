@@ -122,7 +122,8 @@ def test_each_value_of_a_row_is_a_link_to_its_filter(log: Site) -> None:
 
 def test_the_exports_have_all_rows_of_the_filter(log: Site) -> None:
     answer = log.person().get("/log/export.csv?domain=ads")
-    assert answer.headers["Content-Disposition"] == 'attachment; filename="dns-log.csv"'
+    name = answer.headers["Content-Disposition"]
+    assert re.fullmatch(r'attachment; filename="dns-log-\d{4}-\d\d-\d\d\.csv"', name)
     assert answer.mimetype == "text/csv"
     rows = list(csv.DictReader(io.StringIO(answer.data.decode("utf-8-sig"))))
     assert [row["domain"] for row in rows] == [f"ads{n}.example.net" for n in range(49, -1, -1)]
@@ -272,3 +273,15 @@ def test_a_row_of_another_year_has_its_year(tmp_path: Path) -> None:
     with open_site(tmp_path, timezone="Asia/Shanghai") as site:
         site.store([entry(-366 * 86_400.0)])
         assert ">2025-03-14 20:00:00</time>" in site.person().get("/log").text
+
+
+def test_both_exports_have_the_same_columns(tmp_path: Path) -> None:
+    with open_site(tmp_path) as site:
+        site.store([entry(0, elapsed_us=12_345_678)])
+        person = site.person()
+        text = person.get("/log/export.csv").data.decode("utf-8-sig")
+        [cells] = csv.DictReader(io.StringIO(text))
+        [values] = json.loads(person.get("/log/export.json").data)
+        assert list(cells) == list(values)
+        assert (cells["elapsed_ms"], values["elapsed_ms"]) == ("12345.678", 12345.678)
+        assert (cells["blocked"], values["blocked"]) == ("0", False)

@@ -9,7 +9,7 @@ OURS: Final = {
     "span", "svg", "path", "rect", "line", "text", "header", "details", "summary", "p", "form",
     "input", "button", "main", "section", "h1", "h2", "dl", "dt", "dd", "noscript", "table",
     "thead", "tbody", "tr", "th", "td", "label", "select", "option", "datalist", "textarea",
-    "fieldset", "legend", "time", "bdi", "i", "b", "code", "strong", "del", "ins",
+    "fieldset", "legend", "foreignobject", "time", "bdi", "i", "b", "code", "strong", "del", "ins",
 }  # fmt: skip
 
 

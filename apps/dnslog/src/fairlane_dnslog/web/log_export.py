@@ -4,13 +4,13 @@ import csv
 import io
 import re
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
 from typing import Final
 
-from msgspec import json, structs
+from msgspec import json
 
 from fairlane_dnslog.query_log import LoggedQuery
 
+# The same names in both formats.
 COLUMNS: Final = (
     "time", "server", "domain", "type", "client", "client_name", "status", "reason", "blocked",
     "rule", "service", "upstream", "elapsed_ms", "cached",
@@ -24,7 +24,7 @@ def csv_chunks(rows: Iterable[LoggedQuery]) -> Iterator[str]:
     """Yield the text of a CSV file. Its first character marks it as UTF-8 for spreadsheets."""
     yield "\ufeff" + _csv_text([COLUMNS])
     for chunk in _chunks(rows):
-        yield _csv_text([[_safe(cell) for cell in _cells(row)] for row in chunk])
+        yield _csv_text([[_safe(_cell(value)) for value in _values(row)] for row in chunk])
 
 
 def json_chunks(rows: Iterable[LoggedQuery]) -> Iterator[bytes]:
@@ -32,7 +32,7 @@ def json_chunks(rows: Iterable[LoggedQuery]) -> Iterator[bytes]:
     separator = b"[\n"
     for chunk in _chunks(rows):
         for row in chunk:
-            yield separator + json.encode(_object(row))
+            yield separator + json.encode(dict(zip(COLUMNS, _values(row), strict=True)))
             separator = b",\n"
     yield b"[]\n" if separator == b"[\n" else b"\n]\n"
 
@@ -48,12 +48,19 @@ def _chunks(rows: Iterable[LoggedQuery]) -> Iterator[list[LoggedQuery]]:
         yield chunk
 
 
-def _cells(row: LoggedQuery) -> tuple[str, ...]:
+def _values(row: LoggedQuery) -> tuple[str | bool | float, ...]:
+    """Return the values of a row in the order of `COLUMNS`."""
     return (
         row.time, row.server, row.domain, row.qtype, row.client, row.client_name, row.status,
-        row.reason, "1" if row.blocked else "0", row.rule, row.service, row.upstream,
-        f"{row.elapsed_us / 1000:g}", "1" if row.cached else "0",
+        row.reason, row.blocked, row.rule, row.service, row.upstream, row.elapsed_us / 1000,
+        row.cached,
     )  # fmt: skip
+
+
+def _cell(value: str | bool | float) -> str:
+    if isinstance(value, bool):
+        return "1" if value else "0"
+    return value if isinstance(value, str) else f"{value:.3f}".rstrip("0").rstrip(".")
 
 
 def _safe(cell: str) -> str:
@@ -64,9 +71,3 @@ def _csv_text(rows: Iterable[Iterable[str]]) -> str:
     file = io.StringIO()
     csv.writer(file, lineterminator="\r\n").writerows(rows)
     return file.getvalue()
-
-
-def _object(row: LoggedQuery) -> dict[str, object]:
-    found: dict[str, object] = structs.asdict(row)
-    found["at"] = datetime.fromtimestamp(row.at_ns / 1e9, UTC).isoformat()
-    return found

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any, Final
 
 from flask import Blueprint, Response, render_template, stream_with_context
@@ -50,12 +51,14 @@ def show() -> str:
 @for_readers
 def download(kind: str) -> Response:
     """Send the rows of a filter, newest first, at most `EXPORT_ROWS`."""
-    condition = LogFilter.of_request().condition(time.time())
+    now = time.time()
+    condition = LogFilter.of_request().condition(now)
     rows = export(program().database, condition, limit=EXPORT_ROWS)
     chunks: Iterator[Any] = csv_chunks(rows) if kind == "csv" else json_chunks(rows)
     types = {"csv": "text/csv; charset=utf-8", "json": "application/json"}
     answer = Response(stream_with_context(chunks), content_type=types[kind])
-    answer.headers["Content-Disposition"] = f'attachment; filename="dns-log.{kind}"'
+    today = datetime.fromtimestamp(now, program().settings.zone).date()
+    answer.headers["Content-Disposition"] = f'attachment; filename="dns-log-{today}.{kind}"'
     return answer
 
 
