@@ -4,7 +4,6 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-from fairlane_dnslog.database import DatabaseUnavailable
 from fairlane_dnslog.pull_log import Pull, read_server, recent_pulls
 from fairlane_dnslog.status import LATE_PULLS
 from fairlane_dnslog.web.visitor import program
@@ -21,20 +20,19 @@ class Trouble(Struct, frozen=True, kw_only=True):
 
 def read_troubles(now: float) -> list[Trouble]:
     """Return the servers of the settings that have a trouble."""
-    usual = program().settings.pull_seconds
-    found: list[Trouble | None] = []
+    settings = program().settings
     with program().database.reading() as tx:
         known = [
             (read_server(tx, one.name), next(iter(recent_pulls(tx, one.name, limit=1)), None))
-            for one in program().settings.servers
+            for one in settings.servers
         ]
-    for state, last in known:
-        trouble = find_trouble(state.name, state.paused_reason, last, every=usual, now=now)
-        if trouble is not None and trouble.state == "late":
-            # Editors can lengthen the interval of one server, which only the queue knows.
-            every = _pull_seconds(state.name) or usual
-            trouble = find_trouble(state.name, None, last, every=every, now=now)
-        found.append(trouble)
+    found = [
+        find_trouble(
+            state.name, state.paused_reason, last,
+            every=state.pull_seconds or settings.pull_seconds, now=now,
+        )
+        for state, last in known
+    ]  # fmt: skip
     return [one for one in found if one is not None]
 
 
@@ -52,13 +50,3 @@ def find_trouble(
         return Trouble(server=server, state="failing", reason=reason, seconds=seconds)
     is_late = seconds > LATE_PULLS * every
     return Trouble(server=server, state="late", seconds=seconds) if is_late else None
-
-
-def _pull_seconds(server: str) -> float | None:
-    try:
-        schedules = program().status().schedules
-    except DatabaseUnavailable:
-        return None  # the queue has not started in this process
-    found = (one for one in schedules if one.work == "pull" and one.server == server)
-    schedule = next(found, None)
-    return None if schedule is None else schedule.every_seconds
