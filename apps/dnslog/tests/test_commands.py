@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -67,15 +68,23 @@ def test_without_a_process_the_answers_say_so(tmp_path: Path, server: StandIn) -
     assert (found["processes"], found["servers"][0]["state"]) == ([], "stopped")
 
 
-def test_with_a_process_the_answers_name_the_result(tmp_path: Path, server: StandIn) -> None:
+def test_with_a_process_the_answers_name_the_result(
+    tmp_path: Path, server: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write_settings(tmp_path, server)
     folder = ("--folder", str(tmp_path))
     settings = make_settings(tmp_path, servers=(server.settings(),), pull_seconds=3600.0)
     with started(settings) as running:
         wait(lambda: running_names(folder))
+        server.state.log_query("a.example")
         assert run("pull", *folder) == (0, "home: a pull is submitted\n")
         wait(lambda: state_of(running).state == "ok")
-        assert "no process runs" not in run("status", *folder).text
+        monkeypatch.setenv("COLUMNS", "80")
+        shown = run("status", *folder).text
+        row = r"^home +ok +3600 s +[\d-]+ [\d:]+ +[\d-]+ [\d:]+ +0 +none"
+        assert re.search(row, shown, re.MULTILINE), shown
+        assert "no process runs" not in shown
+        monkeypatch.setenv("COLUMNS", "200")
         with running.database.transaction() as tx:
             pause_server(tx, "home", reason="401")
         assert run("resume", *folder).text == "home: resumed; a pull is submitted\n"

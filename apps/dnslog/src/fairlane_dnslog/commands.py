@@ -364,16 +364,9 @@ def _print_servers(servers: tuple[ServerStatus, ...], settings: Settings) -> Non
         return f"{datetime.fromtimestamp(at, settings.zone):%Y-%m-%d %H:%M:%S}"
 
     table = Table(box=None, header_style="bold", pad_edge=False)
-    for title in (
-        "SERVER",
-        "STATE",
-        "EVERY",
-        "LAST PULL",
-        "COMPLETE UNTIL",
-        "GAPS",
-        "RULES IN FORCE",
-    ):
-        table.add_column(title)
+    for title in ("SERVER", "STATE", "EVERY", "LAST PULL", "COMPLETE UNTIL", "GAPS"):
+        table.add_column(title, no_wrap=True)
+    table.add_column("RULES")  # in force; many of them share the rest of the line
     for one in servers:
         last = one.last_pull
         table.add_row(
