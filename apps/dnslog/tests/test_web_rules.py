@@ -20,6 +20,7 @@ from fairlane_dnslog.rules.audit import AuditRow, read_audit, record_audit
 from fairlane_dnslog.rules.rule import MOST_RULES, Kind, Rule
 from fairlane_dnslog.rules.rule_store import save_rule
 from fairlane_dnslog.rules.window import Window
+from fairlane_dnslog.stand_in import stand_in
 from fairlane_dnslog.web.rule_form import form_of_rule
 from fairlane_dnslog.web.rule_presets import PRESETS, preset_form
 from fairlane_dnslog.web.week_view import MOST_LANES, WeekDay, week_days, week_of
@@ -350,6 +351,16 @@ def test_the_audit_log_has_pages(site: Site) -> None:
     names = re.findall(r"<bdi>(Rule \d+)</bdi> ", first + second)
     assert names == [f"Rule {number}" for number in range(59, -1, -1)]
     assert 'rel="next"' not in second
+
+
+def test_cards_and_the_audit_log_have_the_names_of_services(tmp_path: Path) -> None:
+    with stand_in() as server, open_site(tmp_path, servers=(server.settings(),)) as site:
+        person = site.person()
+        person.post("/rules/new", FORM)
+        assert '<span class="chip"><bdi>YouTube</bdi></span>' in person.get("/rules").text
+        audit = person.get("/audit").text
+        assert "<ins><bdi>TikTok</bdi>\n<bdi>YouTube</bdi></ins>" in audit
+        assert "tiktok" not in audit
 
 
 # the words of the audit log
