@@ -1,8 +1,10 @@
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from apps.dnslog.tests.adguard_servers import Home, TestClock, make_settings, running_home
+from fairlane_dnslog import puller
 from fairlane_dnslog.adguard_errors import LoginRefused, ServerUnavailable
 from fairlane_dnslog.database import Database
 from fairlane_dnslog.pull_log import (
@@ -14,7 +16,7 @@ from fairlane_dnslog.pull_log import (
 )
 from fairlane_dnslog.puller import PullResult, pull
 from fairlane_dnslog.settings import Settings
-from fairlane_dnslog.stand_in import Fault, Options, StandIn, read_journal
+from fairlane_dnslog.stand_in import Fault, LoggedQuery, Options, StandIn, read_journal
 from fairlane_dnslog.timestamps import SECOND_NS
 
 
@@ -289,6 +291,144 @@ def test_a_restart_that_loses_the_log_leaves_a_gap_around_its_lost_rows(
     assert all(query.number <= last_dropped for query in missing)
     late_ns = 10 * SECOND_NS  # a slow query of the gap began before its bound
     assert all(gap.from_ns - late_ns <= query.at_ns <= gap.to_ns for query in missing)
+
+
+def log_again(home: Home, queries: Sequence[tuple[int, int]]) -> None:
+    """Log queries, each a start and a duration in nanoseconds, in the order of their ends."""
+    for at_ns, took_ns in sorted(queries, key=sum):
+        home.clock.at_ns = max(home.clock.at_ns, at_ns + took_ns)
+        home.server.state.log_query(
+            f"q{at_ns}.example", at_ns=at_ns, elapsed_us=took_ns // 1000, client=f"c{took_ns}"
+        )
+
+
+def missing_rows(database: Database, journal: Path) -> list[LoggedQuery]:
+    stored = stored_digests(database)
+    queries = read_journal(journal).queries
+    return [query for query in queries if query.to_entry().digest("home") not in stored]
+
+
+@pytest.mark.parametrize("slow_of_ten", [5, 10])
+def test_an_outage_of_an_upstream_hides_no_rows(
+    database: Database, settings: Settings, tmp_path: Path, slow_of_ten: int
+) -> None:
+    """Queries of 10 s stand in the pages of later, fast ones; their pages must not be skipped."""
+    journal = tmp_path / "journal"
+    with running_home(Options(journal=journal, buffer_rows=100)) as home:
+        home.log(60)
+        pull_now(home, database, settings)
+        start_ns = home.clock.at_ns
+        queries = [
+            (start_ns + number * SECOND_NS // 20 + number, took_ns)
+            for number in range(800)
+            for is_slow in [200 <= number < 600 and number % 10 < slow_of_ten]
+            for took_ns in [10 * SECOND_NS + number * 1000 if is_slow else 1_000_000]
+        ]
+        log_again(home, queries)
+
+        result = pull_now(home, database, settings)
+
+    assert result.gap is None
+    assert missing_rows(database, journal) == []
+
+
+def test_queries_slower_than_the_largest_page_leave_a_gap(
+    database: Database, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(puller, "LARGEST_LIMIT", 100)
+    journal = tmp_path / "journal"
+    with running_home(Options(journal=journal)) as home:
+        home.log(60)
+        pull_now(home, database, settings)
+        start_ns = home.clock.at_ns
+        slow = [(start_ns + number * 10_000_000, 10 * SECOND_NS) for number in range(400)]
+        fast = [(start_ns + number * 10_000_000 + 1, 1_000_000) for number in range(400)]
+        log_again(home, slow + fast)
+
+        pull_now(home, database, settings)
+
+    with database.reading() as tx:
+        gaps = recent_gaps(tx)
+    missing = missing_rows(database, journal)
+    assert missing
+    assert all(any(gap.from_ns <= query.at_ns <= gap.to_ns for gap in gaps) for query in missing)
+
+
+def test_rows_with_an_old_time_do_not_end_a_catch_up(
+    database: Database, settings: Settings, tmp_path: Path
+) -> None:
+    """A machine without a clock starts 30 minutes behind, until the network sets its clock."""
+    journal = tmp_path / "journal"
+    for behind in (5, 120):  # less and more than a quarter of a page
+        with running_home(Options(journal=journal), clock=TestClock()) as home:
+            home.clock.advance(behind * 86_400)
+            home.log(60)
+            pull_now(home, database, settings)
+            home.log(600, seconds_apart=6)
+            wrong_ns = home.clock.at_ns - 1800 * SECOND_NS + 1
+            for number in range(behind):
+                home.log(1, at_ns=wrong_ns + number * SECOND_NS // 2)
+            home.clock.advance(60)
+            home.log(10, seconds_apart=1)
+
+            result = pull_now(home, database, settings)
+
+        assert (result.gap, missing_rows(database, journal)) == (None, [])
+
+
+@pytest.mark.parametrize("apart_ns", [0, 20_000])
+def test_a_burst_that_is_larger_than_a_page_is_stored(
+    database: Database, settings: Settings, tmp_path: Path, apart_ns: int
+) -> None:
+    journal = tmp_path / "journal"
+    with running_home(Options(journal=journal)) as home:
+        home.log(60, seconds_apart=1)
+        pull_now(home, database, settings)
+        home.clock.advance(10)
+        at_ns = home.clock.at_ns
+        log_again(home, [(at_ns + n * apart_ns, 1000 * (n * 7 % 400)) for n in range(400)])
+
+        result = pull_now(home, database, settings)
+
+    assert result.gap is None
+    assert missing_rows(database, journal) == []
+
+
+def test_a_log_that_lost_only_its_memory_leaves_a_gap(
+    database: Database, settings: Settings, tmp_path: Path
+) -> None:
+    journal = tmp_path / "journal"
+    with running_home(Options(journal=journal)) as home:
+        logged = home.log(200, seconds_apart=1)
+        pull_now(home, database, settings)
+        lost = home.log(30, seconds_apart=1)
+        home.server.state.log.lose_newest(50)
+        pull_now(home, database, settings)  # a log without newer rows proves nothing
+        [first, *_] = home.log(5, seconds_apart=1)
+
+        pull_now(home, database, settings)
+        again = pull_now(home, database, settings)
+
+    with database.reading() as tx:
+        [gap] = recent_gaps(tx)
+    assert (gap.from_ns, gap.to_ns) == (logged[-21].at_ns, first.at_ns)
+    assert missing_rows(database, journal) == lost
+    assert again.gap is None
+
+
+def test_a_watermark_that_is_hidden_for_an_instant_leaves_no_gap(
+    database: Database, settings: Settings
+) -> None:
+    with running_home() as home:
+        home.log(200)
+        pull_now(home, database, settings)
+        home.log(10)
+        home.server.set_faults(Fault(kind="flush", size=5, hidden=50, times=1))
+
+        result = pull_now(home, database, settings)
+
+    assert result.gap is None
+    assert len(stored_digests(database)) == 210
 
 
 def test_a_row_that_cannot_be_stored_does_not_stop_the_others(

@@ -4,21 +4,29 @@ AdGuard Home cuts a page from its log in the order of logging and then sorts it 
 can be older than rows that the page lacks: they would be skipped. A row that is not in the page was
 logged before every row in it. No query starts after it was logged, and a row is logged about
 `elapsed` after its time. So every missing row is older than the earliest `time + elapsed` of the
-page: that far the log is covered, and the next page starts there.
+page: that far the log is covered, and the next page starts there, never before.
+
+The clock of a server without a battery is wrong until the network has set it, and its rows then
+have older times than rows before them. So a quarter of a page, that with the earliest
+`time + elapsed`, does not count: wrong times among so few rows move no cursor. A larger number
+shows as a jump between the times of a page, which a larger page explains.
 
 The next page must start at the time of an existing row, because AdGuard Home searches its files for
 exactly this time.
 """
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Final
 
 from msgspec import Struct
 
 from fairlane_dnslog.entries import QueryEntry
+from fairlane_dnslog.timestamps import SECOND_NS
 
 JITTER_NS: Final = 100_000_000  # between the time of a row and its place in the log
-LEAST_ADVANCE: Final = 0.75  # of a page, however slow its queries were
+DOUBTFUL_SHARE: Final = 0.25  # of a page: rows whose times may be wrong
+LONGEST_PAUSE_NS: Final = 300 * SECOND_NS  # a longer one between two rows may be a wrong clock
 
 
 class LogCursor(Struct, frozen=True):
@@ -28,18 +36,37 @@ class LogCursor(Struct, frozen=True):
     at_ns: int
 
 
-def find_cursors(entries: Sequence[QueryEntry]) -> list[LogCursor]:
-    """Return the cursors behind a page that has entries, the best first.
+class Coverage(Struct, frozen=True):
+    """The times of which a page has all rows: those from `from_ns` to its own cursor.
 
-    The others are for a server that finds no row at the best one: its search in a file that is not
-    quite in the order of time can miss a row that exists.
+    The cursors lie within, the oldest first. The second and third are for a server that finds no
+    row at the first: its search in a file that is not quite in the order of time can miss one.
     """
-    newest_first = sorted(entries, key=lambda entry: entry.at_ns, reverse=True)
-    covered_ns = JITTER_NS + min(entry.at_ns + entry.elapsed_us * 1000 for entry in entries)
-    advanced = int(len(newest_first) * LEAST_ADVANCE)
-    best = advanced
-    for place in range(advanced, len(newest_first)):
-        if newest_first[place].at_ns >= covered_ns:
-            best = place
-    chosen = (newest_first[best], newest_first[-1], newest_first[(best + advanced) // 2])
-    return [LogCursor(entry.time, entry.at_ns) for entry in dict.fromkeys(chosen)]
+
+    from_ns: int
+    cursors: tuple[LogCursor, ...]
+    has_jump: bool
+
+
+def find_coverage(entries: Sequence[QueryEntry], before: LogCursor | None) -> Coverage:
+    """Return the coverage of a page that has entries and was read with the cursor `before`."""
+    logged = sorted(entry.at_ns + entry.elapsed_us * 1000 for entry in entries)
+    from_ns = logged[int(len(logged) * DOUBTFUL_SHARE)] + JITTER_NS
+    covered = sorted(
+        (
+            LogCursor(entry.time, entry.at_ns)
+            for entry in entries
+            if entry.at_ns >= from_ns and (before is None or entry.at_ns < before.at_ns)
+        ),
+        key=lambda cursor: cursor.at_ns,
+    )
+    times = sorted(entry.at_ns for entry in entries)
+    above = [at_ns for at_ns in times if at_ns >= from_ns]
+    crossed = times[: len(times) - len(above)][-1:] + above + ([before.at_ns] if before else [])
+    return Coverage(
+        from_ns,
+        tuple(covered[place] for place in sorted({0, len(covered) // 4, len(covered) // 2}))
+        if covered
+        else (),
+        any(later - earlier > LONGEST_PAUSE_NS for earlier, later in pairwise(crossed)),
+    )

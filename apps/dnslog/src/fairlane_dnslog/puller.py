@@ -1,19 +1,31 @@
 """One pull: the new rows of a server's query log, from the newest back to the watermark.
 
-Rules:
-- The watermark is the newest time up to which the log is complete. A pull pages back from the
-  newest row until everything after `watermark - overlap` was seen, and only then raises it.
+Invariant: every row with a time at or before the watermark is stored, was refused because it has a
+value that cannot be stored, or lies in a recorded gap. Two kinds of rows are not known yet and come
+later: queries without an answer, and rows on their way from AdGuard's memory to its file.
+
+Each step keeps it:
+- The watermark is the time of a row that was seen. A pull raises it only at its end.
+- A page has the newest rows in the order of logging. So a page with the row of the watermark has
+  every row that was logged later, whatever the clocks say: a pull ends when it has seen that row
+  and covered the time up to `watermark - overlap`.
+- The cursor of the next page lies within the time that the page covers (see `log_cursor`). A page
+  that covers too little, or has doubtful times, is read again with more rows. If the largest page
+  is not enough either, the cursor passes the rest, which is recorded as a gap.
+- A page with fewer rows than requested ends the log only if the server knew its cursor.
+- A log with rows after the watermark but without its row was rotated or lost: the time between its
+  rows on both sides of the watermark is a gap. The log is read twice before, because a row on its
+  way to the file is hidden for an instant.
 - Each page is stored in its own transaction. A page that is stored twice changes nothing, so a pull
-  may die anywhere and is repeated from the newest row.
-- A log that ends after the watermark, and a pull that reaches its bound of pages, leave a gap,
-  which is recorded with its bounds. The watermark is raised then too: nothing could fill the gap.
-- Rows can become visible late: a slow query is logged seconds after its time, and rows that AdGuard
-  moves from memory to its file are in neither for an instant. Every minute a deep pull reads again
-  everything since the last deep pull, and a minute more.
+  may die anywhere and is repeated.
+- Every minute a deep pull reads again everything since the last deep pull, and a minute more: it
+  finds the rows that became visible late.
 - The watermark is never lowered, and never more than a minute ahead of our clock. A server whose
-  clock was set back logs times before the watermark. Lowering it would not help, because those
-  times are read again only if they are missing; instead such a pull goes on until a page has no
-  new row. A watermark far in the future, by contrast, would hide all rows for as long.
+  clock was set back logs times before the watermark: such a pull goes on until a page has no new
+  row. A watermark far in the future, by contrast, would hide all rows for as long.
+
+Limit: more than 3,000 rows in succession with times of a clock that was wrong can hide rows that
+were logged before them and not pulled yet.
 """
 
 import time
@@ -28,15 +40,20 @@ from fairlane_dnslog.adguard_answers import LogAnswer
 from fairlane_dnslog.adguard_errors import AdGuardError, BadAnswer, LoginRefused
 from fairlane_dnslog.database import Database
 from fairlane_dnslog.entries import QueryEntry
-from fairlane_dnslog.log_cursor import LogCursor, find_cursors
+from fairlane_dnslog.log_cursor import LogCursor, find_coverage
 from fairlane_dnslog.query_log import store_page
 from fairlane_dnslog.settings import Settings
 from fairlane_dnslog.timestamps import SECOND_NS, parse_time_ns
 
 DEEP_PULL_SECONDS: Final = 60
 MOST_AHEAD_SECONDS: Final = 60
-_LOG_ENDED: Final = (
-    "the log of AdGuard Home ended before the last stored row: it was rotated or lost"
+LARGEST_LIMIT: Final = 4000  # rows of a page; 2 KB for each, as the client bounds an answer
+_ROWS_LOST: Final = (
+    "the log of AdGuard Home no longer has the last stored row: it was rotated or lost"
+)
+_TOO_DENSE: Final = (
+    f"{LARGEST_LIMIT} rows, the most that one request reads, do not reach back to queries that "
+    "had ended before: some of this time may be missing"
 )
 
 
@@ -128,6 +145,14 @@ def _note(result: PullResult) -> tuple[str, str] | tuple[None, None]:
     return None, None
 
 
+class _Place(Struct, frozen=True):
+    """A page that led to a cursor; `older` of its rows lie behind that cursor."""
+
+    cursor: LogCursor | None
+    limit: int
+    older: int
+
+
 class _Pull:
     """A pull that is under way."""
 
@@ -147,33 +172,42 @@ class _Pull:
         self._now_ns = now_ns
         self._is_stopping = is_stopping
         self.result = PullResult()
+        self._target_ns: int | None = None
+        self._cursor: LogCursor | None = None
+        self._came_from: _Place | None = None  # None: the server has found the row of the cursor
+        self._useless: set[int] = set()  # times at which the server found no row
+        self._limit = settings.page_size
+        self._last: tuple[LogCursor | None, LogAnswer] | None = None
+        self._was_repeated = False
         self._newest: QueryEntry | None = None  # not too far in the future
-        self._oldest_ns: int | None = None
-        self._clock_was_set_back = False
+        self._has_watermark = False  # its row was seen
+        self._below_ns: int | None = None  # the newest seen row before the watermark
+        self._above_ns: int | None = None  # the oldest seen row after the watermark
 
     def run(self, deep: bool | None) -> None:
         self.result.is_deep = self._is_deep_due() if deep is None else deep
-        target_ns = self._target_ns()
-        cursors: Sequence[LogCursor] = ()
-        reached = False
-        while not reached and self.result.pages < self._settings.most_pages:
-            page = self._read_page(cursors)
-            if page is None:
-                self._finish(None if self._is_covered() else self._gap(_LOG_ENDED))
-                return
+        self._target_ns = self._find_target()
+        while self._limit > self._settings.page_size or self._has_pages_left():
+            page = self._read_page()
             stored = self._store(page.entries)
-            following = self._following(page, cursors)
-            reached = self._has_reached(following, target_ns, stored)
-            cursors = following
-            if not reached and self._is_stopping():
+            if self._has_ended(page, stored):
+                if self._is_watermark_missing() and not self._was_repeated:
+                    self._repeat()
+                else:
+                    self._finish(self._gap(_ROWS_LOST) if self._is_watermark_missing() else None)
+                    return
+            if self._is_stopping():
                 return
-        self._finish(None if reached else self._gap(self._bound_reason()))
+        self._finish(self._gap(self._bound_reason()))
+
+    def _has_pages_left(self) -> bool:
+        return self.result.pages < self._settings.most_pages
 
     def _is_deep_due(self) -> bool:
         last_ns = self._state.deep_at_ns
         return last_ns is None or self._now_ns - last_ns >= DEEP_PULL_SECONDS * SECOND_NS
 
-    def _target_ns(self) -> int | None:
+    def _find_target(self) -> int | None:
         """Return the time back to which this pull reads; None: to the end of the log."""
         watermark_ns = self._state.watermark_at_ns
         if watermark_ns is None:
@@ -184,17 +218,28 @@ class _Pull:
         overlap_ns = int(self._settings.deep_overlap_seconds * SECOND_NS)
         return min(watermark_ns, last_deep_ns) - overlap_ns
 
-    def _read_page(self, cursors: Sequence[LogCursor]) -> LogAnswer | None:
-        """Return the next page; None at the end of the log."""
-        for older_than in [cursor.time for cursor in cursors] or [""]:
-            page = self._client.read_log(older_than=older_than, limit=self._settings.page_size)
-            self.result.pages += 1
-            if page.refused:
-                self.result.refused += len(page.refused)
-                self.result.refused_reason = page.refused[-1]
-            if page.entries or page.oldest:
-                return page
-        return None
+    def _read_page(self) -> LogAnswer:
+        older_than = self._cursor.time if self._cursor else ""
+        page = self._client.read_log(older_than=older_than, limit=self._limit)
+        self.result.pages += 1
+        if page.refused:
+            self.result.refused += len(page.refused)
+            self.result.refused_reason = page.refused[-1]
+        if page.entries and self._last and self._last[0] != self._cursor:
+            self._check_progress(page.entries != self._last[1].entries)
+        self._last = (self._cursor, page)
+        return page
+
+    def _check_progress(self, has_progress: bool) -> None:
+        """Refuse a page that does not advance: such a log would never end."""
+        if not has_progress:
+            raise BadAnswer(
+                self._state.name,
+                "/control/querylog",
+                got=f"a page that is not older than {self._cursor.time if self._cursor else 'now'}",
+                expected="older rows on every page",
+                remedy="check the server; a proxy may answer from its cache",
+            )
 
     def _store(self, entries: Sequence[QueryEntry]) -> int:
         if not entries:
@@ -207,47 +252,106 @@ class _Pull:
         return stored
 
     def _note_times(self, entries: Sequence[QueryEntry]) -> None:
-        newest = max(entries, key=_at_ns)
-        watermark_ns = self._state.watermark_at_ns
-        if self._oldest_ns is None and watermark_ns is not None:  # this is the first page
-            overlap_ns = int(self._settings.overlap_seconds * SECOND_NS)
-            self._clock_was_set_back = newest.at_ns < watermark_ns - overlap_ns
         latest_ns = self._now_ns + MOST_AHEAD_SECONDS * SECOND_NS
         plausible = [entry for entry in entries if entry.at_ns <= latest_ns]
         candidate = max(plausible, key=_at_ns, default=None)
         if candidate and (self._newest is None or candidate.at_ns > self._newest.at_ns):
             self._newest = candidate
-        oldest_ns = min(entry.at_ns for entry in entries)
-        self._oldest_ns = oldest_ns if self._oldest_ns is None else min(oldest_ns, self._oldest_ns)
-
-    def _following(self, page: LogAnswer, before: Sequence[LogCursor]) -> list[LogCursor]:
-        """Return the cursors behind a page. A page that does not advance would never end."""
-        found = find_cursors(page.entries) if page.entries else []
-        if page.oldest and not page.entries:
-            found.append(LogCursor(page.oldest, parse_time_ns(page.oldest)))
-        following = [one for one in found if not before or one.at_ns < before[0].at_ns]
-        if not following:
-            raise BadAnswer(
-                self._state.name,
-                "/control/querylog",
-                got=f"a page that is not older than {before[0].time if before else 'the first'}",
-                expected="older rows on every page",
-                remedy="check the server; a proxy may answer from its cache",
-            )
-        return following
-
-    def _has_reached(
-        self, following: Sequence[LogCursor], target_ns: int | None, stored: int
-    ) -> bool:
-        if self._clock_was_set_back:
-            return stored == 0
-        return target_ns is not None and following[0].at_ns <= target_ns
-
-    def _is_covered(self) -> bool:
-        """Return whether a log that has ended contains the watermark. An empty log proves nothing:
-        its gap is found when it has rows again."""
         watermark_ns = self._state.watermark_at_ns
-        return watermark_ns is None or self._oldest_ns is None or self._oldest_ns <= watermark_ns
+        if watermark_ns is None:
+            return
+        for entry in entries:
+            if entry.at_ns == watermark_ns:
+                self._has_watermark = True
+            elif entry.at_ns < watermark_ns:
+                self._below_ns = max(entry.at_ns, self._below_ns or 0)
+            else:
+                self._above_ns = min(entry.at_ns, self._above_ns or entry.at_ns)
+
+    def _has_ended(self, page: LogAnswer, stored: int) -> bool:
+        """Move the cursor behind a page; return whether there is no more to read."""
+        if page.size < self._limit:
+            return self._has_ended_short(page)
+        if not page.entries:  # all rows of a full page were refused
+            return self._move_to_oldest(page)
+        coverage = find_coverage(page.entries, self._cursor)
+        cursors = [one for one in coverage.cursors if one.at_ns not in self._useless]
+        if self._has_watermark and self._target_ns and coverage.from_ns <= self._target_ns:
+            return True
+        watermark_ns = self._state.watermark_at_ns
+        is_past = not self._has_watermark and coverage.from_ns <= (watermark_ns or 0)
+        if is_past and not stored and not self._above_ns and not self.result.is_deep:
+            return True  # a clock that was set back; a deep pull makes sure of it
+        is_doubtful = is_past or (coverage.has_jump and not self._has_watermark)
+        if (is_doubtful or not cursors) and self._limit < self._largest_limit():
+            self._limit = min(self._limit * 4, self._largest_limit())
+            return False
+        if is_past and not stored:
+            return True
+        if cursors:
+            older = sum(entry.at_ns < cursors[0].at_ns for entry in page.entries)
+            self._came_from = _Place(self._cursor, self._limit, older)
+            self._cursor = cursors[0]
+        else:
+            self._skip_rows(page.entries, coverage.from_ns)
+        self._limit = self._settings.page_size
+        return False
+
+    def _has_ended_short(self, page: LogAnswer) -> bool:
+        """Do the same for a page with fewer rows than requested: the log ends with it, or the
+        server did not find the row of the cursor in its files and answered from memory alone. So
+        the page before is read again with more rows, until it has fewer than requested too."""
+        if page.entries or not page.oldest:
+            came_from = self._came_from
+            if (
+                came_from
+                and self._cursor
+                and (came_from.limit < self._largest_limit() or page.size < came_from.older)
+            ):
+                self._useless.add(self._cursor.at_ns)
+                self._cursor, self._came_from = came_from.cursor, None
+                self._limit = min(came_from.limit * 4, self._largest_limit())
+                return False
+            if self._has_watermark:
+                return True
+        self._limit = self._settings.page_size
+        return self._move_to_oldest(page)
+
+    def _move_to_oldest(self, page: LogAnswer) -> bool:
+        """Go on behind the oldest row of a page; return whether there is none."""
+        if page.entries:
+            oldest = min(page.entries, key=_at_ns)
+            following = LogCursor(oldest.time, oldest.at_ns)
+        elif page.oldest:
+            following = LogCursor(page.oldest, parse_time_ns(page.oldest))
+        else:
+            return True
+        self._check_progress(self._cursor is None or following.at_ns < self._cursor.at_ns)
+        self._cursor, self._came_from = following, None
+        return False
+
+    def _largest_limit(self) -> int:
+        return max(self._settings.page_size, LARGEST_LIMIT)
+
+    def _skip_rows(self, entries: Sequence[QueryEntry], covered_ns: int) -> None:
+        """Go on behind a page of the largest size that covers no time, and record the gap."""
+        oldest = min(entries, key=_at_ns)
+        before_ns = self._cursor.at_ns if self._cursor else covered_ns
+        self._check_progress(oldest.at_ns < before_ns)
+        self._record_gap(GapFound(oldest.at_ns, min(covered_ns, before_ns), _TOO_DENSE))
+        self._cursor, self._came_from = LogCursor(oldest.time, oldest.at_ns), None
+
+    def _is_watermark_missing(self) -> bool:
+        """Return whether the log has rows after the watermark, but not that of the watermark. A log
+        without newer rows proves nothing: its gap is found when it has some."""
+        return self._above_ns is not None and not self._has_watermark
+
+    def _repeat(self) -> None:
+        """Start again: rows on their way from memory to the file are in neither for an instant."""
+        self._was_repeated = True
+        self._cursor = self._came_from = self._last = None
+        self._limit = self._settings.page_size
+        self._useless.clear()
 
     def _bound_reason(self) -> str:
         return (
@@ -256,32 +360,38 @@ class _Pull:
         )
 
     def _gap(self, reason: str) -> GapFound | None:
-        """Return the time between the watermark and the oldest seen row, if there is any."""
-        from_ns = self._state.watermark_at_ns or 0
-        if self._oldest_ns is None or self._oldest_ns <= from_ns:
+        """Return the time around the watermark of which the log has no rows."""
+        if self._above_ns is None:
             return None
-        return GapFound(from_ns, self._oldest_ns, reason)
+        from_ns = self._state.watermark_at_ns or 0
+        return GapFound(
+            from_ns if self._below_ns is None else self._below_ns, self._above_ns, reason
+        )
+
+    def _record_gap(self, gap: GapFound) -> None:
+        self.result.gap = gap
+        with self._database.transaction() as tx:
+            pull_log.record_gap(
+                tx,
+                self._state.name,
+                from_ns=gap.from_ns,
+                to_ns=gap.to_ns,
+                found_at=self._now_ns / SECOND_NS,
+                reason=gap.reason,
+            )
 
     def _finish(self, gap: GapFound | None) -> None:
         """Record that the log is complete up to the newest row, apart from the gap."""
-        server, newest = self._state.name, self._newest
-        self.result.gap = gap
+        if gap is not None:
+            self._record_gap(gap)
         self.result.is_complete = True
+        newest = self._newest
+        if newest is None:
+            return
         with self._database.transaction() as tx:
-            if gap is not None:
-                pull_log.record_gap(
-                    tx,
-                    server,
-                    from_ns=gap.from_ns,
-                    to_ns=gap.to_ns,
-                    found_at=self._now_ns / SECOND_NS,
-                    reason=gap.reason,
-                )
-            if newest is None:
-                return
-            pull_log.raise_watermark(tx, server, at_ns=newest.at_ns, time=newest.time)
+            pull_log.raise_watermark(tx, self._state.name, at_ns=newest.at_ns, time=newest.time)
             if self.result.is_deep:
-                pull_log.set_deep(tx, server, at_ns=newest.at_ns)
+                pull_log.set_deep(tx, self._state.name, at_ns=newest.at_ns)
 
 
 def _at_ns(entry: QueryEntry) -> int:

@@ -63,6 +63,12 @@ class QueryLog:
         """Lose all rows."""
         self._drop(len(self), reason)
 
+    def lose_newest(self, count: int) -> None:
+        """Lose the newest rows, which were in memory only when the process was killed."""
+        lost = self._rows[-count:]
+        del self._rows[-count:]
+        self._journal.append([Dropped(lost[0].number, lost[-1].number, "killed")])
+
     def page(
         self,
         *,
