@@ -14,7 +14,6 @@ from tests.examples.snippets import snippets_of
 README = Path(__file__).parents[1] / "README.md"
 
 
-@pytest.mark.timeout(180)  # eight processes, one after the other
 def test_the_readme_does_what_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
         if name.startswith("DNSLOG_"):

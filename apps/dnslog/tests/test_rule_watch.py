@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -13,7 +14,13 @@ import pytest
 from apps.dnslog.tests.rule_examples import custom, draft
 from fairlane_dnslog.database import Database, open_database
 from fairlane_dnslog.rules.listeners import open_listener
-from fairlane_dnslog.rules.process_rows import ProcessRow, read_processes, write_process
+from fairlane_dnslog.rules.process_rows import (
+    ProcessRow,
+    process_name,
+    read_processes,
+    running_processes,
+    write_process,
+)
 from fairlane_dnslog.rules.rule_store import save_rule
 from fairlane_dnslog.rules.wake_pipe import WakePipe
 from fairlane_dnslog.rules.watch import RuleWatch
@@ -50,6 +57,20 @@ def insert(database: Database, name: str = "By hand") -> None:
 
 def watch_threads() -> list[threading.Thread]:
     return [thread for thread in threading.enumerate() if thread.name == "dnslog-rules"]
+
+
+def test_only_processes_that_live_count_as_running(database: Database) -> None:
+    def running() -> tuple[str, ...]:
+        with database.reading() as tx:
+            return running_processes(tx, now=time.time())
+
+    dead = f"dnslog {process_name().split()[1]} 1 1"
+    with watching(database):
+        wait(lambda: running() == (process_name(),))
+        with database.transaction() as tx:
+            write_process(tx, ProcessRow(process=dead, version=0, loaded_at=time.time()))
+            assert running_processes(tx, now=time.time()) == (process_name(),)
+    assert running() == ()
 
 
 def test_a_saved_rule_arrives_in_every_watch(database: Database, address: str) -> None:
