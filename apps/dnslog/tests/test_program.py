@@ -23,6 +23,7 @@ from fairlane_dnslog.settings import Settings
 from fairlane_dnslog.stand_in import StandIn, stand_in
 from fairlane_dnslog.status import ServerStatus, read_status
 from fairlane_dnslog.web.accounts import find_account, is_right_password
+from fairlane_dnslog.web.application import create_web
 from tests.support.eventually import eventually_sync
 
 SLOW_SECONDS = 60.0  # ends a broken test
@@ -92,6 +93,9 @@ def test_a_corrected_password_file_is_read_when_the_server_is_resumed(
         program.pull_now("home", actor="ann")
         wait(lambda: failed_jobs(program) == 2)
         assert state_of(program).state == "paused"
+        health = create_web(program).test_client().get("/healthz", base_url="http://localhost")
+        paused = {"ok": False, "ready": True, "servers": {"home": "paused"}}
+        assert (health.status_code, health.json) == (200, paused)
         path.write_text(f"{right}\n")
         program.resume_server("home", actor="ann")
         wait(lambda: state_of(program).state == "ok")
@@ -153,7 +157,11 @@ def test_without_its_database_the_pages_answer_503(tmp_path: Path) -> None:
     program: Program = web.extensions["dnslog"]
     try:
         client = web.test_client()
-        assert client.get("/healthz", base_url="http://localhost").status_code == 503
+        health = client.get("/healthz", base_url="http://localhost")
+        assert (health.status_code, health.json) == (
+            503,
+            {"ok": False, "ready": False, "servers": {}},
+        )
         assert client.get("/login", base_url="http://localhost").status_code == 503
         assert not program.is_ready
         with pytest.raises(DatabaseUnavailable):
@@ -232,6 +240,9 @@ def test_a_monitor_needs_no_login(tmp_path: Path) -> None:
     web = create_app(folder=tmp_path)
     try:
         answer = web.test_client().get("/healthz", base_url="http://localhost")
-        assert (answer.status_code, answer.json) == (200, {"ready": True, "servers": {}})
+        assert (answer.status_code, answer.json) == (
+            200,
+            {"ok": True, "ready": True, "servers": {}},
+        )
     finally:
         web.extensions["dnslog"].stop()

@@ -123,12 +123,22 @@ def this_address() -> str:
     return request.full_path.rstrip("?") if request.method == "GET" else "/"
 
 
-def health() -> Response:
-    """Answer a monitor, without a login: the state of the process and of each server."""
+def health() -> tuple[Response, int]:
+    """Answer a monitor, without a login: the state of the process and of each server.
+
+    The answer is 200 while the process reaches its database, also if a server fails: a restart of
+    the process would not help. The JSON has the same fields while the database is away.
+    """
     program = program_of_request()
-    found = read_status(program.database, program.settings, now=time.time())
+    try:
+        found = read_status(program.database, program.settings, now=time.time())
+    except DatabaseError as error:
+        log.warning("the health is not known: %s", error)
+        unknown = {server.name: "unknown" for server in program.settings.servers}
+        return jsonify(ok=False, ready=False, servers=unknown), 503
     states = {server.name: server.state for server in found.servers}
-    return jsonify(ready=program.is_ready, servers=states)
+    is_ok = program.is_ready and all(state in ("ok", "new") for state in states.values())
+    return jsonify(ok=is_ok, ready=program.is_ready, servers=states), 200
 
 
 def set_language(code: str) -> Any:
