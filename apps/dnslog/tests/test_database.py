@@ -169,7 +169,8 @@ COLUMNS = {
         "domain": "name last_at_ns queries",
         "client": "name label last_at_ns queries",
         "rollup": "grain start server kind key queries blocked elapsed_us answered",
-        "server": "name watermark_at_ns watermark_time deep_at_ns paused_reason pull_seconds",
+        "server": "name watermark_at_ns watermark_time deep_at_ns paused_reason pull_seconds "
+        "catch_up_time head_at_ns head_time",
         "pull": "id server job started_at seconds pages seen stored state error_code error",
         "gap": "id server from_ns to_ns found_at reason",
         "rule": "id name enabled kind servers detail window updated_at updated_by",

@@ -10,7 +10,7 @@ from apps.dnslog.tests.adguard_servers import Home, make_settings, running_home
 from fairlane_dnslog.adguard import AdGuard
 from fairlane_dnslog.adguard_errors import BadAnswer, ServerUnavailable
 from fairlane_dnslog.database import Database, open_database
-from fairlane_dnslog.pull_log import read_server, recent_gaps, recent_pulls
+from fairlane_dnslog.pull_log import read_server, recent_pulls
 from fairlane_dnslog.puller import pull
 from fairlane_dnslog.settings import Settings
 from fairlane_dnslog.stand_in import Fault
@@ -103,17 +103,16 @@ def test_a_failed_pull_has_its_error_in_its_row(
     assert "text/html" in row.error
 
 
-def test_endless_pages_end_at_the_bound_with_a_gap(
-    home: Home, log: Database, settings: Settings
-) -> None:
+def test_endless_pages_end_at_the_bound(home: Home, log: Database, settings: Settings) -> None:
     home.server.set_faults(Fault(kind="endless"))
 
     result = pull(home.client, log, settings, now=home.clock.seconds)
 
     assert (result.pages, result.stored) == (20, 20)
     with log.reading() as tx:
-        [gap] = recent_gaps(tx)
-    assert "bound of 20 pages" in gap.reason
+        [row] = recent_pulls(tx)
+        assert read_server(tx, "home").watermark_at_ns is None
+    assert "the bound of 20 pages is reached; the next pull goes on at 2025" in str(row.error)
 
 
 def test_a_page_that_is_repeated_ends_the_pull_with_an_error(

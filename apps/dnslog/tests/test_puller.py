@@ -431,6 +431,56 @@ def test_a_watermark_that_is_hidden_for_an_instant_leaves_no_gap(
     assert len(stored_digests(database)) == 210
 
 
+def test_a_pull_at_its_bound_of_pages_is_continued_by_the_next(
+    database: Database, tmp_path: Path
+) -> None:
+    settings = make_settings(tmp_path, page_size=50, most_pages=4)
+    journal = tmp_path / "journal"
+    with running_home(Options(journal=journal)) as home:
+        home.log(60, seconds_apart=1)
+        pull_now(home, database, settings)
+        with database.reading() as tx:
+            before = read_server(tx, "home")
+        home.log(600, seconds_apart=1)
+        first = pull_now(home, database, settings)
+        with database.reading() as tx:
+            assert read_server(tx, "home").watermark_at_ns == before.watermark_at_ns
+            assert recent_pulls(tx)[0].error_code == "bound"
+        results = [first]
+        while not results[-1].is_complete and len(results) < 20:
+            [newest] = home.log(1)
+            results.append(pull_now(home, database, settings))
+
+    assert 4 < len(results) < 20
+    assert all(result.gap is None for result in results)
+    assert missing_rows(database, journal) == []
+    with database.reading() as tx:
+        after = read_server(tx, "home")
+    assert (after.watermark_at_ns, after.catch_up_time) == (newest.at_ns, None)
+
+
+def test_rows_that_adguard_drops_during_a_catch_up_are_a_gap(
+    database: Database, tmp_path: Path
+) -> None:
+    settings = make_settings(tmp_path, page_size=50, most_pages=4)
+    journal = tmp_path / "journal"
+    with running_home(Options(journal=journal, most_rows=700)) as home:
+        home.log(60, seconds_apart=1)
+        pull_now(home, database, settings)
+        home.log(600, seconds_apart=1)
+        assert pull_now(home, database, settings).goes_on_at
+        home.log(650, seconds_apart=1)
+        for _ in range(20):
+            home.clock.advance(10)
+            pull_now(home, database, settings)
+
+    missing = missing_rows(database, journal)
+    with database.reading() as tx:
+        [gap] = recent_gaps(tx)
+    assert missing
+    assert all(gap.from_ns <= query.at_ns <= gap.to_ns for query in missing)
+
+
 def test_a_row_that_cannot_be_stored_does_not_stop_the_others(
     database: Database, settings: Settings
 ) -> None:

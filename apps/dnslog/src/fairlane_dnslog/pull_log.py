@@ -22,6 +22,9 @@ class ServerState(Struct, frozen=True, kw_only=True):
     deep_at_ns: int | None = None
     paused_reason: str | None = None
     pull_seconds: float | None = None  # set by an operator; None: the settings are in force
+    catch_up_time: str | None = None  # at which the next pull goes on, before it reads newer rows
+    head_at_ns: int | None = None  # the newest row that is stored above that time
+    head_time: str | None = None
 
 
 class Pull(Struct, frozen=True, kw_only=True):
@@ -58,6 +61,12 @@ WHERE server.watermark_at_ns IS NULL OR server.watermark_at_ns < excluded.waterm
 _SET_DEEP: Final = """
 INSERT INTO server (name, deep_at_ns) VALUES (:server, :at_ns)
 ON CONFLICT (name) DO UPDATE SET deep_at_ns = excluded.deep_at_ns
+"""
+_SET_CATCH_UP: Final = """
+INSERT INTO server (name, catch_up_time, head_at_ns, head_time)
+VALUES (:server, :time, :head_at_ns, :head_time)
+ON CONFLICT (name) DO UPDATE SET catch_up_time = excluded.catch_up_time,
+    head_at_ns = excluded.head_at_ns, head_time = excluded.head_time
 """
 _SET_PAUSED: Final = """
 INSERT INTO server (name, paused_reason) VALUES (:server, :reason)
@@ -100,6 +109,13 @@ def raise_watermark(tx: Transaction, server: str, *, at_ns: int, time: str) -> b
 def set_deep(tx: Transaction, server: str, *, at_ns: int) -> None:
     """Store when the last pull with the deep overlap took place."""
     tx.run(_SET_DEEP, server=server, at_ns=at_ns)
+
+
+def set_catch_up(
+    tx: Transaction, server: str, *, time: str | None, head_at_ns: int | None, head_time: str | None
+) -> None:
+    """Store the place at which the next pull goes on; None: at the newest row."""
+    tx.run(_SET_CATCH_UP, server=server, time=time, head_at_ns=head_at_ns, head_time=head_time)
 
 
 def pause_server(tx: Transaction, server: str, *, reason: str) -> None:

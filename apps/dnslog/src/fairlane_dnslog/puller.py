@@ -16,6 +16,10 @@ Each step keeps it:
 - A log with rows after the watermark but without its row was rotated or lost: the time between its
   rows on both sides of the watermark is a gap. The log is read twice before, because a row on its
   way to the file is hidden for an instant.
+- A pull that reaches its bound of pages, or is stopped, stores its cursor and its newest row, and
+  leaves the watermark. The next pull goes on at the cursor; at its end that newest row becomes the
+  watermark, because all rows above the cursor are stored. Only then newer rows are read: AdGuard
+  drops the oldest rows first.
 - Each page is stored in its own transaction. A page that is stored twice changes nothing, so a pull
   may die anywhere and is repeated.
 - Every minute a deep pull reads again everything since the last deep pull, and a minute more: it
@@ -72,7 +76,8 @@ class PullResult(Struct):
     refused: int = 0  # rows with a value that cannot be stored
     refused_reason: str = ""  # of the last one
     is_deep: bool = False
-    is_complete: bool = False  # it reached the watermark, the end of the log, or its bound
+    is_complete: bool = False  # it reached the watermark or the end of the log
+    goes_on_at: str = ""  # the time at which the next pull goes on, after a bound of pages
     gap: GapFound | None = None
 
 
@@ -93,17 +98,22 @@ def pull(
     demands or forbids a deep pull. `is_stopping` ends the pull after a page.
     """
     started_at = time.time() if now is None else now
-    with database.reading() as tx:
-        state = pull_log.read_server(tx, client.name)
-    one = _Pull(client, database, state, settings, int(started_at * SECOND_NS), is_stopping)
+    result = PullResult()
     began = time.monotonic()
+    is_catch_up = True
     try:
-        one.run(deep)
+        while is_catch_up:
+            with database.reading() as tx:
+                state = pull_log.read_server(tx, client.name)
+            now_ns = int(started_at * SECOND_NS)
+            result.is_complete = False
+            _Pull(client, database, state, settings, now_ns, is_stopping, result).run(deep)
+            is_catch_up = result.is_complete and state.catch_up_time is not None
     except AdGuardError as error:
-        _record(database, client.name, job, started_at, time.monotonic() - began, one.result, error)
+        _record(database, client.name, job, started_at, time.monotonic() - began, result, error)
         raise
-    _record(database, client.name, job, started_at, time.monotonic() - began, one.result, None)
-    return one.result
+    _record(database, client.name, job, started_at, time.monotonic() - began, result, None)
+    return result
 
 
 def _record(
@@ -116,8 +126,9 @@ def _record(
     error: AdGuardError | None,
 ) -> None:
     refused = isinstance(error, LoginRefused)
-    outcome: pull_log.PullState = "succeeded" if error is None and result.is_complete else "failed"
-    stopped = None if result.is_complete else ("stopped", "it was stopped before its end")
+    has_ended = result.is_complete or bool(result.goes_on_at)
+    outcome: pull_log.PullState = "succeeded" if error is None and has_ended else "failed"
+    stopped = None if has_ended else ("stopped", "it was stopped before its end")
     code, message = (error.code, str(error)) if error else (stopped or _note(result))
     with database.transaction() as tx:
         if refused:
@@ -139,6 +150,9 @@ def _record(
 
 def _note(result: PullResult) -> tuple[str, str] | tuple[None, None]:
     """Return the remark in the row of a pull that has succeeded."""
+    if result.goes_on_at:
+        reason = f"the bound of {result.pages} pages is reached; the next pull goes on at "
+        return "bound", reason + result.goes_on_at
     if result.refused:
         reason = f"{result.refused} rows cannot be stored; the last: {result.refused_reason}"
         return "rows_refused", reason
@@ -164,6 +178,7 @@ class _Pull:
         settings: Settings,
         now_ns: int,
         is_stopping: Callable[[], bool],
+        result: PullResult,
     ) -> None:
         self._client = client
         self._database = database
@@ -171,9 +186,11 @@ class _Pull:
         self._settings = settings
         self._now_ns = now_ns
         self._is_stopping = is_stopping
-        self.result = PullResult()
+        self.result = result
         self._target_ns: int | None = None
-        self._cursor: LogCursor | None = None
+        start = state.catch_up_time
+        self._start = LogCursor(start, parse_time_ns(start)) if start else None
+        self._cursor = self._start
         self._came_from: _Place | None = None  # None: the server has found the row of the cursor
         self._useless: set[int] = set()  # times at which the server found no row
         self._limit = settings.page_size
@@ -182,7 +199,9 @@ class _Pull:
         self._newest: QueryEntry | None = None  # not too far in the future
         self._has_watermark = False  # its row was seen
         self._below_ns: int | None = None  # the newest seen row before the watermark
-        self._above_ns: int | None = None  # the oldest seen row after the watermark
+        # The oldest seen row after the watermark; a catch-up starts at one.
+        has_newer = self._start and state.watermark_at_ns is not None
+        self._above_ns = self._start.at_ns if self._start and has_newer else None
 
     def run(self, deep: bool | None) -> None:
         self.result.is_deep = self._is_deep_due() if deep is None else deep
@@ -197,8 +216,13 @@ class _Pull:
                     self._finish(self._gap(_ROWS_LOST) if self._is_watermark_missing() else None)
                     return
             if self._is_stopping():
+                self._store_cursor()
                 return
-        self._finish(self._gap(self._bound_reason()))
+        if self._has_watermark:  # only the overlap of a deep pull is left
+            self.result.is_deep = False
+            self._finish(None)
+        else:
+            self.result.goes_on_at = self._store_cursor() or "the newest row"
 
     def _has_pages_left(self) -> bool:
         return self.result.pages < self._settings.most_pages
@@ -349,15 +373,9 @@ class _Pull:
     def _repeat(self) -> None:
         """Start again: rows on their way from memory to the file are in neither for an instant."""
         self._was_repeated = True
-        self._cursor = self._came_from = self._last = None
+        self._cursor, self._came_from, self._last = self._start, None, None
         self._limit = self._settings.page_size
         self._useless.clear()
-
-    def _bound_reason(self) -> str:
-        return (
-            f"the pull ended at its bound of {self._settings.most_pages} pages; "
-            "a larger most_pages or page_size reads further"
-        )
 
     def _gap(self, reason: str) -> GapFound | None:
         """Return the time around the watermark of which the log has no rows."""
@@ -385,13 +403,36 @@ class _Pull:
         if gap is not None:
             self._record_gap(gap)
         self.result.is_complete = True
-        newest = self._newest
-        if newest is None:
-            return
+        server = self._state.name
+        at_ns, newest_time = self._head()
         with self._database.transaction() as tx:
-            pull_log.raise_watermark(tx, self._state.name, at_ns=newest.at_ns, time=newest.time)
+            if self._start:
+                pull_log.set_catch_up(tx, server, time=None, head_at_ns=None, head_time=None)
+            if at_ns is None or newest_time is None:
+                return
+            pull_log.raise_watermark(tx, server, at_ns=at_ns, time=newest_time)
             if self.result.is_deep:
-                pull_log.set_deep(tx, self._state.name, at_ns=newest.at_ns)
+                pull_log.set_deep(tx, server, at_ns=at_ns)
+
+    def _head(self) -> tuple[int | None, str | None]:
+        """Return the row that is the watermark when all older ones are stored."""
+        if self._start:
+            return self._state.head_at_ns, self._state.head_time
+        return (self._newest.at_ns, self._newest.time) if self._newest else (None, None)
+
+    def _store_cursor(self) -> str | None:
+        """Store and return the time at which the next pull goes on: that of a row that the server
+        is known to find, if this pull has passed one."""
+        place = self._came_from.cursor if self._came_from else None
+        cursor = place if place and place != self._start else self._cursor
+        if cursor is None:
+            return None
+        at_ns, head_time = self._head()
+        with self._database.transaction() as tx:
+            pull_log.set_catch_up(
+                tx, self._state.name, time=cursor.time, head_at_ns=at_ns, head_time=head_time
+            )
+        return cursor.time
 
 
 def _at_ns(entry: QueryEntry) -> int:

@@ -1,0 +1,5 @@
+-- A pull that ended before the watermark: the next one goes on at `catch_up_time`. All rows from
+-- there to the head, the newest row of that pull, are stored.
+ALTER TABLE server ADD COLUMN catch_up_time TEXT;
+ALTER TABLE server ADD COLUMN head_at_ns INTEGER;
+ALTER TABLE server ADD COLUMN head_time TEXT;
