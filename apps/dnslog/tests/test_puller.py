@@ -481,6 +481,24 @@ def test_rows_that_adguard_drops_during_a_catch_up_are_a_gap(
     assert all(gap.from_ns <= query.at_ns <= gap.to_ns for query in missing)
 
 
+def test_a_stopped_pull_of_a_clock_that_was_set_back_leaves_no_gap(
+    database: Database, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(puller, "LARGEST_LIMIT", 50)
+    journal = tmp_path / "journal"
+    with running_home(Options(journal=journal)) as home:
+        home.log(120)
+        pull_now(home, database, settings)
+        first_ns = home.clock.at_ns - 7200 * SECOND_NS
+        for number in range(130):
+            home.server.state.log_query("back.example", at_ns=first_ns + number * SECOND_NS // 10)
+        pull(home.client, database, settings, now=home.clock.seconds, is_stopping=lambda: True)
+        results = [pull_now(home, database, settings) for _ in range(2)]
+
+    assert [result.gap for result in results] == [None, None]
+    assert missing_rows(database, journal) == []
+
+
 def test_a_row_that_cannot_be_stored_does_not_stop_the_others(
     database: Database, settings: Settings
 ) -> None:

@@ -199,9 +199,12 @@ class _Pull:
         self._newest: QueryEntry | None = None  # not too far in the future
         self._has_watermark = False  # its row was seen
         self._below_ns: int | None = None  # the newest seen row before the watermark
-        # The oldest seen row after the watermark; a catch-up starts at one.
-        has_newer = self._start and state.watermark_at_ns is not None
-        self._above_ns = self._start.at_ns if self._start and has_newer else None
+        # The oldest seen row after the watermark. A catch-up starts at one, unless a clock was set
+        # back.
+        start_ns = self._start.at_ns if self._start else None
+        watermark_ns = state.watermark_at_ns
+        has_newer = start_ns is not None and watermark_ns is not None and start_ns > watermark_ns
+        self._above_ns: int | None = start_ns if has_newer else None
 
     def run(self, deep: bool | None) -> None:
         self.result.is_deep = self._is_deep_due() if deep is None else deep
@@ -425,8 +428,9 @@ class _Pull:
         is known to find, if this pull has passed one."""
         place = self._came_from.cursor if self._came_from else None
         cursor = place if place and place != self._start else self._cursor
-        if cursor is None:
-            return None
+        watermark_ns = self._state.watermark_at_ns or 0
+        if cursor is None or (self._above_ns is not None and cursor.at_ns <= watermark_ns):
+            return None  # the watermark is missing; only a pull from the newest row finds its gap
         at_ns, head_time = self._head()
         with self._database.transaction() as tx:
             pull_log.set_catch_up(
