@@ -1,4 +1,4 @@
-// Made by `npm run schema` from the OpenAPI document 18335e8a9c9b86b84f98a9e3b9b7f6cf4d288bdbf3083999e54368cbaf8cb317.
+// Made by `npm run schema` from the OpenAPI document db490ca4ff965ccbb59a2159174f3a99121eaadd96c04f10016e171f4c69ff25.
 export interface paths {
     "/api/dedupe": {
         parameters: {
