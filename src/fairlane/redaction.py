@@ -69,11 +69,11 @@ class Redactor:
 
 def redactor_for(names: Iterable[str], params: str) -> Redactor | None:
     """Return the redactor for stored parameters; None if there are no secrets among them."""
-    secret_names = tuple(names)
-    if not secret_names:
+    secrets = tuple(names)
+    if not secrets:
         return None
     values: dict[str, Any] = json.loads(params)
-    texts = (text for name in secret_names if isinstance(text := values.get(name), str))
+    texts = (text for name in secrets if isinstance(text := values.get(name), str))
     return Redactor(texts) or None
 
 

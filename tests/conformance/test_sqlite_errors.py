@@ -20,6 +20,7 @@ from fairlane.store.memory.store import MemoryStore
 from fairlane.store.open_store import store_at
 from fairlane.store.sqlite import SQLiteStore
 from fairlane.store.sqlite.connection import connect
+from fairlane.store.sqlite.leader_lock import LeaderLock
 from fairlane.store.sqlite.migrate import APPLICATION_ID, migrations
 from fairlane.store.sqlite.network_file_system import kind_of_mount, refuse_network_file_system
 from tests.support.stores import NOW, a_job, admitted, started
@@ -284,3 +285,10 @@ def test_an_invalid_address_is_refused_with_the_expected_form(address: str, said
     assert said in caught.value.message
     assert "sqlite:///work.db" in caught.value.message
     assert "secret" not in caught.value.message
+
+
+def test_a_lock_file_that_cannot_be_written_is_a_store_that_is_unavailable() -> None:
+    lock = LeaderLock(Path("/dev/full"), id="a")
+    with pytest.raises(StoreUnavailable, match="the lock file /dev/full cannot be written"):
+        lock.acquire()
+    assert not lock.held

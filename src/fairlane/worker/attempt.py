@@ -28,7 +28,7 @@ from fairlane.core.inputs import Failure, JobStuck, Outcome
 from fairlane.core.live_job import Reason
 from fairlane.errors import DeviceDown, Permanent, SecretsUnreadable, TimedOut
 from fairlane.logs import LogSubject, attempt_fields, set_subject
-from fairlane.redaction import redactor_for
+from fairlane.redaction import redactor_for, secret_names
 from fairlane.runtime.threads import await_thread, await_uncancelled, in_thread
 from fairlane.store.views import Payload
 from fairlane.task import attempt_outputs
@@ -110,7 +110,8 @@ class Attempt:
         try:
             if self.span is not None:
                 self.span.end(outcome.result, outcome.failure)
-            await self._remove_outputs(outcome)
+            if self.stored_values or self.delete_outputs:
+                await self._remove_outputs(outcome)
         except Exception:  # the outcome must be sent, also if files cannot be removed
             log.exception("the outputs of job %s could not be cleaned up", self.start.job)
         if self.early_check is not None:
@@ -132,9 +133,11 @@ class Attempt:
 
     def _decrypt_secrets(self) -> Reason | None:
         """Decrypt the secret parameters; if that fails, the job needs a process with its key."""
-        parameters, payload = self.definition.parameters, self.payload
+        payload = self.payload
+        if not secret_names(payload.options):
+            return None
         try:
-            params = parameters.decrypt(payload.params, payload.options)
+            params = self.definition.parameters.decrypt(payload.params, payload.options)
         except SecretsUnreadable as error:
             fields = attempt_fields(self.start)
             log.error("job %s is refused: %s", self.start.job, error.message, extra=fields)  # noqa: TRY400 - the trace adds nothing

@@ -19,6 +19,21 @@ if TYPE_CHECKING:
 Uses = tuple[tuple[str, int], ...]
 
 
+class StageTokens:
+    """The tokens of the stages of an attempt, which most attempts do not have."""
+
+    def __init__(self) -> None:
+        self.entering: dict[str, EnterStage] = {}  # requests without an answer
+        self.held: dict[str, Uses] = {}  # the resources of each granted token
+        self.left_behind: dict[str, Uses] = {}  # held by functions past their time-out
+
+    def leftovers(self) -> Uses:
+        held: Counter[str] = Counter()
+        for uses in self.left_behind.values():
+            held.update(dict(uses))
+        return tuple(sorted(held.items()))
+
+
 class AttemptLink:
     """The `WorkerLink` of an attempt that runs in this process.
 
@@ -36,9 +51,7 @@ class AttemptLink:
         self.redactor: Redactor | None = None
         self._active_at = self._time()  # when the task last reported or logged
         self._waiting: set[str] = set()  # the names of stages; threads add and discard them
-        self._entering: dict[str, EnterStage] = {}  # requests without an answer, by token
-        self._held: dict[str, Uses] = {}  # the resources of each granted token
-        self._left_behind: dict[str, Uses] = {}  # held by functions past their time-out
+        self._tokens: StageTokens | None = None  # of the first stage and the later ones
         self.live_report: AttemptReport | None = None
         self.child_report: str | None = None  # the last one from a child process, as JSON
 
@@ -79,8 +92,9 @@ class AttemptLink:
     ) -> str:
         start = self.start
         token = self._worker.new_token()
-        entry = self._entering[token] = EnterStage(
-            start.job, start.worker, start.fence, token, limits, uses, stage, self._leftovers()
+        tokens = self._tokens = self._tokens or StageTokens()
+        entry = tokens.entering[token] = EnterStage(
+            start.job, start.worker, start.fence, token, limits, uses, stage, tokens.leftovers()
         )
         try:
             await self._worker.request(token, entry)
@@ -88,8 +102,8 @@ class AttemptLink:
             self.leave_stage(token)
             raise
         finally:
-            del self._entering[token]
-        self._held[token] = uses
+            del tokens.entering[token]
+        tokens.held[token] = uses
         return token
 
     def leave_behind(self, token: str) -> None:
@@ -97,21 +111,17 @@ class AttemptLink:
 
         A stage of the same attempt that waits for them is checked again: it may wait in vain.
         """
-        self._left_behind[token] = self._held.pop(token, ())
-        leftovers = self._leftovers()
-        for waiting, entry in self._entering.items():
+        assert self._tokens is not None
+        self._tokens.left_behind[token] = self._tokens.held.pop(token, ())
+        leftovers = self._tokens.leftovers()
+        for waiting, entry in self._tokens.entering.items():
             again = msgspec.structs.replace(entry, leftovers=leftovers)
             self._worker.send_until_acknowledged(waiting, again)
 
-    def _leftovers(self) -> Uses:
-        held: Counter[str] = Counter()
-        for uses in self._left_behind.values():
-            held.update(dict(uses))
-        return tuple(sorted(held.items()))
-
     def leave_stage(self, token: str) -> None:
-        self._held.pop(token, None)
-        self._left_behind.pop(token, None)
+        if self._tokens is not None:
+            self._tokens.held.pop(token, None)
+            self._tokens.left_behind.pop(token, None)
         start = self.start
         self._worker.send(LeaveStage(start.job, start.worker, start.fence, token))
 

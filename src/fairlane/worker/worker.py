@@ -140,22 +140,22 @@ class Worker:
             fence, early_check = self._early_checks.pop(start.job, (None, None))
             attempt.early_check = early_check if fence == start.fence else None
             self._blocked.pop(start.job, None)
-            if definition is None or not self._accepts(start):
+            device = device_of(start.worker)
+            actor = None if device is None else self.devices.get(device)
+            is_known = definition is not None and (device is None or actor is not None)
+            if not is_known or not self._accepts(start, actor):
                 if attempt.early_check is not None:
                     self._release_after(attempt.early_check, start.job)
                 self.attempt_ended(attempt, refusal(start))
                 continue
             self._attempts[start.job] = attempt
-            attempt.begin(self.devices.get(device_of(start.worker) or ""))
+            attempt.begin(actor)
         if self._attempts and self.idle.is_set():
             self.idle.clear()
             self.reporting.wake()
 
-    def _accepts(self, start: Start) -> bool:
-        device = device_of(start.worker)
-        actor = None if device is None else self.devices.get(device)
-        is_there = device is None or (actor is not None and actor.id == start.worker)
-        is_well = is_there and (actor is None or actor.accepting)
+    def _accepts(self, start: Start, actor: DeviceActor | None) -> bool:
+        is_well = actor is None or (actor.id == start.worker and actor.accepting)
         return self.accepting and is_well and self.has_valid_lease()
 
     def stop(self, stop: Stop) -> None:

@@ -49,8 +49,15 @@ class LeaderLock:
         self._descriptor = descriptor
         now = datetime.now(UTC).isoformat(timespec="seconds")
         me = LockHolder(pid=os.getpid(), host=socket.gethostname(), started_at=now, id=self._id)
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, msgspec.json.encode(me), 0)
+        try:
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, msgspec.json.encode(me), 0)
+        except OSError as error:
+            self.drop()
+            raise StoreUnavailable(
+                f"the lock file {self._path} cannot be written ({error.strerror}); free some space",
+                path=str(self._path),
+            ) from error
         return True
 
     def release(self) -> None:
