@@ -145,6 +145,20 @@ def test_an_interval_outlives_the_settings_until_it_is_reset(
         assert (state_of(program).pull_seconds, state_of(program).is_interval_set) == (700, False)
 
 
+def test_a_server_that_was_removed_and_added_again_is_pulled(
+    tmp_path: Path, server: StandIn
+) -> None:
+    with_server = make_settings(tmp_path, servers=(server.settings(),), pull_seconds=3600.0)
+    names = {"pull-home", "reconcile-home"}
+    with started(with_server) as program:
+        wait(lambda: names <= set(program.app.sync.schedules.list()))
+    with started(make_settings(tmp_path, servers=())) as program:
+        wait(lambda: not names & set(program.app.sync.schedules.list()))
+    with started(with_server) as program:
+        assert names <= set(program.app.sync.schedules.list())
+        assert interval_of(program) == 3600
+
+
 def test_the_status_names_the_process_that_leads(tmp_path: Path) -> None:
     with started(make_settings(tmp_path)) as program:
         wait(lambda: program.status().leader == process_name())

@@ -4,9 +4,10 @@ from pathlib import Path
 import pytest
 
 from apps.dnslog.tests.adguard_servers import Home, TestClock, make_settings, running_home
-from fairlane_dnslog import puller
+from fairlane_dnslog import log_walk
 from fairlane_dnslog.adguard_errors import LoginRefused, ServerUnavailable
 from fairlane_dnslog.database import Database
+from fairlane_dnslog.log_walk import PullResult
 from fairlane_dnslog.pull_log import (
     pause_server,
     read_server,
@@ -14,7 +15,7 @@ from fairlane_dnslog.pull_log import (
     recent_pulls,
     resume_server,
 )
-from fairlane_dnslog.puller import PullResult, pull
+from fairlane_dnslog.puller import pull
 from fairlane_dnslog.settings import Settings
 from fairlane_dnslog.stand_in import Fault, LoggedQuery, Options, StandIn, read_journal
 from fairlane_dnslog.timestamps import SECOND_NS
@@ -335,7 +336,7 @@ def test_an_outage_of_an_upstream_hides_no_rows(
 def test_queries_slower_than_the_largest_page_leave_a_gap(
     database: Database, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(puller, "LARGEST_LIMIT", 100)
+    monkeypatch.setattr(log_walk, "LARGEST_LIMIT", 100)
     journal = tmp_path / "journal"
     with running_home(Options(journal=journal)) as home:
         home.log(60)
@@ -484,7 +485,7 @@ def test_rows_that_adguard_drops_during_a_catch_up_are_a_gap(
 def test_a_stopped_pull_of_a_clock_that_was_set_back_leaves_no_gap(
     database: Database, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(puller, "LARGEST_LIMIT", 50)
+    monkeypatch.setattr(log_walk, "LARGEST_LIMIT", 50)
     journal = tmp_path / "journal"
     with running_home(Options(journal=journal)) as home:
         home.log(120)

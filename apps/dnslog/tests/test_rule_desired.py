@@ -319,6 +319,19 @@ def test_a_known_line_without_its_comment_is_ours_only_inside_the_block() -> Non
     assert without_end.after == OURS  # it might be the administrator's
 
 
+@pytest.mark.parametrize(
+    "comment",
+    [
+        "! fairlane-dnslog is on the small computer",
+        "! Fairlane-dnslog END",
+        "! fairlane-dnslog rule: x",
+    ],
+)
+def test_a_comment_of_a_person_that_begins_like_ours_stays(comment: str) -> None:
+    found = find_lines([comment, *our_block(), comment])
+    assert (found.before, found.after) == ((comment,), (comment,))
+
+
 @pytest.mark.parametrize("change", [str.upper, lambda line: line + "x"])
 def test_a_line_that_was_changed_by_hand_stays(change: Callable[[str], str]) -> None:
     block = our_block()

@@ -123,7 +123,19 @@ def test_a_new_password_is_refused_with_a_reason(
 
 def test_a_logout_ends_the_session(site: Site) -> None:
     person = site.person()
+    cookie = person.client.get_cookie("dnslog_session")
+    assert cookie is not None
     assert person.post("/logout").location == "/login"
+    assert person.get("/").status_code == 302
+    person.client.set_cookie("dnslog_session", cookie.value)  # as a copy of it
+    assert person.get("/").status_code == 302
+
+
+def test_a_login_lasts_thirty_days(site: Site) -> None:
+    person = site.person()
+    assert person.get("/").status_code == 200
+    with site.database.transaction() as tx:
+        tx.run("UPDATE login_session SET began_at = began_at - 30 * 86400")
     assert person.get("/").status_code == 302
 
 
@@ -230,3 +242,18 @@ def test_a_password_is_stored_as_a_salted_hash() -> None:
     assert stored != password_hash()
     assert stored.startswith("scrypt:")
     assert PASSWORD not in stored
+
+
+def test_behind_a_proxy_wrong_logins_are_counted_by_the_address_of_the_client(
+    tmp_path: Path,
+) -> None:
+    def codes(site: Site, forged: str) -> list[int]:
+        person = site.stranger()
+        headers = {"X-Forwarded-For": f"{forged}, 192.0.2.7"}
+        wrong = {"name": "nobody", "password": "wrong"}
+        return [person.post("/login", wrong, headers=headers).status_code for _ in range(6)]
+
+    with open_site(tmp_path, proxies=1) as site:
+        assert codes(site, "198.51.100.1") == [401] * 5 + [429]
+        assert codes(site, "198.51.100.2") == [429] * 6  # the client cannot choose its address
+        assert site.stranger().log_in().status_code == 303  # another address

@@ -17,9 +17,10 @@ from apps.dnslog.tests.query_entries import entry
 from apps.dnslog.tests.rule_examples import custom, draft, stored
 from apps.dnslog.tests.web_site import VIEWER, Person, Site, open_site
 from fairlane_dnslog.rules.audit import AuditRow, read_audit, record_audit
-from fairlane_dnslog.rules.rule import MOST_RULES, Kind, Rule
+from fairlane_dnslog.rules.rule import MOST_RULES, Kind, Rule, RuleDraft
 from fairlane_dnslog.rules.rule_store import save_rule
 from fairlane_dnslog.rules.window import Window
+from fairlane_dnslog.settings import ServerSettings
 from fairlane_dnslog.stand_in import stand_in
 from fairlane_dnslog.web.rule_form import form_of_rule
 from fairlane_dnslog.web.rule_presets import PRESETS, preset_form
@@ -229,6 +230,33 @@ def test_the_form_of_a_rule_describes_the_same_rule() -> None:
         assert form_of_rule(given).draft() == given
 
 
+def test_an_instant_in_a_repeated_hour_stays_when_its_text_does() -> None:
+    second = datetime(2027, 10, 31, 2, 30, tzinfo=BERLIN, fold=1).timestamp()
+    window = Window(timezone="Europe/Berlin", from_at=second - 7200, until_at=second)
+    rule = RuleDraft(name="Night", kind=Kind.PROTECTION_OFF, window=window)
+    form = form_of_rule(rule)
+    form.until_at = form.until_at.removesuffix(":00")  # as browsers do
+    assert form.draft(window).window == window
+    form.until_at = "2027-10-31T02:31"
+    changed = form.draft(window).window
+    assert (changed.from_at, changed.until_at) == (window.from_at, second - 3600 + 60)
+
+
+def test_a_rule_of_a_removed_server_can_be_given_to_another(tmp_path: Path) -> None:
+    home = ServerSettings(name="home", url="http://127.0.0.1:9")
+    with open_site(tmp_path, servers=(home,)) as site:
+        night = RuleDraft(name="Night", kind=Kind.PROTECTION_OFF, servers=("old",))
+        rule = save_rule(site.database, night, actor="anna", now=time.time())
+        person = site.person()
+        assert "<bdi>old</bdi> (not in the settings)" in person.get(f"/rules/{rule.id}").text
+        fields = {
+            "name": "Night", "kind": "protection_off", "times": "always", "enabled": "on",
+            "timezone": "UTC", "revision": rule.revision, "servers": "home",
+        }  # fmt: skip
+        assert person.post(f"/rules/{rule.id}", fields).status_code == 303
+        assert only_rule(site).servers == ("home",)
+
+
 def test_a_pause_of_protection_replaces_the_earlier_one(site: Site) -> None:
     person = site.person()
     begun = time.time()
@@ -295,17 +323,22 @@ def test_a_viewer_sees_rules_without_buttons(site: Site) -> None:
 def test_the_editor_offers_the_clients_of_the_log(site: Site) -> None:
     site.store([entry(0, client="192.168.1.20", client_name="phone"), entry(1, client="\u202ex")])
     text = site.person().get("/rules/new").text
-    assert 'data-add-client="phone" title="192.168.1.20"' in text
+    assert 'data-add-client="192.168.1.20" title="192.168.1.20"' in text
     assert text.count("data-add-client") == 1
 
 
-def test_offered_clients_keep_their_order_and_have_names_that_rules_match(site: Site) -> None:
+def test_offered_clients_keep_their_order_and_have_names_that_rules_match(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = frozenset({"Mia", "tablet", "costs $5"})
+    monkeypatch.setattr(site.program, "client_names", lambda: names)
+
     def offered() -> list[str]:
         return re.findall('data-add-client="([^"]*)"', site.person().get("/rules/new").text)
 
     site.store([entry(n, client="10.0.0.1", client_name="Mia") for n in range(3)])
     site.store([entry(5, client="10.0.0.2", client_name="Mia"), entry(5, client="10.0.0.9")])
-    site.store([entry(6, client="10.0.0.3", client_name="printer.lan")])
+    site.store([entry(6, client="10.0.0.3", client_name="found-by-dhcp")])
     site.store([entry(7, client="10.0.0.4", client_name="costs $5")])
     site.store([entry(8, client="10.0.0.5", client_name="")])
     before = offered()

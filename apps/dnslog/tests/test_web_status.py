@@ -4,6 +4,7 @@ import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,6 +18,7 @@ from fairlane_dnslog.rules.process_rows import read_processes
 from fairlane_dnslog.settings import ServerSettings, Settings
 from fairlane_dnslog.web.application import create_web
 from fairlane_dnslog.web.log_begin import log_begin
+from fairlane_dnslog.web.status_pages import read_status
 from tests.support.eventually import eventually_sync
 from tests.support.postgres import running_postgres
 
@@ -128,6 +130,22 @@ def test_a_server_in_trouble_is_named_on_the_overview_and_the_log(tmp_path: Path
             assert "no route to &lt;host&gt;" in failing
             assert paused.startswith("attic is paused, because it refused the login.")
             assert text.count('<a class="underlined" href="/status">Show the status</a>') == 3
+
+
+def test_the_lag_outlives_many_failed_pulls(tmp_path: Path) -> None:
+    failure: dict[str, Any] = {"state": "failed", "error_code": "unavailable", "error": "no answer"}
+    with open_site(tmp_path, is_started=True, servers=SERVERS[:1]) as site:
+        with site.database.transaction() as tx:
+            pull: dict[str, Any] = {"server": "home", "job": None, "seconds": 1.0}
+            record_pull(tx, **pull, started_at=1000.0, state="succeeded")
+            for number in range(60):
+                record_pull(tx, **pull, started_at=2000.0 + number, **failure)
+        with site.app.test_request_context():
+            [home] = read_status(10_000.0).servers
+        assert home.lag_seconds == 9000.0
+        chinese = site.person()
+        chinese.client.set_cookie("dnslog_language", "zh")
+        assert "服务器没有响应。" in chinese.get("/status").text
 
 
 def test_a_server_with_a_longer_interval_is_not_late(site: Site) -> None:

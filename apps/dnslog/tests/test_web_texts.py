@@ -36,6 +36,14 @@ GROUPS: Final[dict[str, Iterable[str]]] = {
     "group.": {service.group for service in SERVICES},
     "status.": ("paused", "failing", "late"),
     "pull.": ("succeeded", "failed", "refused"),
+    "pull_error.": (
+        "unavailable",
+        "login_refused",
+        "bad_answer",
+        "rows_refused",
+        "bound",
+        "stopped",
+    ),
     "work.": ("pull", "reconcile", "boundary", "tidy"),
     "unit.": ("s", "min", "h"),
 }

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Final
 
 from flask import Flask
+from flask import session as flask_session
 from flask.testing import FlaskClient
 from jinja2 import BytecodeCache
 from jinja2.bccache import Bucket
@@ -20,6 +21,7 @@ from fairlane_dnslog.query_log import store_page
 from fairlane_dnslog.settings import Settings
 from fairlane_dnslog.web.accounts import Account, find_account, hash_password
 from fairlane_dnslog.web.application import create_web
+from fairlane_dnslog.web.login_session import begin_session
 
 PASSWORD: Final = "correct horse"  # noqa: S105 - of accounts in tests
 EDITOR: Final = "anna"
@@ -81,9 +83,12 @@ class Person:
 
     def enter(self, account: Account) -> None:
         """Begin a session without the login, whose hash takes time."""
+        with self.app.test_request_context():
+            with self.app.extensions["dnslog"].database.transaction() as tx:
+                begin_session(tx, account.name)
+            begun = dict(flask_session)
         with self.client.session_transaction() as session:
-            session["account"] = account.name
-            session["proof"] = account.proof
+            session.update(begun)
 
 
 class Site:

@@ -16,6 +16,7 @@ from typing import Any, Final
 import httpcore
 import httpx
 
+from fairlane import BadSetting
 from fairlane_dnslog.settings import ServerSettings
 
 USER_AGENT: Final = "fairlane-dnslog/0.1"
@@ -132,7 +133,12 @@ def make_http_client(
 def _ssl_context(server: ServerSettings) -> ssl.SSLContext:
     if not server.url.startswith("https:"):
         return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # unused; the default would read all roots
-    context = ssl.create_default_context(cafile=server.ca_file or None)
+    try:
+        context = ssl.create_default_context(cafile=server.ca_file or None)
+    except OSError as error:
+        raise BadSetting(
+            f'the ca_file of server "{server.name}" ({server.ca_file}) cannot be read: {error}'
+        ) from None
     if not server.verify:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE

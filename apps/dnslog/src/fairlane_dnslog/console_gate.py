@@ -3,7 +3,7 @@
 The pages decide about each request to the console: the gate requests a page of its own from them
 with the cookies and the host of the request. So the login, its roles, its end and the check of the
 host name are the same for both. The console has a token that no person knows; the gate adds it to
-the requests that the pages allow. An open stream of events lives until its page is closed.
+the requests that the pages allow. An open stream of events ends soon after the login has ended.
 """
 
 import asyncio
@@ -21,6 +21,7 @@ from fairlane_dnslog.web.visitor import for_editors
 
 PREFIX: Final = "/queue"
 HOME: Final = f"{PREFIX}/"
+RECHECK_SECONDS: Final = 15.0  # of the login behind an open stream
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -57,26 +58,36 @@ class ConsoleGate:
         headers = [pair for pair in scope["headers"] if pair[0] != b"authorization"]
         headers.append((b"authorization", self._authorization))
         scope = {**scope, "headers": headers, "root_path": PREFIX}
-        await self._console(scope, self._until_closed(scope, receive), send)
+        await self._console(scope, self._while_allowed(scope, receive), send)
 
     def close(self) -> None:
         """End the streams of the console, which would delay a shutdown."""
         self._closing.set()
 
-    def _until_closed(self, scope: Scope, receive: Receive) -> Receive:
+    def _while_allowed(self, scope: Scope, receive: Receive) -> Receive:
+        """Return the messages of a client, who is gone when the program stops or the login ends."""
+
         async def read() -> Message:
             reading = asyncio.ensure_future(receive())
             closing = asyncio.ensure_future(self._closing.wait())
+            first = asyncio.FIRST_COMPLETED
             try:
-                await asyncio.wait({reading, closing}, return_when=asyncio.FIRST_COMPLETED)
-                if reading.done():
-                    return reading.result()
-                return {"type": f"{scope['type']}.disconnect", "code": 1001}
+                while True:
+                    await asyncio.wait(
+                        {reading, closing}, timeout=RECHECK_SECONDS, return_when=first
+                    )
+                    if reading.done():
+                        return reading.result()
+                    if closing.done() or not await self._is_allowed(scope):
+                        return {"type": f"{scope['type']}.disconnect", "code": 1001}
             finally:
                 reading.cancel()
                 closing.cancel()
 
         return read
+
+    async def _is_allowed(self, scope: Scope) -> bool:
+        return (await asyncio.to_thread(self._request_page, scope)).status_code == 200
 
     def _request_page(self, scope: Scope) -> Response:
         """Return the answer of the pages to a request for the console, which is 200 or a reason."""

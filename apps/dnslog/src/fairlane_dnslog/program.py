@@ -26,8 +26,8 @@ from fairlane_dnslog.rules.process_rows import find_process, process_name, read_
 from fairlane_dnslog.rules.rule import Rule, RuleDraft, RuleSet
 from fairlane_dnslog.rules.rule_store import delete_rule, enable_rule, save_rule
 from fairlane_dnslog.rules.watch import RuleWatch
+from fairlane_dnslog.server_catalogue import ServerCatalogue
 from fairlane_dnslog.server_reports import drop_lines_of_jobs
-from fairlane_dnslog.service_catalogue import ServiceCatalogue
 from fairlane_dnslog.settings import Settings
 
 FIRST_PAUSE_SECONDS: Final = 0.2
@@ -48,7 +48,7 @@ class Program:
         self.app = self.queue.app
         self.watch = RuleWatch(self.database)
         self.watch.on_change(self._apply_rules)
-        self._services = ServiceCatalogue(self.queue)
+        self._catalogue = ServerCatalogue(self.queue)
         self._door = threading.Lock()
         self._started_in: int | None = None  # the process that has begun to start
         self._is_ready = threading.Event()
@@ -95,7 +95,7 @@ class Program:
             self.prepare()
             self.app.start()
             self._drop_schedules_of_removed_servers()
-            self._restore_intervals()
+            self._restore_schedules()
             self.watch.start()
         except (DatabaseUnavailable, StoreUnavailable) as error:
             log.warning("the database is unavailable, the start is tried again: %s", error)
@@ -158,7 +158,11 @@ class Program:
 
     def services(self) -> tuple[ServiceChoice, ...]:
         """Return the services that the servers know; none while no server has answered."""
-        return self._services.read()
+        return self._catalogue.read().services
+
+    def client_names(self) -> frozenset[str]:
+        """Return the names that administrators gave to clients, by which filter rules match."""
+        return self._catalogue.read().client_names
 
     # servers
 
@@ -190,19 +194,23 @@ class Program:
         with _queue_errors():
             self.app.sync.schedules.change(pull_schedule(server), every_seconds=seconds)
 
-    def _restore_intervals(self) -> None:
+    def _restore_schedules(self) -> None:
         """Bring each schedule to the interval of the operator, else to that of the settings.
 
-        Fairlane keeps a changed schedule for ever, so a later change of the settings needs this.
+        Fairlane keeps a changed schedule for ever, and a deleted one deleted: a later change of the
+        settings needs this, and so does a server that was removed from them and added again.
         """
-        known = self.app.sync.schedules.list()
+        schedules = self.app.sync.schedules
+        known = schedules.list()
         with self.database.reading() as tx:
-            states = {server.name: read_server(tx, server.name) for server in self.settings.servers}
-        for name, state in states.items():
-            schedule = known.get(pull_schedule(name))
-            wanted = state.pull_seconds or self.settings.pull_seconds
-            if schedule is not None and schedule.every_seconds != wanted:
-                self._change_interval(name, wanted)
+            states = [read_server(tx, server.name) for server in self.settings.servers]
+        for state in states:
+            seconds = state.pull_seconds or self.settings.pull_seconds
+            for name, (call, rules) in self.queue.schedules(state.name, seconds).items():
+                if name not in known:
+                    schedules.save(name, call, **rules)
+                elif known[name].every_seconds != rules["every_seconds"]:
+                    schedules.change(name, every_seconds=rules["every_seconds"])
 
     def resume_server(self, server: str, *, actor: str) -> None:
         """End the pause of a server whose login was refused, and pull it."""

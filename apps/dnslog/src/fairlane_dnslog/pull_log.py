@@ -81,6 +81,9 @@ INSERT INTO pull (server, job, started_at, seconds, pages, seen, stored, state, 
 VALUES (:server, :job, :started_at, :seconds, :pages, :seen, :stored, :state, :error_code, :error)
 RETURNING id
 """
+_LAST_GOOD_PULL: Final = """
+SELECT * FROM pull WHERE server = :server AND state = 'succeeded' ORDER BY id DESC LIMIT 1
+"""
 # A gap that is found again, because its pull was repeated, may have grown.
 _INSERT_GAP: Final = """
 INSERT INTO gap (server, from_ns, to_ns, found_at, reason)
@@ -158,6 +161,12 @@ def record_pull(
 def recent_pulls(tx: Transaction, server: str | None = None, *, limit: int = 50) -> list[Pull]:
     """Return the last pulls, of one server or of all, newest first."""
     return _newest(tx, "pull", Pull, server, "id DESC", limit)
+
+
+def last_good_pull(tx: Transaction, server: str) -> Pull | None:
+    """Return the last pull of a server that has succeeded, if it is among the stored ones."""
+    row = tx.row(_LAST_GOOD_PULL, server=server)
+    return None if row is None else convert(row, Pull)
 
 
 def recent_gaps(tx: Transaction, server: str | None = None, *, limit: int = 50) -> list[Gap]:

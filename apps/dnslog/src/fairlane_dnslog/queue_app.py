@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import Field
 
-from fairlane import BadSetting, Fairlane, Permanent, Retry, Retryable, SyncContext, Task
+from fairlane import BadSetting, Call, Fairlane, Permanent, Retry, Retryable, SyncContext, Task
 from fairlane_dnslog.adguard import TOTAL_SECONDS, AdGuard
 from fairlane_dnslog.adguard_errors import BadAnswer, LoginRefused, ServerUnavailable
 from fairlane_dnslog.database import Database, DatabaseError, DatabaseUnavailable
@@ -67,17 +67,19 @@ class QueueApp:
         self.app.schedule("tidy", self.tidy.call(), every_seconds=TIDY_SECONDS)
 
     def _declare_schedules(self, server: str) -> None:
-        self.app.schedule(
-            pull_schedule(server),
-            self.pull.call(server=server),
-            every_seconds=self.settings.pull_seconds,
-            grace_seconds=GRACE_SECONDS,
-        )
-        self.app.schedule(
-            f"reconcile-{server}",
-            self.reconcile.call(server=server),
-            every_seconds=self.settings.reconcile_seconds,
-        )
+        for name, (call, rules) in self.schedules(server, self.settings.pull_seconds).items():
+            self.app.schedule(name, call, **rules)
+
+    def schedules(
+        self, server: str, pull_seconds: float
+    ) -> dict[str, tuple[Call[Any], dict[str, Any]]]:
+        """Return the schedules of a server by name: the call and its rules."""
+        pulls: dict[str, Any] = {"every_seconds": pull_seconds, "grace_seconds": GRACE_SECONDS}
+        comparisons: dict[str, Any] = {"every_seconds": self.settings.reconcile_seconds}
+        return {
+            pull_schedule(server): (self.pull.call(server=server), pulls),
+            f"reconcile-{server}": (self.reconcile.call(server=server), comparisons),
+        }
 
     # tasks: plain functions, which run in threads
 

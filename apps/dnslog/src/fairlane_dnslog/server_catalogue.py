@@ -1,9 +1,11 @@
-"""The services that AdGuard Home can block, as its servers list them."""
+"""The services that AdGuard Home can block, and its names of clients, as the servers list them."""
 
 import logging
 import threading
 import time
 from typing import Final
+
+from msgspec import Struct
 
 from fairlane import Permanent, Retryable
 from fairlane_dnslog.program_status import ServiceChoice
@@ -16,17 +18,24 @@ REQUEST_SECONDS: Final = 3.0
 log = logging.getLogger(__name__)
 
 
-class ServiceCatalogue:
-    """The services of the first server that answers, read at most once an hour."""
+class ServerLists(Struct, frozen=True):
+    """The services of the first server that answers, and the named clients of all of them."""
+
+    services: tuple[ServiceChoice, ...] = ()
+    client_names: frozenset[str] = frozenset()
+
+
+class ServerCatalogue:
+    """The lists of the servers, read at most once an hour."""
 
     def __init__(self, queue: QueueApp) -> None:
         self._queue = queue
         self._door = threading.Lock()
-        self._known: tuple[ServiceChoice, ...] = ()
+        self._known = ServerLists()
         self._read_again_at = float("-inf")
 
-    def read(self) -> tuple[ServiceChoice, ...]:
-        """Return the services; those of the last answer while no server answers."""
+    def read(self) -> ServerLists:
+        """Return the lists; those of the last answer while no server answers."""
         with self._door:
             if time.monotonic() >= self._read_again_at:
                 found = self._request()
@@ -35,15 +44,17 @@ class ServiceCatalogue:
                 self._read_again_at = time.monotonic() + pause
             return self._known
 
-    def _request(self) -> tuple[ServiceChoice, ...]:
+    def _request(self) -> ServerLists | None:
+        services: tuple[ServiceChoice, ...] = ()
+        names: set[str] = set()
         for server in self._queue.settings.servers:
             try:
                 with self._queue.requests(server.name, total_seconds=REQUEST_SECONDS) as client:
-                    services = client.read_services()
+                    services = services or tuple(
+                        ServiceChoice(id=one.id, name=one.name, group=one.group_id)
+                        for one in client.read_services()
+                    )
+                    names.update(one.name for one in client.read_clients().clients or ())
             except (Permanent, Retryable) as error:
-                log.info("the services are not known: %s", error)
-                continue
-            return tuple(
-                ServiceChoice(id=one.id, name=one.name, group=one.group_id) for one in services
-            )
-        return ()
+                log.info("the lists of %s are not known: %s", server.name, error)
+        return ServerLists(services, frozenset(names)) if services else None

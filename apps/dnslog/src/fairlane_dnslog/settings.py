@@ -18,6 +18,7 @@ SETTINGS_FILE: Final = "dnslog.toml"
 DATABASE_FILE: Final = "dnslog.db"
 QUEUE_FILE: Final = "queue.db"
 MOST_SERVERS: Final = 50
+LAST_PORT: Final = 65_535
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 _SERVER_KEYS: Final = ("name", "url", "username", "password", "password_file", "verify", "ca_file")
 _POSITIVE: Final = ("pull_seconds", "page_size", "most_pages", "reconcile_seconds")
@@ -67,6 +68,7 @@ class Settings:
     host: str = "127.0.0.1"
     port: int = 8430
     hosts: tuple[str, ...] = ()  # further host names of the page
+    proxies: int = 0  # reverse proxies before the pages, whose X-Forwarded-For is trusted
     visitors: bool = False  # reading without a login
     admin_password_file: str = ""  # of the account `admin`, which the first start creates
     console_url: str = ""  # the Fairlane console, if another process serves it
@@ -75,6 +77,8 @@ class Settings:
         for name in _POSITIVE:
             if not getattr(self, name) > 0:
                 raise BadSetting(f"{name} is {getattr(self, name)}; it must be above 0")
+        if self.port > LAST_PORT:
+            raise BadSetting(f"port is {self.port}; it must be 1 to {LAST_PORT}, or 0: a free one")
         if self.timezone not in available_timezones():
             raise BadSetting(
                 f'timezone is "{self.timezone}"; it must be a name such as "Europe/Berlin"'
@@ -162,7 +166,7 @@ def _from_file(folder: Path, environment: Mapping[str, str]) -> dict[str, Any]:
         if named:
             raise BadSetting(f"{path} does not exist; DNSLOG_SETTINGS names it") from None
         return {}
-    except (OSError, tomllib.TOMLDecodeError) as error:
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise BadSetting(f"{path} cannot be read as TOML: {error}") from None
     known = {setting.name for setting in fields(Settings)} - {"folder"}
     unknown = sorted(set(values) - known)
@@ -203,7 +207,10 @@ def _server(entry: Mapping[str, Any], environment: Mapping[str, str]) -> ServerS
             f"a server has unknown settings: {', '.join(unknown)} "
             f"(known: {', '.join(_SERVER_KEYS)})"
         )
-    name = str(entry.get("name", ""))
+    for key in _SERVER_KEYS:
+        if key != "verify" and not isinstance(entry.get(key, ""), str):
+            raise BadSetting(f"{key} of a server is {entry[key]!r}; it must be a text")
+    name = entry.get("name", "")
     if not _NAME.fullmatch(name):
         raise BadSetting(
             f'the name of a server is "{name[:60]}"; it must be 1 to 40 of a-z, 0-9, "-" and "_"'
@@ -211,14 +218,16 @@ def _server(entry: Mapping[str, Any], environment: Mapping[str, str]) -> ServerS
     password, password_file = _login(name, entry, environment)
     server = ServerSettings(
         name=name,
-        url=_address(name, str(entry.get("url", ""))),
-        username=str(entry.get("username", "")),
+        url=_address(name, entry.get("url", "")),
+        username=entry.get("username", ""),
         password=password,
         password_file=password_file,
         verify=_typed("verify", entry.get("verify", True)),
-        ca_file=str(entry.get("ca_file", "")),
+        ca_file=entry.get("ca_file", ""),
     )
     server.with_current_password()  # a file that cannot be read is reported at the start
+    if server.ca_file and not Path(server.ca_file).is_file():
+        raise BadSetting(f'the ca_file of server "{name}" is no file: {server.ca_file}')
     return server
 
 
@@ -248,8 +257,8 @@ def _login(name: str, entry: Mapping[str, Any], environment: Mapping[str, str]) 
             return environment[key], ""
     file = entry.get("password_file") or environment.get(f"{PREFIX}PASSWORD_FILE")
     if not file:
-        return str(entry.get("password", "")), ""
-    return "", str(Path(str(file)).expanduser().absolute())
+        return entry.get("password", ""), ""
+    return "", str(Path(file).expanduser().absolute())
 
 
 def _typed(name: str, value: Any) -> Any:
@@ -257,17 +266,23 @@ def _typed(name: str, value: Any) -> Any:
     if name in ("servers", "folder"):
         return value
     if name == "hosts":
-        parts = value.split(",") if isinstance(value, str) else value
-        return tuple(part.strip() for part in parts if part.strip())
+        return _names(name, value)
     if name in ("visitors", "verify"):
         return _boolean(name, value)
     if name.endswith("_seconds"):
         return _number(name, value, float)
-    if name in ("page_size", "most_pages", "keep_days", "keep_bytes", "port"):
+    if name in ("page_size", "most_pages", "keep_days", "keep_bytes", "port", "proxies"):
         return _number(name, value, int)
     if not isinstance(value, str):
         raise BadSetting(f"{name} is {value!r}; it must be a text")
     return value
+
+
+def _names(name: str, value: Any) -> tuple[str, ...]:
+    parts = value.split(",") if isinstance(value, str) else value
+    if not isinstance(parts, list | tuple) or not all(isinstance(part, str) for part in parts):
+        raise BadSetting(f"{name} is {value!r}; it must be a list of texts")
+    return tuple(part.strip() for part in parts if part.strip())
 
 
 def _boolean(name: str, value: Any) -> bool:
@@ -279,10 +294,12 @@ def _boolean(name: str, value: Any) -> bool:
 
 
 def _number(name: str, value: Any, kind: type[float] | type[int]) -> float | int:
+    is_wrong = isinstance(value, bool) or (kind is int and isinstance(value, float))
     try:
-        number = kind(value) if not isinstance(value, bool) else -1
+        number = -1 if is_wrong else kind(value)
     except (TypeError, ValueError):
         number = -1
     if not 0 <= number < 1 << 53:  # nor NaN
-        raise BadSetting(f"{name} is {value!r}; it must be a number, 0 or more")
+        expected = "a whole number" if kind is int else "a number"
+        raise BadSetting(f"{name} is {value!r}; it must be {expected}, 0 or more")
     return number

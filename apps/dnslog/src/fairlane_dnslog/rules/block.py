@@ -3,8 +3,9 @@
 They form one block between a begin and an end line. Each filter line follows a comment with the
 names of its rules and a digest of the line. So a line of ours is known by its comment alone, and a
 block without its end, a second block or a line that a person typed into the block are no reason to
-guess: every line that is not ours stays, in its order. Lines that lost their comment are known
-inside the block by comparison with the lines that were written last.
+guess: every line that is not ours stays, in its order, also a comment of a person that begins like
+ours. Lines that lost their comment are known inside the block by comparison with the lines that
+were written last.
 """
 
 import re
@@ -15,11 +16,12 @@ from typing import Final
 from msgspec import Struct
 
 MARK: Final = "! fairlane-dnslog "
-_BEGIN_MARK: Final = f"{MARK}begin"
-BEGIN: Final = f"{_BEGIN_MARK}: the lines up to the end are rewritten; edit the timed rules instead"
+_BEGIN_MARK: Final = f"{MARK}begin:"
+BEGIN: Final = f"{_BEGIN_MARK} the lines up to the end are rewritten; edit the timed rules instead"
 END: Final = f"{MARK}end"
 _OURS: Final = re.compile(r"\s*!\s*fairlane-dnslog\b", re.IGNORECASE)
 _COMMENT: Final = re.compile(r"! fairlane-dnslog rule ([0-9a-f]{8}): .*")
+_EDGE: Final = re.compile(r"! fairlane-dnslog (?:begin:.*|end)")
 
 
 class FoundLines(Struct, frozen=True):
@@ -70,10 +72,10 @@ def _lines_with_comment(rules: Sequence[str]) -> set[int]:
     ours: set[int] = set()
     expected = ""
     for number, line in enumerate(rules):
-        is_mark = looks_like_ours(line)
+        comment = _COMMENT.fullmatch(line)
+        is_mark = comment is not None or _EDGE.fullmatch(line) is not None
         if is_mark or (expected and _digest(line) == expected):
             ours.add(number)
-        comment = _COMMENT.fullmatch(line) if is_mark else None
         expected = comment[1] if comment else ""
     return ours
 
@@ -84,7 +86,7 @@ def _lines_inside(rules: Sequence[str]) -> Iterator[int]:
     for number, line in enumerate(rules):
         if line.startswith(_BEGIN_MARK):
             begin = number
-        elif line.startswith(END) and begin is not None:
+        elif line == END and begin is not None:
             yield from range(begin + 1, number)
             begin = None
 

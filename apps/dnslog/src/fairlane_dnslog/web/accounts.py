@@ -1,6 +1,5 @@
 """Accounts: names, password hashes and roles."""
 
-import hashlib
 import re
 from functools import cache
 from typing import Final, Literal
@@ -38,11 +37,6 @@ class Account(Struct, frozen=True):
     role: Role
 
     @property
-    def proof(self) -> str:
-        """A digest of the password hash: a session with another one has ended."""
-        return hashlib.blake2b(self.password_hash.encode(), digest_size=16).hexdigest()
-
-    @property
     def may_edit(self) -> bool:
         return self.role == "editor"
 
@@ -70,9 +64,11 @@ def store_account(tx: Transaction, *, name: str, password: str, role: Role = "ed
         raise BadAccount("role", f"the role is {role!r}; it must be one of: {', '.join(ROLES)}")
     check_new_password(password)
     tx.run(_STORE, name=name, password_hash=hash_password(password), role=role)
+    tx.run("DELETE FROM login_session WHERE account = :name", name=name)
 
 
 def delete_account(tx: Transaction, name: str) -> bool:
+    tx.run("DELETE FROM login_session WHERE account = :name", name=name)
     return tx.run("DELETE FROM account WHERE name = :name", name=name) > 0
 
 

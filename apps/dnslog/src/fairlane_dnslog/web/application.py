@@ -10,6 +10,7 @@ from typing import Any, Final
 from flask import Flask, Response, jsonify, make_response, render_template, request, url_for
 from werkzeug.exceptions import HTTPException, InternalServerError
 from werkzeug.local import LocalProxy
+from werkzeug.middleware.proxy_fix import ProxyFix
 
 from fairlane import FairlaneError
 from fairlane_dnslog.database import DatabaseError, DatabaseUnavailable
@@ -29,6 +30,7 @@ from fairlane_dnslog.web import (
     theme,
 )
 from fairlane_dnslog.web.local_address import local_address
+from fairlane_dnslog.web.login_session import LOGIN_DAYS
 from fairlane_dnslog.web.program_protocol import Program
 from fairlane_dnslog.web.refused import Refused
 from fairlane_dnslog.web.request_guard import csrf_token, install_guard
@@ -38,7 +40,6 @@ from fairlane_dnslog.web.visible_text import domain_name, plain, visible, visibl
 from fairlane_dnslog.web.visitor import program as program_of_request
 from fairlane_dnslog.web.visitor import visitor
 
-SESSION_DAYS: Final = 30
 PREFERENCE_SECONDS: Final = 365 * 86_400
 STAMP: Final = Path(__file__).with_name("static") / "built" / ".stamp"
 _PAGES: Final = (overview_page, log_pages, rule_pages, audit_page, status_pages, login_pages, api)
@@ -56,12 +57,15 @@ def create_web(program: Program) -> Flask:
         SESSION_COOKIE_NAME="dnslog_session",  # cookies are shared by all ports of a host
         SESSION_COOKIE_HTTPONLY=True,
         SESSION_COOKIE_SAMESITE="Lax",
-        PERMANENT_SESSION_LIFETIME=timedelta(days=SESSION_DAYS),
+        PERMANENT_SESSION_LIFETIME=timedelta(days=LOGIN_DAYS),
         SEND_FILE_MAX_AGE_DEFAULT=3600,
     )
     app.jinja_env.trim_blocks = True
     app.jinja_env.lstrip_blocks = True
     install_guard(app, program.settings)
+    proxies = program.settings.proxies
+    if proxies:
+        app.wsgi_app = ProxyFix(app.wsgi_app, x_for=proxies, x_proto=proxies)  # type: ignore[method-assign]
     for pages in _PAGES:
         app.register_blueprint(pages.blueprint)
     app.add_url_rule("/healthz", view_func=health)

@@ -1,5 +1,6 @@
 """The clients of the log that forms offer."""
 
+from collections.abc import Collection
 from typing import Final
 
 from msgspec import Struct
@@ -28,12 +29,15 @@ def read_client_choices(tx: Transaction) -> list[Row]:
     return [row for row in rows if plain(row["name"]) == row["name"]]
 
 
-def offered_clients(choices: list[Row]) -> list[OfferedClient]:
-    """Return the clients with the most queries by name: an order that the next query keeps."""
+def offered_clients(choices: list[Row], names: Collection[str]) -> list[OfferedClient]:
+    """Return the clients with the most queries by name: an order that the next query keeps.
+
+    Labels other than these names were found in the network; AdGuard Home matches no rule by them.
+    """
     addresses: dict[str, list[str]] = {}
     queries: dict[str, int] = {}
     for row in choices:
-        value = _rule_client(row["name"], row["label"])
+        value = _rule_client(row["name"], row["label"] if row["label"] in names else "")
         addresses.setdefault(value, []).append(row["name"])
         queries[value] = queries.get(value, 0) + row["queries"]
     most = sorted(queries, key=lambda value: (-queries[value], value))[:MOST_OFFERED]
@@ -44,9 +48,7 @@ def offered_clients(choices: list[Row]) -> list[OfferedClient]:
 
 
 def _rule_client(address: str, label: str) -> str:
-    """Return the text for a rule. A label with a dot is a host name of the network, by which
-    AdGuard Home matches no rule."""
-    if not label or "." in label or plain(label) != label:
+    if not label or plain(label) != label:
         return address
     try:
         return checked_client(label)

@@ -3,7 +3,7 @@
 import time
 from typing import Any
 
-from flask import Blueprint, flash, redirect, render_template, request, session, url_for
+from flask import Blueprint, flash, redirect, render_template, request, url_for
 
 from fairlane_dnslog.rules.audit import record_audit
 from fairlane_dnslog.web.accounts import (
@@ -18,8 +18,9 @@ from fairlane_dnslog.web.accounts import (
 from fairlane_dnslog.web.language import text
 from fairlane_dnslog.web.local_address import local_address
 from fairlane_dnslog.web.login_limit import TooManyAttempts, begin_attempt, record_success
+from fairlane_dnslog.web.login_session import begin_session, end_session
 from fairlane_dnslog.web.refused import Refused
-from fairlane_dnslog.web.visitor import begin_session, for_readers, program, visitor
+from fairlane_dnslog.web.visitor import for_readers, program, visitor
 
 blueprint = Blueprint("login", __name__)
 
@@ -48,13 +49,15 @@ def log_in() -> Any:
     if not is_right_password(account, request.form.get("password", "")) or account is None:
         return _form(target, name=name, problem=text("login.wrong")), 401
     record_success(database, attempt, address=address, name=name)
-    begin_session(account)
+    with database.transaction() as tx:
+        begin_session(tx, account.name)
     return redirect(target, 303)
 
 
 @blueprint.post("/logout")
 def log_out() -> Any:
-    session.clear()
+    with program().database.transaction() as tx:
+        end_session(tx)
     return redirect(url_for("overview.show" if program().settings.visitors else "login.form"), 303)
 
 
@@ -87,14 +90,12 @@ def change_password() -> Any:
             record_audit(
                 tx, at=now, actor=own.name, action="password changed", subject=own.name, detail={}
             )
-            stored = find_account(tx, own.name)
+            begin_session(tx, own.name)
     except TooManyAttempts as error:
         return _account_form(text("login.too_many", minutes=-(-error.seconds // 60)), 429)
     except BadAccount:
         problem = text("account.short", low=SHORTEST_PASSWORD, high=LONGEST_PASSWORD)
         return _account_form(problem, 400)
-    assert stored is not None
-    begin_session(stored)
     flash(text("account.changed"))
     return redirect(url_for("login.account"), 303)
 

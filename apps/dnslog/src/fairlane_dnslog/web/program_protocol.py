@@ -45,6 +45,9 @@ class Program(Protocol):
     def services(self) -> tuple[ServiceChoice, ...]:
         """Return the services that the servers know; none while no server has answered."""
 
+    def client_names(self) -> frozenset[str]:
+        """Return the names that administrators gave to clients, by which filter rules match."""
+
     def status(self) -> Status: ...
 
     def pull_now(self, server: str, *, actor: str) -> None:

@@ -45,8 +45,12 @@ class RuleForm(Struct, kw_only=True):
         """Whether a weekly rule is limited by instants too."""
         return self.times == "weekly" and bool(self.from_at or self.until_at)
 
-    def draft(self) -> RuleDraft:
-        """Return the rule; raise `InvalidRule` for a text that is not of its type."""
+    def draft(self, stored: Window | None = None) -> RuleDraft:
+        """Return the rule; raise `InvalidRule` for a text that is not of its type.
+
+        An instant of the stored window whose text was left as it was stays the same, also in the
+        hour that a clock change repeats: its text means two instants.
+        """
         try:
             kind = Kind(self.kind)
         except ValueError:
@@ -59,7 +63,7 @@ class RuleForm(Struct, kw_only=True):
             enabled=self.enabled,
             servers=tuple(self.servers),
             detail=self._detail(kind),
-            window=self._window(),
+            window=self._window(stored or Window()),
         )
 
     def _detail(self, kind: Kind) -> Detail:
@@ -70,12 +74,12 @@ class RuleForm(Struct, kw_only=True):
             return Detail(lines=_lines(self.lines))
         return Detail()
 
-    def _window(self) -> Window:
+    def _window(self, stored: Window) -> Window:
         if self.times == "always":
             return Window(timezone=self.timezone)
         limits: dict[str, Any] = {
-            "from_at": _instant("from_at", self.from_at, self.timezone),
-            "until_at": _instant("until_at", self.until_at, self.timezone),
+            "from_at": _instant("from_at", self.from_at, self.timezone, stored.from_at),
+            "until_at": _instant("until_at", self.until_at, self.timezone, stored.until_at),
         }
         if self.times == "once":
             if limits["until_at"] is None:
@@ -141,10 +145,15 @@ def _date(field: str, text: str) -> date | None:
         raise InvalidRule(field, f"got {text[:40]!r}, expected a day such as 2026-09-01") from None
 
 
-def _instant(field: str, text: str, timezone: str) -> float | None:
+def _instant(field: str, text: str, timezone: str, stored: float | None) -> float | None:
     zone = zone_of(timezone)
     try:
-        return datetime.fromisoformat(text).replace(tzinfo=zone).timestamp() if text else None
+        local = datetime.fromisoformat(text) if text else None
+        if local is None:
+            return None
+        if stored is not None and _local(stored, timezone) == local.strftime(_LOCAL):
+            return stored
+        return local.replace(tzinfo=zone).timestamp()
     except (ValueError, OverflowError):
         raise InvalidRule(
             field, f"got {text[:40]!r}, expected a time such as 2026-09-01T16:00"

@@ -167,22 +167,27 @@ def delete(rule: int) -> Any:
 
 def _stored(rule: int) -> Rule | BrokenRule:
     """Return a rule as the database has it now, which may be newer than this process knows."""
+    found = _find_stored(rule)
+    if found is None:
+        raise Refused(404, "error.no_rule")
+    return found
+
+
+def _find_stored(rule: int) -> Rule | BrokenRule | None:
     with program().database.reading() as tx:
         known = load_rules(tx)
     stored: list[Rule | BrokenRule] = [*known.rules, *known.broken]
-    for one in stored:
-        if one.id == rule:
-            return one
-    raise Refused(404, "error.no_rule")
+    return next((one for one in stored if one.id == rule), None)
 
 
 def _save(rule: int | None) -> Any:
     form = form_of_request(request.form, request.form.getlist)
     actor = visitor().name
+    before = None if rule is None else _find_stored(rule)
     try:
-        stored = program().save_rule(form.draft(), actor=actor, rule=rule, revision=form.revision)
+        draft = form.draft(before.window if isinstance(before, Rule) else None)
+        stored = program().save_rule(draft, actor=actor, rule=rule, revision=form.revision)
     except InvalidRule as error:
-        before = None if rule is None else _stored(rule)
         return _editor(form, rule=before, problem=error), 400
     except TooManyRules as error:
         raise Refused(409, "error.too_many_rules", count=error.limit) from None
@@ -234,6 +239,7 @@ def _editor(
     form.more_services = f"{form.more_services} {listed}".strip()
     with program().database.reading() as tx:
         clients = read_client_choices(tx)
+    known_servers = [one.name for one in program().settings.servers]
     return render_template(
         "rule_edit.html",
         form=form,
@@ -242,9 +248,10 @@ def _editor(
         is_stale=is_stale,
         gone=gone,
         groups=[(group, [one for one in services if one.group == group]) for group in groups],
-        clients=offered_clients(clients),
+        clients=offered_clients(clients, program().client_names()),
         kinds=list(Kind),
         weekdays=WEEKDAYS,
-        servers=[one.name for one in program().settings.servers],
+        servers=list(dict.fromkeys([*known_servers, *form.servers])),  # also removed ones
+        known_servers=known_servers,
         timezones=_offered_zones(),
     )

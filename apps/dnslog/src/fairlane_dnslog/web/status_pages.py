@@ -9,7 +9,15 @@ from msgspec import Struct
 
 from fairlane import BadSetting
 from fairlane_dnslog.program_status import ScheduleStatus, Status
-from fairlane_dnslog.pull_log import Gap, Pull, ServerState, read_servers, recent_gaps, recent_pulls
+from fairlane_dnslog.pull_log import (
+    Gap,
+    Pull,
+    ServerState,
+    last_good_pull,
+    read_servers,
+    recent_gaps,
+    recent_pulls,
+)
 from fairlane_dnslog.rules.applied import AppliedRow, list_applied
 from fairlane_dnslog.rules.process_rows import ProcessRow, read_processes
 from fairlane_dnslog.rules.rule_store import read_version
@@ -57,14 +65,13 @@ def read_status(now: float) -> FullStatus:
     with program().database.reading() as tx:
         states = {state.name: state for state in read_servers(tx)}
         applied = {row.server: row for row in list_applied(tx)}
-        pulls = {one.name: recent_pulls(tx, one.name) for one in program().settings.servers}
         servers = [
             ServerStatus(
                 name=one.name,
                 url=one.url,
                 state=states.get(one.name, ServerState(name=one.name)),
-                last_pull=next(iter(pulls[one.name]), None),
-                lag_seconds=_lag(pulls[one.name], now),
+                last_pull=next(iter(recent_pulls(tx, one.name, limit=1)), None),
+                lag_seconds=_lag(last_good_pull(tx, one.name), now),
                 schedule=_pull_schedule(fairlane, one.name),
                 applied=applied.get(one.name),
             )
@@ -80,8 +87,7 @@ def read_status(now: float) -> FullStatus:
         )
 
 
-def _lag(pulls: list[Pull], now: float) -> float | None:
-    good = next((pull for pull in pulls if pull.state == "succeeded"), None)
+def _lag(good: Pull | None, now: float) -> float | None:
     return None if good is None else max(0.0, now - good.started_at)
 
 

@@ -4,13 +4,13 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
-from flask import current_app, g, redirect, request, session, url_for
+from flask import current_app, g, redirect, request, url_for
 from msgspec import Struct
 
-from fairlane_dnslog.web.accounts import Account, find_account
+from fairlane_dnslog.web.accounts import Account
+from fairlane_dnslog.web.login_session import find_session
 from fairlane_dnslog.web.program_protocol import Program
 from fairlane_dnslog.web.refused import Refused
-from fairlane_dnslog.web.session_key import require_session
 
 Arguments = ParamSpec("Arguments")
 Answer = TypeVar("Answer")
@@ -37,32 +37,11 @@ def program() -> Program:
 def visitor() -> Visitor:
     """Return the person behind this request; the account is read once per request."""
     if "visitor" not in g:
-        account = _account_of_session()
+        account = find_session(program().database)
         may_read = account is not None or program().settings.visitors
         g.visitor = Visitor(account=account, may_read=may_read)
     found: Visitor = g.visitor
     return found
-
-
-def _account_of_session() -> Account | None:
-    require_session()
-    name = session.get("account")
-    if not isinstance(name, str):
-        return None
-    with program().database.reading() as tx:
-        account = find_account(tx, name)
-    if account is None or account.proof != session.get("proof"):
-        session.clear()  # the account is gone, or its password is another one
-        return None
-    return account
-
-
-def begin_session(account: Account) -> None:
-    session.clear()  # also the token of the form, which another person may know
-    session.permanent = True
-    session["account"] = account.name
-    session["proof"] = account.proof
-    g.pop("visitor", None)
 
 
 def for_readers(page: Callable[Arguments, Answer]) -> Callable[Arguments, Any]:
