@@ -157,6 +157,33 @@ def test_a_server_that_was_removed_and_added_again_is_pulled(
     with started(with_server) as program:
         assert names <= set(program.app.sync.schedules.list())
         assert interval_of(program) == 3600
+        assert not program.app.sync.schedules.list()["pull-home"].paused
+
+
+def test_a_paused_server_that_was_removed_and_added_again_is_still_paused(
+    tmp_path: Path, server: StandIn
+) -> None:
+    with_server = make_settings(tmp_path, servers=(server.settings(),), pull_seconds=3600.0)
+    with started(with_server) as program:
+        wait(lambda: "pull-home" in program.app.sync.schedules.list())
+        program.queue.refuse_login("home", "refused")
+    with started(make_settings(tmp_path, servers=())) as program:
+        wait(lambda: "pull-home" not in program.app.sync.schedules.list())
+    with started(with_server) as program:
+        assert program.app.sync.schedules.list()["pull-home"].paused
+
+
+def test_schedules_that_another_process_has_deleted_stop_no_start(
+    tmp_path: Path, server: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_server = make_settings(tmp_path, servers=(server.settings(),), pull_seconds=3600.0)
+    with started(with_server) as program:
+        wait(lambda: "pull-home" in program.app.sync.schedules.list())
+    with started(make_settings(tmp_path, servers=())) as program:
+        schedules = program.app.sync.schedules
+        wait(lambda: "pull-home" not in schedules.list())
+        monkeypatch.setattr(schedules, "list", lambda: {"pull-home": None})  # as a slower process
+        program._drop_schedules_of_removed_servers()
 
 
 def test_the_status_names_the_process_that_leads(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Retention by days and by size, and the log of pulls, on both dialects."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,6 +12,7 @@ from fairlane_dnslog.charts import read_series
 from fairlane_dnslog.database import Database, open_database
 from fairlane_dnslog.pull_log import (
     delete_old_pulls,
+    last_good_pull,
     pause_server,
     raise_watermark,
     read_server,
@@ -181,6 +183,19 @@ def test_a_gap_is_recorded_once_and_may_grow(database: Database) -> None:
         record_gap(tx, "attic", from_ns=50, to_ns=60, found_at=2.5, reason="same")
         assert [(gap.server, gap.to_ns) for gap in recent_gaps(tx)] == [("attic", 60), ("home", 25)]
         assert len(recent_gaps(tx, "home")) == 1
+
+
+def test_the_last_good_pull_remains(database: Database) -> None:
+    pull: dict[str, Any] = {"server": "home", "job": None, "seconds": 0.1}
+    with database.transaction() as tx:
+        for n in range(2):
+            record_pull(tx, **pull, started_at=n, state="succeeded")
+        for n in range(10):
+            record_pull(tx, **pull, started_at=10 + n, state="failed")
+        assert delete_old_pulls(tx, keep=3) == 8
+        good = last_good_pull(tx, "home")
+        assert good is not None
+        assert good.started_at == 1
 
 
 def test_the_newest_pulls_of_each_server_remain(database: Database) -> None:

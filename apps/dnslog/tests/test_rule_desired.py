@@ -325,6 +325,7 @@ def test_a_known_line_without_its_comment_is_ours_only_inside_the_block() -> Non
         "! fairlane-dnslog is on the small computer",
         "! Fairlane-dnslog END",
         "! fairlane-dnslog rule: x",
+        "! fairlane-dnslog begin: my own notes",
     ],
 )
 def test_a_comment_of_a_person_that_begins_like_ours_stays(comment: str) -> None:

@@ -12,12 +12,14 @@ import httpx
 import pytest
 
 from apps.dnslog.tests.terminal_program import TerminalProgram, log_in, running
+from apps.dnslog.tests.web_site import open_site
 from fairlane import BadSetting
 from fairlane_dnslog.database import open_database
 from fairlane_dnslog.pull_log import recent_pulls
 from fairlane_dnslog.stand_in import Options, stand_in
 from fairlane_dnslog.web.accounts import store_account
 from fairlane_dnslog.web_server import PAGE_THREADS, address_of, open_listener
+from fairlane_dnslog.web_server import Site as WebSite
 from tests.support.eventually import eventually_sync
 
 PASSWORD = "a password for a test"  # noqa: S105 - of a database that is deleted again
@@ -76,6 +78,18 @@ def test_the_console_is_controlled_by_the_login(admin: httpx.Client) -> None:
     assert paused.status_code == 200, paused.text
     resumed = admin.post("/queue/api/queues/upkeep/resume", json={})
     assert resumed.status_code == 200, resumed.text
+
+
+def test_the_web_socket_of_the_console_passes_the_gate(
+    admin: httpx.Client, stranger: httpx.Client
+) -> None:
+    upgrade = {
+        "Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13",
+        "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
+    }  # fmt: skip
+    with admin.stream("GET", "/queue/api/ws", headers=upgrade) as answer:
+        assert answer.status_code == 101
+    assert stranger.get("/queue/api/ws", headers=upgrade).status_code == 403
 
 
 def test_a_stranger_is_sent_to_the_login_and_reads_no_queue(stranger: httpx.Client) -> None:
@@ -185,6 +199,21 @@ def test_a_client_cannot_choose_its_address_for_the_limit_of_logins(
         ).status_code
         for number in range(8)
     ]
+    assert (codes[0], codes[-1]) == (401, 429)
+
+
+async def test_a_header_with_an_underscore_is_not_that_of_a_proxy(tmp_path: Path) -> None:
+    with open_site(tmp_path, proxies=1) as site:
+        transport = httpx.ASGITransport(WebSite(site.program))
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            form = (await client.get("/login")).text
+            token = form.partition('name="csrf" value="')[2].partition('"')[0]
+            wrong = {"csrf": token, "name": "nobody", "password": "wrong"}
+            codes = []
+            for number in range(6):
+                forged = ("X_Forwarded_For", f"198.51.100.{number}")
+                headers = [("X-Forwarded-For", "192.0.2.7"), forged]
+                codes.append((await client.post("/login", data=wrong, headers=headers)).status_code)
     assert (codes[0], codes[-1]) == (401, 429)
 
 

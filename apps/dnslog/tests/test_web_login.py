@@ -2,17 +2,26 @@
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
-from apps.dnslog.tests.databases import postgres_server
+from apps.dnslog.tests.databases import DIALECTS, postgres_server
 from apps.dnslog.tests.web_site import EDITOR, PASSWORD, VIEWER, Site, open_site, password_hash
-from fairlane_dnslog.database import Database
+from fairlane_dnslog.database import Database, Transaction
 from fairlane_dnslog.program import Program
-from fairlane_dnslog.web.accounts import hash_password
+from fairlane_dnslog.web import login_pages
+from fairlane_dnslog.web.accounts import (
+    Account,
+    delete_account,
+    hash_password,
+    is_right_password,
+    list_accounts,
+    store_account,
+)
 from fairlane_dnslog.web.local_address import local_address
 from fairlane_dnslog.web.login_limit import (
     FAILURES_OF_ALL,
@@ -139,6 +148,66 @@ def test_a_login_lasts_thirty_days(site: Site) -> None:
     assert person.get("/").status_code == 302
 
 
+@pytest.fixture(params=DIALECTS)
+def raced(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Site]:
+    changes: dict[str, Any] = {}
+    if request.param == "postgres":
+        changes["database"] = postgres_server().new_database()
+    with open_site(tmp_path, **changes) as opened:
+        yield opened
+
+
+def other_change(
+    site: Site, monkeypatch: pytest.MonkeyPatch, change: Callable[[Transaction], object]
+) -> None:
+    """Let another process change the accounts after the next comparison of a password."""
+
+    def compare(account: Account | None, password: str) -> bool:
+        is_right = is_right_password(account, password)
+        with site.database.transaction() as tx:
+            change(tx)
+        return is_right
+
+    monkeypatch.setattr(login_pages, "is_right_password", compare)
+
+
+def test_a_login_with_the_old_password_does_not_survive_its_change(
+    raced: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    new_password = partial(store_account, name=EDITOR, password=NEW)
+    other_change(raced, monkeypatch, new_password)
+    person = raced.stranger()
+    assert person.log_in().status_code == 401
+    assert person.get("/").status_code == 302
+
+
+def test_a_change_of_the_own_password_undoes_no_change_by_the_administrator(
+    raced: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    form = {"password": PASSWORD, "new": "third password", "again": "third password"}
+    person = raced.person(VIEWER)
+    other_change(raced, monkeypatch, partial(delete_account, name=VIEWER))
+    assert person.post("/account", form).status_code == 401
+    editor = raced.person()
+    demoted = partial(store_account, name=EDITOR, password=NEW, role="viewer")
+    other_change(raced, monkeypatch, demoted)
+    assert editor.post("/account", form).status_code == 401
+    assert editor.get("/").status_code == 302
+    with raced.database.reading() as tx:
+        assert [(one.name, one.role) for one in list_accounts(tx)] == [(EDITOR, "viewer")]
+
+
+def test_an_answer_to_an_older_cookie_changes_no_cookie(site: Site) -> None:
+    person = site.person()
+    person.get("/rules/new")  # a form, which has a token
+    for path in ("/", "/healthz", "/static/missing"):
+        assert "Set-Cookie" not in person.get(path).headers
+    with site.database.transaction() as tx:
+        tx.run("DELETE FROM login_session")
+    answer = person.get("/api/rules")
+    assert (answer.status_code, "Set-Cookie" in answer.headers) == (401, False)
+
+
 def test_a_deleted_account_has_no_session(site: Site) -> None:
     person = site.person(VIEWER)
     assert person.get("/").status_code == 200
@@ -242,6 +311,14 @@ def test_a_password_is_stored_as_a_salted_hash() -> None:
     assert stored != password_hash()
     assert stored.startswith("scrypt:")
     assert PASSWORD not in stored
+
+
+@pytest.mark.parametrize(
+    ("address", "counted"),
+    [("203.0.113.7:51234", "203.0.113.7"), ("[2001:db8::1]:443", "2001:db8::/64")],
+)
+def test_a_port_that_a_proxy_appends_is_not_counted(address: str, counted: str) -> None:
+    assert limited_address(address) == counted
 
 
 def test_behind_a_proxy_wrong_logins_are_counted_by_the_address_of_the_client(

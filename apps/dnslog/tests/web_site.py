@@ -21,7 +21,7 @@ from fairlane_dnslog.query_log import store_page
 from fairlane_dnslog.settings import Settings
 from fairlane_dnslog.web.accounts import Account, find_account, hash_password
 from fairlane_dnslog.web.application import create_web
-from fairlane_dnslog.web.login_session import begin_session
+from fairlane_dnslog.web.login_session import begin_session, store_login
 
 PASSWORD: Final = "correct horse"  # noqa: S105 - of accounts in tests
 EDITOR: Final = "anna"
@@ -85,7 +85,9 @@ class Person:
         """Begin a session without the login, whose hash takes time."""
         with self.app.test_request_context():
             with self.app.extensions["dnslog"].database.transaction() as tx:
-                begin_session(tx, account.name)
+                login = store_login(tx, account)
+            assert login is not None
+            begin_session(login)
             begun = dict(flask_session)
         with self.client.session_transaction() as session:
             session.update(begun)

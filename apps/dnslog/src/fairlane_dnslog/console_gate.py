@@ -91,7 +91,13 @@ class ConsoleGate:
 
     def _request_page(self, scope: Scope) -> Response:
         """Return the answer of the pages to a request for the console, which is 200 or a reason."""
-        unused = (b"content-length", b"content-type", b"transfer-encoding")
+        unused = (
+            b"content-length",
+            b"content-type",
+            b"transfer-encoding",
+            b"connection",
+            b"upgrade",
+        )
         request: Any = {
             **scope,
             "method": "GET",

@@ -10,11 +10,18 @@ import os
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
-from fairlane import BadSetting, Duplicate, FairlaneError, NotStarted, StoreUnavailable
+from fairlane import (
+    BadSetting,
+    Duplicate,
+    FairlaneError,
+    NotStarted,
+    StoreUnavailable,
+    UnknownName,
+)
 from fairlane_dnslog.database import DatabaseUnavailable, open_database
 from fairlane_dnslog.database.private_file import create_private_file, create_private_folder
 from fairlane_dnslog.first_account import create_first_account
@@ -105,7 +112,12 @@ class Program:
 
     def _keep_trying(self) -> None:
         pause = FIRST_PAUSE_SECONDS
-        while not self._stopping.wait(pause) and not self._try_to_start():
+        while not self._stopping.wait(pause):
+            try:
+                if self._try_to_start():
+                    return
+            except FairlaneError as error:  # the pages answer 503; without a retry for ever
+                log.error("the start failed and is tried again: %s", error)  # noqa: TRY400 - known
             pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
 
     def _drop_schedules_of_removed_servers(self) -> None:
@@ -114,7 +126,8 @@ class Program:
         for name in schedules.list():
             for prefix in _PREFIXES:
                 if name.startswith(prefix) and name.removeprefix(prefix) not in known:
-                    schedules.delete(name)
+                    with suppress(UnknownName):  # another process was first
+                        schedules.delete(name)
 
     # rules
 
@@ -176,19 +189,23 @@ class Program:
     def set_pull_seconds(self, server: str, seconds: float, *, actor: str) -> None:
         """Change the interval of the pulls of a server, in all processes."""
         name = self.settings.server(server).name
+        self._store_interval(name, seconds)
         self._change_interval(name, seconds)
-        with self.database.transaction() as tx:
-            set_pull_seconds(tx, name, seconds)
         self._audit(actor, "interval changed", name, seconds=seconds)
 
     def reset_pull_seconds(self, server: str, *, actor: str) -> None:
         """Return to the interval of the settings, also after they are changed later."""
         name = self.settings.server(server).name
         seconds = self.settings.pull_seconds
+        self._store_interval(name, None)
         self._change_interval(name, seconds)
-        with self.database.transaction() as tx:
-            set_pull_seconds(tx, name, None)
         self._audit(actor, "interval changed", name, seconds=seconds)
+
+    def _store_interval(self, server: str, seconds: float | None) -> None:
+        """Store an interval. It is stored before the schedule is changed: a process that starts in
+        between brings the schedule to the stored one."""
+        with self.database.transaction() as tx:
+            set_pull_seconds(tx, server, seconds)
 
     def _change_interval(self, server: str, seconds: float) -> None:
         with _queue_errors():
@@ -209,8 +226,11 @@ class Program:
             for name, (call, rules) in self.queue.schedules(state.name, seconds).items():
                 if name not in known:
                     schedules.save(name, call, **rules)
+                    if state.paused_reason is not None and name == pull_schedule(state.name):
+                        schedules.pause(name)
                 elif known[name].every_seconds != rules["every_seconds"]:
-                    schedules.change(name, every_seconds=rules["every_seconds"])
+                    with suppress(UnknownName):  # a process with other settings has deleted it
+                        schedules.change(name, every_seconds=rules["every_seconds"])
 
     def resume_server(self, server: str, *, actor: str) -> None:
         """End the pause of a server whose login was refused, and pull it."""

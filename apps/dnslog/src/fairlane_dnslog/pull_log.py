@@ -188,11 +188,14 @@ def record_gap(
 
 
 def delete_old_pulls(tx: Transaction, *, keep: int = PULLS_OF_A_SERVER) -> int:
-    """Delete all but the newest pulls of each server; return their number."""
+    """Delete all but the newest pulls of each server, and its last good one; return their
+    number."""
     return sum(
         tx.run(
             "DELETE FROM pull WHERE server = :server AND id <= coalesce((SELECT id FROM pull "
-            "WHERE server = :server ORDER BY id DESC LIMIT 1 OFFSET :keep), -1)",
+            "WHERE server = :server ORDER BY id DESC LIMIT 1 OFFSET :keep), -1) "
+            "AND id <> coalesce((SELECT max(id) FROM pull "
+            "WHERE server = :server AND state = 'succeeded'), -1)",
             server=row["server"],
             keep=keep,
         )

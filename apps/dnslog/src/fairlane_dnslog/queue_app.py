@@ -186,8 +186,8 @@ class ServerRequests:
             raise Retryable(str(error), code="database_unavailable") from error
         if reason is not None:
             raise Permanent(f"requests are paused: {reason}", code="server_paused")
-        server = self._queue.settings.server(self._server)
         try:
+            server = self._queue.settings.server(self._server)
             self._client = AdGuard(server, total_seconds=self._total_seconds)
         except BadSetting as error:
             raise Permanent(str(error), code="bad_setting") from error

@@ -26,27 +26,27 @@ class ServerLists(Struct, frozen=True):
 
 
 class ServerCatalogue:
-    """The lists of the servers, read at most once an hour."""
+    """The lists of the servers, read at most once an hour, or a minute after a failure."""
 
     def __init__(self, queue: QueueApp) -> None:
         self._queue = queue
         self._door = threading.Lock()
-        self._known = ServerLists()
+        self._services: tuple[ServiceChoice, ...] = ()
+        self._names: dict[str, frozenset[str]] = {}  # of clients, by server
         self._read_again_at = float("-inf")
 
     def read(self) -> ServerLists:
-        """Return the lists; those of the last answer while no server answers."""
+        """Return the lists; of a server that does not answer those of its last answer."""
         with self._door:
             if time.monotonic() >= self._read_again_at:
-                found = self._request()
-                self._known = found or self._known
-                pause = FRESH_SECONDS if found else PAUSE_SECONDS
+                pause = FRESH_SECONDS if self._request() else PAUSE_SECONDS
                 self._read_again_at = time.monotonic() + pause
-            return self._known
+            return ServerLists(self._services, frozenset().union(*self._names.values()))
 
-    def _request(self) -> ServerLists | None:
+    def _request(self) -> bool:
+        """Request the lists of all servers; return whether each has answered."""
         services: tuple[ServiceChoice, ...] = ()
-        names: set[str] = set()
+        failed = False
         for server in self._queue.settings.servers:
             try:
                 with self._queue.requests(server.name, total_seconds=REQUEST_SECONDS) as client:
@@ -54,7 +54,10 @@ class ServerCatalogue:
                         ServiceChoice(id=one.id, name=one.name, group=one.group_id)
                         for one in client.read_services()
                     )
-                    names.update(one.name for one in client.read_clients().clients or ())
+                    names = frozenset(one.name for one in client.read_clients().clients or ())
+                    self._names[server.name] = names
             except (Permanent, Retryable) as error:
+                failed = True
                 log.info("the lists of %s are not known: %s", server.name, error)
-        return ServerLists(services, frozenset(names)) if services else None
+        self._services = services or self._services
+        return not failed and bool(services)

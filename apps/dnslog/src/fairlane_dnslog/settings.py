@@ -18,10 +18,21 @@ SETTINGS_FILE: Final = "dnslog.toml"
 DATABASE_FILE: Final = "dnslog.db"
 QUEUE_FILE: Final = "queue.db"
 MOST_SERVERS: Final = 50
-LAST_PORT: Final = 65_535
+HOME: Final = "home"  # the server of DNSLOG_URL
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 _SERVER_KEYS: Final = ("name", "url", "username", "password", "password_file", "verify", "ca_file")
-_POSITIVE: Final = ("pull_seconds", "page_size", "most_pages", "reconcile_seconds")
+_DAY: Final = 86_400
+_BOUNDS: Final = {
+    "pull_seconds": (1, _DAY),
+    "reconcile_seconds": (1, _DAY),
+    "overlap_seconds": (0, _DAY),
+    "deep_overlap_seconds": (0, _DAY),
+    "page_size": (1, 4000),
+    "most_pages": (1, 1_000_000),
+    "keep_days": (0, 36_500),
+    "port": (0, 65_535),
+    "proxies": (0, 10),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +53,7 @@ class ServerSettings:
             return self
         try:
             text = Path(self.password_file).read_text(encoding="utf-8").rstrip("\r\n")
-        except (OSError, UnicodeDecodeError) as error:
+        except (OSError, ValueError) as error:  # also bytes that are no text, and a NUL in a name
             raise BadSetting(
                 f'the password file of server "{self.name}" cannot be read: {error}'
             ) from None
@@ -74,11 +85,10 @@ class Settings:
     console_url: str = ""  # the Fairlane console, if another process serves it
 
     def __post_init__(self) -> None:
-        for name in _POSITIVE:
-            if not getattr(self, name) > 0:
-                raise BadSetting(f"{name} is {getattr(self, name)}; it must be above 0")
-        if self.port > LAST_PORT:
-            raise BadSetting(f"port is {self.port}; it must be 1 to {LAST_PORT}, or 0: a free one")
+        for name, (low, high) in _BOUNDS.items():
+            value = getattr(self, name)
+            if not low <= value <= high:
+                raise BadSetting(f"{name} is {value}; it must be {low} to {high}")
         if self.timezone not in available_timezones():
             raise BadSetting(
                 f'timezone is "{self.timezone}"; it must be a name such as "Europe/Berlin"'
@@ -166,7 +176,7 @@ def _from_file(folder: Path, environment: Mapping[str, str]) -> dict[str, Any]:
         if named:
             raise BadSetting(f"{path} does not exist; DNSLOG_SETTINGS names it") from None
         return {}
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, ValueError) as error:  # also a number of thousands of digits
         raise BadSetting(f"{path} cannot be read as TOML: {error}") from None
     known = {setting.name for setting in fields(Settings)} - {"folder"}
     unknown = sorted(set(values) - known)
@@ -185,7 +195,18 @@ def _resolve_paths(values: dict[str, Any], folder: Path) -> None:
     for table in tables:
         for key in ("password_file", "ca_file", "admin_password_file"):
             if isinstance(table, dict) and isinstance(table.get(key), str) and table[key]:
-                table[key] = str(folder.absolute() / Path(table[key]).expanduser())
+                table[key] = str(folder.absolute() / _expanded(key, table[key]))
+    database = values.get("database")
+    if isinstance(database, str) and database.startswith("sqlite:///"):
+        path = _expanded("database", database.removeprefix("sqlite:///"))
+        values["database"] = f"sqlite:///{folder.absolute() / path}"
+
+
+def _expanded(key: str, path: str) -> Path:
+    try:
+        return Path(path).expanduser()
+    except RuntimeError as error:  # no home folder of this user
+        raise BadSetting(f'{key} is "{path}": {error}') from None
 
 
 def _all_servers(entries: Any, environment: Mapping[str, str]) -> list[Mapping[str, Any]]:
@@ -196,8 +217,8 @@ def _all_servers(entries: Any, environment: Mapping[str, str]) -> list[Mapping[s
     url = environment.get(f"{PREFIX}URL")
     if not url:
         return list(entries)
-    single = {"name": "home", "url": url, "username": environment.get(f"{PREFIX}USERNAME", "")}
-    return [entry for entry in entries if entry.get("name") != "home"] + [single]
+    single = {"name": HOME, "url": url, "username": environment.get(f"{PREFIX}USERNAME", "")}
+    return [entry for entry in entries if entry.get("name") != HOME] + [single]
 
 
 def _server(entry: Mapping[str, Any], environment: Mapping[str, str]) -> ServerSettings:
@@ -235,6 +256,8 @@ def _address(name: str, url: str) -> str:
     try:
         parts = urlsplit(url)
         right = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+        (parts.hostname or "").encode("idna")  # a label of more than 63 letters is no host
+        right = right and url.isprintable() and " " not in url
     except ValueError:
         right = False
     if not right:
@@ -246,19 +269,24 @@ def _address(name: str, url: str) -> str:
             f'the url of server "{name}" contains a login or a query; give the login as '
             "`username` and `password_file`"
         )
-    return url.rstrip("/").removesuffix("/control")
+    plain = f"{parts.scheme}://{parts.netloc}{parts.path}"  # HTTPS: is https:
+    return plain.rstrip("/").removesuffix("/control")
 
 
 def _login(name: str, entry: Mapping[str, Any], environment: Mapping[str, str]) -> tuple[str, str]:
     """Return the password of the environment or of the settings file, or a password file."""
     variable = f"{PREFIX}PASSWORD_{name.upper().replace('-', '_')}"
-    for key in (variable, f"{PREFIX}PASSWORD"):
-        if environment.get(key):
-            return environment[key], ""
-    file = entry.get("password_file") or environment.get(f"{PREFIX}PASSWORD_FILE")
+    file_variable = f"{PREFIX}PASSWORD_FILE"
+    own = {variable: environment.get(variable)} if variable != file_variable else {}
+    # A server must not get the password of another one.
+    shared = {f"{PREFIX}PASSWORD": environment.get(f"{PREFIX}PASSWORD")} if name == HOME else {}
+    for password in (own | shared).values():
+        if password:
+            return password, ""
+    file = entry.get("password_file") or (environment.get(file_variable) if name == HOME else "")
     if not file:
         return entry.get("password", ""), ""
-    return "", str(Path(file).expanduser().absolute())
+    return "", str(_expanded("password_file", file).absolute())
 
 
 def _typed(name: str, value: Any) -> Any:
@@ -297,7 +325,7 @@ def _number(name: str, value: Any, kind: type[float] | type[int]) -> float | int
     is_wrong = isinstance(value, bool) or (kind is int and isinstance(value, float))
     try:
         number = -1 if is_wrong else kind(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = -1
     if not 0 <= number < 1 << 53:  # nor NaN
         expected = "a whole number" if kind is int else "a number"

@@ -33,6 +33,9 @@ class Site:
         self._pages: Any = WSGIMiddleware(wsgi, workers=PAGE_THREADS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        # WSGI has one name for X_Forwarded_For and X-Forwarded-For, which a proxy controls.
+        pairs = [pair for pair in scope.get("headers", ()) if b"_" not in pair[0]]
+        scope = {**scope, "headers": pairs}
         if not scope.get("query_string", b"").isascii():  # WSGI has no form for these bytes
             await _refuse(send, 400, "the query is not ASCII")
         elif ConsoleGate.is_responsible(scope["path"]):

@@ -3,9 +3,9 @@
 They form one block between a begin and an end line. Each filter line follows a comment with the
 names of its rules and a digest of the line. So a line of ours is known by its comment alone, and a
 block without its end, a second block or a line that a person typed into the block are no reason to
-guess: every line that is not ours stays, in its order, also a comment of a person that begins like
-ours. Lines that lost their comment are known inside the block by comparison with the lines that
-were written last.
+guess: every line that is not ours stays, in its order, also a comment of a person that only begins
+like ours. Lines that lost their comment are known inside the block by comparison with the lines
+that were written last.
 """
 
 import re
@@ -16,12 +16,10 @@ from typing import Final
 from msgspec import Struct
 
 MARK: Final = "! fairlane-dnslog "
-_BEGIN_MARK: Final = f"{MARK}begin:"
-BEGIN: Final = f"{_BEGIN_MARK} the lines up to the end are rewritten; edit the timed rules instead"
+BEGIN: Final = f"{MARK}begin: the lines up to the end are rewritten; edit the timed rules instead"
 END: Final = f"{MARK}end"
 _OURS: Final = re.compile(r"\s*!\s*fairlane-dnslog\b", re.IGNORECASE)
 _COMMENT: Final = re.compile(r"! fairlane-dnslog rule ([0-9a-f]{8}): .*")
-_EDGE: Final = re.compile(r"! fairlane-dnslog (?:begin:.*|end)")
 
 
 class FoundLines(Struct, frozen=True):
@@ -73,7 +71,7 @@ def _lines_with_comment(rules: Sequence[str]) -> set[int]:
     expected = ""
     for number, line in enumerate(rules):
         comment = _COMMENT.fullmatch(line)
-        is_mark = comment is not None or _EDGE.fullmatch(line) is not None
+        is_mark = comment is not None or line in (BEGIN, END)
         if is_mark or (expected and _digest(line) == expected):
             ours.add(number)
         expected = comment[1] if comment else ""
@@ -84,7 +82,7 @@ def _lines_inside(rules: Sequence[str]) -> Iterator[int]:
     """Yield the numbers of the lines between a begin line and its end line."""
     begin: int | None = None
     for number, line in enumerate(rules):
-        if line.startswith(_BEGIN_MARK):
+        if line == BEGIN:
             begin = number
         elif line == END and begin is not None:
             yield from range(begin + 1, number)

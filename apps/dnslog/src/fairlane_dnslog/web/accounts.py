@@ -5,6 +5,7 @@ from functools import cache
 from typing import Final, Literal
 
 from msgspec import Struct, convert
+from msgspec.structs import replace
 from werkzeug.security import check_password_hash, generate_password_hash
 
 from fairlane_dnslog.database import Transaction
@@ -65,6 +66,19 @@ def store_account(tx: Transaction, *, name: str, password: str, role: Role = "ed
     check_new_password(password)
     tx.run(_STORE, name=name, password_hash=hash_password(password), role=role)
     tx.run("DELETE FROM login_session WHERE account = :name", name=name)
+
+
+def store_password(tx: Transaction, account: Account, password: str) -> Account | None:
+    """Give the account a new password; its sessions end. None if it has changed since it was
+    read: it may have been removed, or have a new password already."""
+    check_new_password(password)
+    new = hash_password(password)
+    found = tx.run(
+        "UPDATE account SET password_hash = :new WHERE name = :name AND password_hash = :old",
+        name=account.name, old=account.password_hash, new=new,
+    )  # fmt: skip
+    tx.run("DELETE FROM login_session WHERE account = :name", name=account.name)
+    return replace(account, password_hash=new) if found else None
 
 
 def delete_account(tx: Transaction, name: str) -> bool:

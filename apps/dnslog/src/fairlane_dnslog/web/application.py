@@ -57,6 +57,8 @@ def create_web(program: Program) -> Flask:
         SESSION_COOKIE_NAME="dnslog_session",  # cookies are shared by all ports of a host
         SESSION_COOKIE_HTTPONLY=True,
         SESSION_COOKIE_SAMESITE="Lax",
+        # An answer to a request with an older cookie must not replace a newer one.
+        SESSION_REFRESH_EACH_REQUEST=False,
         PERMANENT_SESSION_LIFETIME=timedelta(days=LOGIN_DAYS),
         SEND_FILE_MAX_AGE_DEFAULT=3600,
     )

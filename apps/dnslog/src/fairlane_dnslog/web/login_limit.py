@@ -85,10 +85,17 @@ def record_success(database: Database, attempt: int, *, address: str, name: str)
         tx.run("UPDATE login_attempt SET succeeded = true WHERE id = :id", id=attempt)
 
 
+def _without_port(address: str) -> str:
+    """Return an address without the port that some proxies append."""
+    if address.startswith("["):
+        return address[1:].partition("]")[0]
+    return address.partition(":")[0] if address.count(":") == 1 else address
+
+
 def limited_address(address: str) -> str:
     """Return the address that is counted: of IPv6 its network, of which a home has a whole one."""
     try:
-        found = ip_address(address.split("%")[0])
+        found = ip_address(_without_port(address).split("%")[0])
     except ValueError:
         return address[:60]
     if isinstance(found, IPv6Address):

@@ -13,12 +13,12 @@ from fairlane_dnslog.web.accounts import (
     find_account,
     is_right_password,
     list_accounts,
-    store_account,
+    store_password,
 )
 from fairlane_dnslog.web.language import text
 from fairlane_dnslog.web.local_address import local_address
 from fairlane_dnslog.web.login_limit import TooManyAttempts, begin_attempt, record_success
-from fairlane_dnslog.web.login_session import begin_session, end_session
+from fairlane_dnslog.web.login_session import begin_session, end_session, store_login
 from fairlane_dnslog.web.refused import Refused
 from fairlane_dnslog.web.visitor import for_readers, program, visitor
 
@@ -46,18 +46,20 @@ def log_in() -> Any:
         return answer, 429, {"Retry-After": str(error.seconds)}
     with database.reading() as tx:
         account = find_account(tx, name)
-    if not is_right_password(account, request.form.get("password", "")) or account is None:
+    login = None
+    if is_right_password(account, request.form.get("password", "")) and account is not None:
+        with database.transaction() as tx:
+            login = store_login(tx, account)
+    if login is None:
         return _form(target, name=name, problem=text("login.wrong")), 401
     record_success(database, attempt, address=address, name=name)
-    with database.transaction() as tx:
-        begin_session(tx, account.name)
+    begin_session(login)
     return redirect(target, 303)
 
 
 @blueprint.post("/logout")
 def log_out() -> Any:
-    with program().database.transaction() as tx:
-        end_session(tx)
+    end_session(program().database)
     return redirect(url_for("overview.show" if program().settings.visitors else "login.form"), 303)
 
 
@@ -85,17 +87,19 @@ def change_password() -> Any:
         if request.form.get("new") != request.form.get("again"):
             return _account_form(text("account.differ"), 400)
         with database.transaction() as tx:
-            new = request.form.get("new", "")
-            store_account(tx, name=own.name, password=new, role=own.role)
+            stored = store_password(tx, own, request.form.get("new", ""))
+            login = stored and store_login(tx, stored)
+            if not login:
+                return _account_form(text("account.wrong"), 401)
             record_audit(
                 tx, at=now, actor=own.name, action="password changed", subject=own.name, detail={}
             )
-            begin_session(tx, own.name)
     except TooManyAttempts as error:
         return _account_form(text("login.too_many", minutes=-(-error.seconds // 60)), 429)
     except BadAccount:
         problem = text("account.short", low=SHORTEST_PASSWORD, high=LONGEST_PASSWORD)
         return _account_form(problem, 400)
+    begin_session(login)
     flash(text("account.changed"))
     return redirect(url_for("login.account"), 303)
 

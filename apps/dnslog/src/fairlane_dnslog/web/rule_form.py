@@ -153,7 +153,8 @@ def _instant(field: str, text: str, timezone: str, stored: float | None) -> floa
             return None
         if stored is not None and _local(stored, timezone) == local.strftime(_LOCAL):
             return stored
-        return local.replace(tzinfo=zone).timestamp()
+        # As in a weekly window, an end in the repeated hour is its second occurrence.
+        return local.replace(tzinfo=zone, fold=field == "until_at").timestamp()
     except (ValueError, OverflowError):
         raise InvalidRule(
             field, f"got {text[:40]!r}, expected a time such as 2026-09-01T16:00"
