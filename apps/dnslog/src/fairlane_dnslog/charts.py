@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 from msgspec import Struct
 
 from fairlane_dnslog.database import Row, Transaction
+from fairlane_dnslog.heavy_keys import Segment, find_heavy_keys
 from fairlane_dnslog.rollups import (
     DAY_SECONDS,
     HOUR_SECONDS,
@@ -92,14 +93,6 @@ class Charts(Struct, frozen=True, kw_only=True):
     domains: tuple[Top, ...]
     clients: tuple[Top, ...]
     upstreams: tuple[Upstream, ...]
-
-
-class _Segment(Struct, frozen=True):
-    """Buckets of one grain: those that start in [since, until)."""
-
-    grain: Grain
-    since: int
-    until: int
 
 
 def read_charts(
@@ -224,6 +217,7 @@ ORDER BY 3 DESC, 1 LIMIT :limit
 _BUCKETS: Final = """
 SELECT key, queries, blocked, elapsed_us, answered FROM rollup
 WHERE grain = :grain_{n} AND kind = :kind AND start >= :since_{n} AND start < :until_{n} {of_server}
+    {of_keys}
 """
 
 
@@ -264,10 +258,21 @@ def _top(
     limit: int,
     label: str = "",
 ) -> list[Row]:
+    limit = min(max(limit, 1), LARGEST_TOP)
+    segments = _segments(tx, since, until)
+    heavy = find_heavy_keys(tx, kind, segments, server, limit) if kind == "domain" else None
+    values: dict[str, object] = {"kind": kind, "limit": limit}
+    of_keys = ""
+    if heavy is not None:
+        for column, choices in (
+            ("start", heavy.starts), ("server", heavy.servers), ("key", heavy.keys),
+        ):  # fmt: skip
+            names = [f"{column}_{n}" for n in range(len(choices))]
+            values |= dict(zip(names, choices, strict=True))
+            of_keys += f" AND {column} IN ({', '.join(f':{name}' for name in names)})"
     buckets: list[str] = []
-    values: dict[str, object] = {"kind": kind, "limit": min(max(limit, 1), LARGEST_TOP)}
-    for n, segment in enumerate(_segments(tx, since, until)):
-        buckets.append(_BUCKETS.format(n=n, of_server=_of_server(server)))
+    for n, segment in enumerate(segments):
+        buckets.append(_BUCKETS.format(n=n, of_server=_of_server(server), of_keys=of_keys))
         values[f"grain_{n}"] = segment.grain
         values[f"since_{n}"] = segment.since
         values[f"until_{n}"] = segment.until
@@ -275,25 +280,25 @@ def _top(
     return tx.rows(sql, **values, **_server_value(server))
 
 
-def _segments(tx: Transaction, since: float, until: float) -> list[_Segment]:
+def _segments(tx: Transaction, since: float, until: float) -> list[Segment]:
     """Return the buckets that cover a range: in the middle as coarse as possible."""
     _check(since, until)
     length = until - since
     if length <= TOP_BY_HOUR and _is_complete(tx, "hour", "domain", since):
         first, end = _floor(since, HOUR_SECONDS), _ceiling(until, HOUR_SECONDS)
-        return [_Segment("hour", first, end)]
+        return [Segment("hour", first, end)]
     if length > TOP_BY_DAY:
-        return [_Segment("month", month_start(int(since)), next_month_start(int(until) - 1))]
+        return [Segment("month", month_start(int(since)), next_month_start(int(until) - 1))]
     first, end = _floor(since, DAY_SECONDS), _ceiling(until, DAY_SECONDS)
     month, last_month = month_start(first), month_start(end)
     if month < first:
         month = next_month_start(first)
     if month >= last_month:
-        return [_Segment("day", first, end)]
+        return [Segment("day", first, end)]
     segments = [
-        _Segment("day", first, month),
-        _Segment("month", month, last_month),
-        _Segment("day", last_month, end),
+        Segment("day", first, month),
+        Segment("month", month, last_month),
+        Segment("day", last_month, end),
     ]
     return [one for one in segments if one.since < one.until]
 
