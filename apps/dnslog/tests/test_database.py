@@ -1,6 +1,8 @@
 """The contract of the database, on both dialects."""
 
 import os
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from contextlib import closing
@@ -180,6 +182,7 @@ COLUMNS = {
         "audit": "id at actor action subject detail",
         "account": "name password_hash role",
         "login_attempt": "id at address name succeeded",
+        "login_session": "id account began_at",
         "secret": "name value",
     }.items()
 }
@@ -291,3 +294,30 @@ def test_placeholders_are_translated_outside_of_literals_and_casts() -> None:
         for_psycopg("SELECT ':a', \":b\", :c::text, '%' -- :d\n WHERE x LIKE :e")
         == "SELECT ':a', \":b\", %(c)s::text, '%%' -- :d\n WHERE x LIKE %(e)s"
     )
+
+
+def test_another_program_leaves_the_log_of_changes_of_a_running_one(tmp_path: Path) -> None:
+    """The last program that closes a database deletes the log; locks tell it of the others."""
+    path = tmp_path / "dnslog.db"
+    read = (
+        "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); "
+        "print(c.execute(sys.argv[2]).fetchone()[0]); c.close()"
+    )
+    count = "SELECT count(*) FROM secret"
+
+    def rows_for_another_program() -> int:
+        command = [sys.executable, "-c", read, str(path), count]
+        return int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+    def add(name: str) -> None:
+        with database.transaction() as tx:
+            tx.run("INSERT INTO secret (name, value) VALUES (:name, '')", name=name)
+
+    with closing(open_database(f"sqlite:///{path}")) as database:
+        database.migrate()
+        with database.reading() as tx, database.reading():  # two connections
+            tx.rows(count)
+        add("first")
+        assert rows_for_another_program() == 1
+        add("second")
+        assert rows_for_another_program() == 2

@@ -97,8 +97,10 @@ def test_a_corrected_password_file_is_read_when_the_server_is_resumed(
         paused = {"ok": False, "ready": True, "servers": {"home": "paused"}}
         assert (health.status_code, health.json) == (200, paused)
         path.write_text(f"{right}\n")
+        program.save_rule(custom("Night", "||a.example^"), actor="ann")  # it cannot be applied yet
         program.resume_server("home", actor="ann")
         wait(lambda: state_of(program).state == "ok")
+        wait(lambda: "||a.example^" in server.state.user_rules)
 
 
 def test_a_boundary_that_passed_while_no_process_ran_is_applied_at_the_next_start(

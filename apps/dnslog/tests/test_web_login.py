@@ -113,7 +113,7 @@ def test_a_new_password_ends_the_other_sessions_of_the_account(site: Site) -> No
 @pytest.mark.parametrize(
     ("fields", "status", "reason"),
     [
-        ({"password": "wrong"}, 401, "The present password is wrong."),
+        ({"password": "wrong"}, 401, "The current password is wrong."),
         ({"again": "another one"}, 400, "The two new passwords are different."),
         ({"new": "short", "again": "short"}, 400, "it must have 8 to 200 characters"),
         ({"new": "x" * 201, "again": "x" * 201}, 400, "it must have 8 to 200 characters"),

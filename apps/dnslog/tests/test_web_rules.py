@@ -16,6 +16,7 @@ from apps.dnslog.tests.databases import DIALECTS, postgres_server
 from apps.dnslog.tests.query_entries import entry
 from apps.dnslog.tests.rule_examples import custom, draft, stored
 from apps.dnslog.tests.web_site import VIEWER, Person, Site, open_site
+from fairlane_dnslog.pull_log import pause_server
 from fairlane_dnslog.rules.audit import AuditRow, read_audit, record_audit
 from fairlane_dnslog.rules.rule import MOST_RULES, Kind, Rule, RuleDraft
 from fairlane_dnslog.rules.rule_store import save_rule
@@ -257,6 +258,16 @@ def test_a_rule_of_a_removed_server_can_be_given_to_another(tmp_path: Path) -> N
         assert only_rule(site).servers == ("home",)
 
 
+def test_the_page_names_servers_that_the_rules_do_not_reach(tmp_path: Path) -> None:
+    home = ServerSettings(name="home", url="http://127.0.0.1:9")
+    with open_site(tmp_path, servers=(home,)) as site:
+        words = "The rules do not reach home at present."
+        assert words not in site.person().get("/rules").text
+        with site.database.transaction() as tx:
+            pause_server(tx, "home", reason="refused")
+        assert words in site.person().get("/rules").text
+
+
 def test_a_pause_of_protection_replaces_the_earlier_one(site: Site) -> None:
     person = site.person()
     begun = time.time()
@@ -354,7 +365,7 @@ def test_offered_clients_keep_their_order_and_have_names_that_rules_match(
         ({"times": "once", "until_at": "2198-01-01T10:00"},
          "“Homework” is saved and in force now, until 2198-01-01 10:00."),
         ({"times": "once", "from_at": "2197-01-01T10:00", "until_at": "2198-01-01T10:00"},
-         "“Homework” is saved. It starts 2197-01-01 10:00."),
+         "“Homework” is saved. It starts at 2197-01-01 10:00."),
         ({"times": "once", "until_at": "2001-01-01T10:00"},
          "“Homework” is saved, but its time is over."),
     ],

@@ -40,6 +40,7 @@ UNAVAILABLE: Final = 5
 SHORTEST_INTERVAL: Final = 1  # seconds
 LONGEST_INTERVAL: Final = 86400
 NO_PROCESS: Final = "no process runs"
+PIPE_WIDTH: Final = 1_000  # of a table that no terminal shows
 ADD_SERVER: Final = "add one to dnslog.toml, or name it in DNSLOG_URL"
 
 Folder = Annotated[
@@ -311,16 +312,22 @@ def _interval(text: str) -> float:
 
 
 def _pull_now(opened: Program, name: str) -> str:
+    if _is_paused(opened, name):
+        return "paused, so it is not pulled; correct the login, then `fairlane-dnslog resume`"
     opened.pull_now(name, actor=_actor())
     return f"a pull is submitted{_without_process(opened)}"
 
 
 def _resume(opened: Program, name: str) -> str:
-    with opened.database.reading() as tx:
-        was_paused = read_server(tx, name).paused_reason is not None
+    was_paused = _is_paused(opened, name)
     opened.resume_server(name, actor=_actor())
     result = "resumed" if was_paused else "was not paused"
     return f"{result}; a pull is submitted{_without_process(opened)}"
+
+
+def _is_paused(opened: Program, name: str) -> bool:
+    with opened.database.reading() as tx:
+        return read_server(tx, name).paused_reason is not None
 
 
 def _without_process(opened: Program) -> str:
@@ -374,13 +381,16 @@ def _print_servers(servers: tuple[ServerStatus, ...], settings: Settings) -> Non
             shown(last.started_at if last else None), shown(one.complete_until),
             str(one.gaps), ", ".join(one.rules_in_force) or "none",
         )  # fmt: skip
-    Console().print(table)
+    console = Console()
+    if not console.is_terminal:
+        console.width = PIPE_WIDTH  # a line for each server
+    console.print(table)
     if not servers:
         typer.echo(f"no server; {ADD_SERVER}")
     for one in servers:
         if one.reason:
             typer.echo(f"{one.name}: {one.reason}")
-        if one.is_interval_set:
+        if one.is_interval_set and one.pull_seconds != settings.pull_seconds:
             typer.echo(
                 f"{one.name}: `interval` has set {one.pull_seconds:g} s; `interval default` returns"
                 f" to the {settings.pull_seconds:g} s of the settings"

@@ -233,13 +233,16 @@ class Program:
                         schedules.change(name, every_seconds=rules["every_seconds"])
 
     def resume_server(self, server: str, *, actor: str) -> None:
-        """End the pause of a server whose login was refused, and pull it."""
+        """End the pause of a server whose login was refused; pull it, and apply the rules."""
         name = self.settings.server(server).name
         with self.database.transaction() as tx:
             resume_server(tx, name)
         with _queue_errors():
             self.app.sync.schedules.resume(pull_schedule(name))
-            self.app.sync.submit(self.queue.pull.call(server=name))
+            pull = self.app.sync.submit(self.queue.pull.call(server=name))
+            # The rules follow a pull that has succeeded: a wrong login is one request.
+            after_pull = self.queue.reconcile.options(depends_on=[pull.id])
+            self.app.sync.submit(after_pull.call(server=name))
         self._audit(actor, "server resumed", name)
 
     def _audit(self, actor: str, action: str, server: str, **detail: object) -> None:

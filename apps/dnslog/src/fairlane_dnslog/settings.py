@@ -57,6 +57,8 @@ class ServerSettings:
             raise BadSetting(
                 f'the password file of server "{self.name}" cannot be read: {error}'
             ) from None
+        if not text:
+            raise BadSetting(f'the password file of server "{self.name}" is empty')
         return replace(self, password=text)
 
 

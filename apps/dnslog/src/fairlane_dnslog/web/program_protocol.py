@@ -57,4 +57,4 @@ class Program(Protocol):
         """Change the interval of the pulls of a server, in all processes."""
 
     def resume_server(self, server: str, *, actor: str) -> None:
-        """End the pause of a server whose login was refused, and pull it."""
+        """End the pause of a server whose login was refused; pull it, and apply the rules."""

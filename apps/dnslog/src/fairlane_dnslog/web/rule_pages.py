@@ -19,6 +19,7 @@ from fairlane_dnslog.web.refused import Refused
 from fairlane_dnslog.web.rule_form import RuleForm, form_of_request, form_of_rule
 from fairlane_dnslog.web.rule_presets import PAUSE_MINUTES, PRESETS, pause_names, preset_form
 from fairlane_dnslog.web.rule_problems import problem_of
+from fairlane_dnslog.web.server_troubles import read_troubles
 from fairlane_dnslog.web.visitor import for_editors, for_readers, program, visitor
 from fairlane_dnslog.web.week_view import week_days, week_of
 
@@ -49,7 +50,13 @@ def show() -> str:
         pause_minutes=PAUSE_MINUTES,
         zone=program().settings.timezone,
         version=known.version,
+        unreached=_unreached(now),
     )
+
+
+def _unreached(now: float) -> list[str]:
+    """Return the servers to which the rules cannot be applied at present."""
+    return [one.server for one in read_troubles(now) if one.state in ("paused", "failing")]
 
 
 def _next_change(rule: Rule, now: float) -> float | None:
@@ -199,7 +206,7 @@ def _save(rule: int | None) -> Any:
         other = _stored(rule)
         form.revision = other.revision  # the person has seen the other text from now on
         return _editor(form, rule=other, is_stale=True), 409
-    flash(_saved_text(stored, time.time()))
+    flash(_saved_text(stored, time.time()))  # the page names the servers that it does not reach
     return redirect(url_for("rules.show"), 303)
 
 
