@@ -175,7 +175,7 @@ def test_filters_are_combined(database: Database) -> None:
     ]
 
 
-FEW = {"FEW_ROWS": 3, "FEW_NAMES": 4, "CHUNK_ROWS": 7, "SCAN_ROWS": 21}
+FEW = {"FEW_ROWS": 3, "FEW_NAMES": 4, "CHUNK_ROWS": 7, "SCAN_ROWS": 21, "SCAN_SECONDS": 60}
 
 
 @pytest.mark.parametrize("bounds", [{}, FEW, FEW | {"FEW_NAMES": 0}], ids=["usual", "few", "scan"])
@@ -240,12 +240,16 @@ def test_a_scan_that_finds_nothing_for_long_continues_at_its_cursor(
     monkeypatch.setattr(query_search, "FEW_ROWS", 0)
     monkeypatch.setattr(query_search, "CHUNK_ROWS", 10)
     monkeypatch.setattr(query_search, "SCAN_ROWS", 20)
+    monkeypatch.setattr(query_search, "SCAN_SECONDS", 60)
     store(database, entry(-1, "needle.example", qtype="PTR"), *(entry(n) for n in range(50)))
     page = find(database, blocked=False, server="home", qtype="A", client="192.168.1.10")
     assert len(page.rows) == 20
     page = find(database, domain="e", client="192.168.1.10", blocked=True)
     assert (page.rows, page.searched_to_ns) == ((), (NOON + 30) * NS)
     assert page.next
+    monkeypatch.setattr(query_search, "SCAN_SECONDS", 0)  # a slow disk: one chunk
+    page = find(database, domain="e", client="192.168.1.10", blocked=True)
+    assert (page.rows, page.searched_to_ns) == ((), (NOON + 40) * NS)
 
 
 def test_rows_that_arrive_between_two_pages_do_not_shift_them(database: Database) -> None:

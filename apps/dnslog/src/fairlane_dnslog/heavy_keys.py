@@ -16,7 +16,7 @@ from fairlane_dnslog.database import Transaction
 from fairlane_dnslog.rollups import Grain, Kind
 
 MOST_KEYS: Final = 200
-FIRST_SHARE: Final = 0.01  # of all queries, which a name in a list of ten mostly has
+FIRST_SHARE: Final = 0.004  # of all queries, which a name in a list of ten mostly has
 _TOTALS: Final = """
 SELECT start, server, queries FROM rollup
 WHERE grain = :grain AND kind = 'total' AND start >= :since AND start < :until

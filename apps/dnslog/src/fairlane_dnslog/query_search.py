@@ -10,11 +10,13 @@ how many rows each name has. Then it is answered in one of two ways:
   whose last row is older than the cursor.
 - by scan: rows in order of time, by the index of one column that must be equal (or of the time), in
   chunks; the other conditions are tested row by row. A rare combination could be a scan of
-  everything, so it ends after `SCAN_ROWS`: the page is then short, and its cursor continues.
+  everything, so it ends after `SCAN_ROWS` or `SCAN_SECONDS`: the page is then short, and its cursor
+  continues.
 
 Both read (time, id) first, and the rows of the page last.
 """
 
+import time
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Iterator
 from heapq import nlargest
@@ -33,7 +35,8 @@ EXPORT_ROWS: Final = 1_000_000
 FEW_NAMES: Final = 500
 FEW_ROWS: Final = 20_000
 CHUNK_ROWS: Final = 5_000
-SCAN_ROWS: Final = 60_000
+SCAN_ROWS: Final = 40_000
+SCAN_SECONDS: Final = 0.15  # rows that are not in memory take longer
 LONGEST_TEXT: Final = 300
 _NS: Final = 1_000_000_000
 _FIRST: Final = -(2**63)
@@ -364,6 +367,7 @@ def _found_by_scan(tx: Transaction, begun: _Search) -> tuple[list[Position], Pos
         rows = tx.rows(statement, **values, **begun.range, limit=begun.limit + 1)
         return _positions(rows), None
     found: list[Position] = []
+    ends_at = time.monotonic() + SCAN_SECONDS
     for _ in range(SCAN_ROWS // CHUNK_ROWS):
         found += _positions(
             tx.rows(
@@ -380,6 +384,8 @@ def _found_by_scan(tx: Transaction, begun: _Search) -> tuple[list[Position], Pos
         if last is None:
             return found, None
         begun.before = (last["at_ns"], last["id"])
+        if time.monotonic() > ends_at:
+            break
     return found, begun.before
 
 
