@@ -1,0 +1,3 @@
+from fairlane_extractor.commands import main
+
+main()
