@@ -3,7 +3,7 @@
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run tour test check format setup console pages browser screenshots smoothness
+.PHONY: help run tour test check format setup console pages browser programs screenshots smoothness
 .PHONY: simulate chaos mutations schemathesis bench clean
 
 VENV ?= .venv
@@ -44,7 +44,7 @@ run: console
 tour: $(READY)
 	@$(BIN)/python examples/tour.py $(ARGS)
 
-test: $(STAMP) console pages browser
+test: $(STAMP) console pages browser programs
 	@$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
 
 check: $(STAMP) console pages
@@ -104,7 +104,7 @@ $(READY): pyproject.toml constraints.txt $(wildcard apps/*/pyproject.toml)
 $(STAMP): $(READY)
 	@echo "Installing the tools for tests: about half a minute, once (and when pyproject.toml changes)"
 	@$(INSTALL) --editable '.[dev]' --editable apps/compressor --editable 'apps/archiver[gallery]' \
-	    --editable 'apps/dnslog[gunicorn,postgres]'
+	    --editable 'apps/dnslog[gunicorn,postgres]' --editable 'apps/extractor[postgres,sherpa,whisper]'
 	@touch "$(STAMP)"
 
 # pip builds the console at installation; this target rebuilds it after a change.
@@ -120,6 +120,12 @@ browser:
 	@for name in "$$CHROMIUM" chromium chromium-browser google-chrome; do \
 	    command -v "$$name" >/dev/null 2>&1 && exit 0; \
 	done; $(need_chromium)
+
+# Programs of Debian that some tests start: a pooler of PostgreSQL, and a voice that reads texts.
+programs:
+	@missing=; for name in pgbouncer flite; do \
+	    PATH="$$PATH:/usr/sbin" command -v $$name >/dev/null 2>&1 || missing="$$missing $$name"; \
+	done; [ -z "$$missing" ] || { $(need_programs); }
 
 # Sets $$python to the first interpreter that is new enough.
 define find_python
@@ -158,5 +164,15 @@ if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then \
         || echo "apt-get could not install chromium: tests in a browser are skipped." >&2; \
 else \
     echo "There is no chromium: tests in a browser are skipped. Install it (Debian and Ubuntu: sudo apt-get install chromium), or set CHROMIUM to its path." >&2; \
+fi
+endef
+
+define need_programs
+if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then \
+    echo "Installing$$missing for the tests: a few seconds, once"; \
+    { apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends $$missing; } >/dev/null 2>&1 \
+        || echo "apt-get could not install$$missing: tests that need them are skipped." >&2; \
+else \
+    echo "Missing:$$missing; tests that need them are skipped. Install them (Debian and Ubuntu: sudo apt-get install$$missing)." >&2; \
 fi
 endef
