@@ -16,6 +16,7 @@ import msgspec
 
 from fairlane import Context, Permanent, Retryable
 
+JOB_VARIABLE: Final = "FAIRLANE_EXTRACT_JOB"  # shows which job a child belongs to
 _RESOURCE_SIGNALS: Final = (signal.SIGKILL, signal.SIGABRT, signal.SIGSEGV, signal.SIGBUS)
 
 OnMessage = Callable[[str, Any], None]  # the name of a message, and its value
@@ -73,7 +74,7 @@ async def run_child(
     finished = await ctx.run(
         [sys.executable, "-P", "-m", module],
         input=msgspec.json.encode({**request, "memory_bytes": memory_bytes}),
-        env={**os.environ, "PYTHONUNBUFFERED": "1", "OMP_NUM_THREADS": _threads()},
+        env={**os.environ, JOB_VARIABLE: ctx.job.id, "OMP_NUM_THREADS": _threads()},
         on_stdout=pieces.add,
         check=False,
         grace_seconds=0,
