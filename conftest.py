@@ -1,5 +1,6 @@
 """What all tests share, those of Fairlane and those of the programs built on it."""
 
+import os
 import signal
 
 # Who runs tests under nohup, or behind a shell, may have them ignore these, and so would what they
@@ -10,3 +11,8 @@ for _number, _usual in (
 ):
     if signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, _usual)
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """Return one worker more than cores: tests wait for processes for 40 % of their time."""
+    return (os.cpu_count() or 1) + 1

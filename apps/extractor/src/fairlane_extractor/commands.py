@@ -104,7 +104,8 @@ def text(
     extractor.results.prepare()
     result = extractor.results.load(task)
     if result is None:
-        typer.echo(f"{NAME}: there is no text of a task {task}; `{NAME} jobs` lists tasks", err=True)
+        hint = f"`{NAME} jobs` lists the tasks"
+        typer.echo(f"{NAME}: there is no text of a task {task}; {hint}", err=True)
         raise typer.Exit(3)
     sys.stdout.write(export(result, format))
 

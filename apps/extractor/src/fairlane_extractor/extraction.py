@@ -10,7 +10,6 @@ Rules:
 """
 
 import asyncio
-import os
 import shutil
 import time
 from collections.abc import Awaitable, Callable, Sequence
@@ -81,7 +80,7 @@ class Extraction:
         found = await self._extract(media, local)
         merged = await self._merge([one for result in found for one in result.segments])
         branches = (*(result.branch for result in found), merged.branch)
-        path = await asyncio.to_thread(self._keep_media, media, local)
+        path = await asyncio.to_thread(self._keep_media, local)
         result = StoredResult(
             id=self._ctx.job.id, input=media.input, platform=media.platform, title=media.title,
             seconds=local.seconds, language=_language_of(merged.lines, media),
@@ -230,7 +229,7 @@ class Extraction:
 
         return await self._run("merging", Merged, merge_all, [keep_raw])
 
-    def _keep_media(self, media: Media, local: LocalMedia) -> str | None:
+    def _keep_media(self, local: LocalMedia) -> str | None:
         """Move downloaded media to its final place, or leave it to be removed; return its path."""
         path = Path(local.path)
         if not path.is_relative_to(self._folder):
@@ -240,7 +239,7 @@ class Extraction:
         target = self._media_path(local)
         if path.exists():
             target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            os.replace(path, target)
+            path.replace(target)
         self._ctx.artifact(target, "media")
         return str(target)
 
