@@ -1,0 +1,69 @@
+"""Read the subtitles of a media: the best track, or the next one if that cannot be read."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from fairlane import Context
+from fairlane_extractor.child_program import run_child
+from fairlane_extractor.languages import short_code
+from fairlane_extractor.media import LocalMedia, Track
+from fairlane_extractor.segments import Branch, BranchResult
+from fairlane_extractor.settings import Settings
+from fairlane_extractor.tracks.reading import ReadTrack
+
+MODULE: Final = "fairlane_extractor.tracks.tracks_child"
+MOST_TRACKS: Final = 8  # that are tried; a hostile media may have thousands
+
+
+async def read_tracks(
+    ctx: Context,
+    settings: Settings,
+    local: LocalMedia,
+    language: str | None,
+    progress: Callable[[float, str], None],
+) -> BranchResult:
+    """Return the text of the best track; a media without text in tracks is skipped.
+
+    `Permanent` with the code `corrupt_track` is raised if no track can be read.
+    """
+    tracks = best_first(local.tracks, language)[:MOST_TRACKS]
+    if not tracks:
+        return _skipped("no_tracks", "the media has no subtitle tracks")
+
+    def follow(name: str, value: Any) -> None:
+        if name == "progress":
+            progress(value["percent"], value["message"])
+
+    answer = await run_child(
+        ctx,
+        MODULE,
+        {"path": local.path, "seconds": local.seconds, "tracks": msgspec.to_builtins(tracks)},
+        on_message=follow,
+        memory_bytes=settings.recogniser_memory_bytes,
+    )
+    read = msgspec.convert(answer, ReadTrack)
+    if read.track is None:
+        return _skipped("empty_track", read.reason or "the tracks have no text")
+    branch = Branch(
+        name="subtitle", status="used", method=read.method, segments=len(read.segments),
+        reason=read.reason,
+    )  # fmt: skip
+    return BranchResult(branch=branch, segments=read.segments)
+
+
+def best_first(tracks: Sequence[Track], language: str | None) -> list[Track]:
+    """Return the readable tracks: of the wanted language first, human before automatic."""
+    wanted = short_code(language)
+
+    def rank(track: Track) -> tuple[bool, bool]:
+        return (wanted is not None and short_code(track.language) != wanted, track.is_automatic)
+
+    present = [track for track in tracks if track.path is not None or track.stream is not None]
+    return sorted(present, key=rank)
+
+
+def _skipped(code: str, reason: str) -> BranchResult:
+    branch = Branch(name="subtitle", status="skipped", code=code, reason=reason)
+    return BranchResult(branch=branch)
