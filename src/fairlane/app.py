@@ -41,6 +41,7 @@ from fairlane.leader.hook_delivery import DAY_SECONDS
 from fairlane.leader.schedule import Rules
 from fairlane.leader.webhook import Hook
 from fairlane.runtime.clock import Clock, SystemClock
+from fairlane.site import Site, SiteApplication, new_site
 from fairlane.snapshot import Snapshot, snapshot_from
 from fairlane.store.open_store import store_at
 from fairlane.store.protocol import Store
@@ -105,6 +106,7 @@ class Fairlane:
         self._only_queues = None if queues is None else tuple(queues)
         self._keep_history = keep_history
         self._uploads = None if uploads is None else Uploads(uploads, largest=largest_upload)
+        self._site: Site | None = None
         self._labels = tuple(labels)
         for label in self._labels:
             check_name("label", label)
@@ -231,6 +233,21 @@ class Fairlane:
         """
         self._declarations.add_hook(hook, name, retry_seconds)
         return hook
+
+    def mount(self, site: SiteApplication, *, public: Sequence[str] = ()) -> None:
+        """Serve an ASGI application of this program at `/`, behind the checks of the HTTP API.
+
+        The console and the API are then under `/queue/`. Every request of the site passes the same
+        checks: the host, the origin, the token or session, the size and type of a body. `public`
+        paths, such as "/about" or "/static/*", need no token. The lifespan of a Starlette or
+        FastAPI application runs inside the engine's.
+        """
+        if self._site is not None:
+            raise UsageError(
+                "a site is mounted already, and an app serves only one; mount both in one "
+                "application, such as Starlette(routes=[Mount(…), Mount(…)])"
+            )
+        self._site = new_site(site, public)
 
     # running
 

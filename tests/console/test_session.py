@@ -4,7 +4,12 @@ from pathlib import Path
 
 from fastapi import FastAPI
 from playwright.async_api import Browser, expect
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import Route
 
+from fairlane import Fairlane
 from tests.support.browser import visiting, without_complaints
 from tests.support.console_program import program
 from tests.support.followers import OPERATE, READ, served, serving_application
@@ -62,3 +67,24 @@ async def test_it_works_under_a_prefix(browser: Browser, tmp_path: Path) -> None
             await expect(page.locator(f'[data-job="{job.id}"]')).to_be_visible()
             await page.get_by_role("link", name="Lanes").click()
             await expect(page.get_by_role("heading", level=1)).to_have_text("Lanes")
+
+
+async def test_a_page_of_a_site_leads_to_the_sign_in_and_back(browser: Browser) -> None:
+    async def page_of_site(request: Request) -> Response:
+        return HTMLResponse(f"<!doctype html><title>x</title>letter {request.query_params['id']}")
+
+    app = Fairlane("memory://")
+    app.mount(Starlette(routes=[Route("/letters", page_of_site)]))
+    async with app, served(app, token=OPERATE) as url, visiting(browser) as context:
+        page = await context.new_page()
+        await page.goto(f"{url}/letters?id=a%26b#top")
+        await page.get_by_label("Token").fill(OPERATE)
+        await page.get_by_role("button", name="Sign in").click()
+        await expect(page.get_by_text("letter a&b")).to_be_visible()
+        assert page.url.startswith(f"{url}/letters?id=a%26b")
+
+        await page.goto(f"{url}/queue/")
+        await expect(page.get_by_text("Live", exact=True).first).to_be_visible()
+        for elsewhere in ("//evil.example/", "https://evil.example/"):
+            await page.goto(f"{url}/queue/?next={elsewhere}")
+            await expect(page.get_by_text("Live", exact=True).first).to_be_visible()

@@ -3,6 +3,7 @@
 import { readSession, signIn, signOut } from "../api/calls";
 import type { Session } from "../api/types";
 import { feed } from "../live/feed.svelte";
+import { returnToSite } from "./site";
 
 class SessionState {
   #session: Session | null = $state(null);
@@ -19,6 +20,7 @@ class SessionState {
   async read(): Promise<void> {
     try {
       this.#session = await readSession();
+      if (this.#session.role !== null) returnToSite();
     } catch {
       // The load of the state reports whether the server answers.
     }
@@ -26,6 +28,7 @@ class SessionState {
 
   async enter(token: string): Promise<void> {
     this.#session = await signIn(token);
+    returnToSite();
     feed.start();
   }
 

@@ -35,6 +35,7 @@ from fairlane.api.dependencies import app_of
 from fairlane.api.event_stream import sse, websocket
 from fairlane.api.guard import LARGEST_BODY, Guard
 from fairlane.api.responses import json_response, mount_prefix
+from fairlane.api.site import QUEUE_PREFIX, SiteBesideQueue
 from fairlane.app import Fairlane
 
 __all__ = ["ROUTERS", "app_of", "asgi"]
@@ -119,6 +120,7 @@ def asgi(
     )
     application.state.fairlane = app
     application.state.guard = guard
+    application.state.prefix_beside_site = ""
     problems.install_error_handlers(application, _served_paths())
     for router in ROUTERS:
         application.include_router(router, prefix="/api", responses=problems.problem_docs())
@@ -132,7 +134,17 @@ def asgi(
         servers = {"servers": [{"url": prefix}]} if prefix else {}
         return json_response(application.openapi() | servers)
 
-    return application
+    if app._site is None:
+        return application
+    site_guard = Guard(
+        tokens=tokens,
+        allowed_hosts=allowed,
+        largest_body=largest_body,
+        upload_path=None,
+        is_public=app._site.is_public,
+        sign_in_path=f"{QUEUE_PREFIX}/",
+    )
+    return SiteBesideQueue(application, app._site, site_guard)
 
 
 def _served_paths() -> list[tuple[str, set[str]]]:

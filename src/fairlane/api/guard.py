@@ -13,14 +13,15 @@ a server on the same machine, so being local is no proof of permission.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from ipaddress import ip_address
 from typing import Any, Final
+from urllib.parse import quote, urlencode
 
 from fastapi import HTTPException
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import cookie_parser
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from fairlane.api import console
@@ -46,6 +47,10 @@ _HEADERS: Final = {
 }
 
 
+def is_public_path(path: str) -> bool:
+    return path in _PUBLIC_PATHS or console.is_public(path)
+
+
 class Guard:
     def __init__(
         self,
@@ -54,8 +59,14 @@ class Guard:
         allowed_hosts: Iterable[str] = (),
         largest_body: int = LARGEST_BODY,
         largest_upload: int | None = None,
+        upload_path: str | None = _UPLOAD_PATH,
+        is_public: Callable[[str], bool] = is_public_path,
+        sign_in_path: str | None = None,
     ) -> None:
         self.tokens = tokens
+        self._upload_path = upload_path
+        self._is_public = is_public
+        self._sign_in_path = sign_in_path
         allowed = [host.strip() for host in allowed_hosts if host.strip()]
         self._allowed_names = frozenset(_check_allowed_host(host) for host in allowed)
         self._origins = frozenset(place for host in allowed for place in _origins_of(host))
@@ -131,11 +142,12 @@ class Guard:
                     "this server has no token, so it serves only clients on its own machine"
                 )
             return None
-        path = _path_in_app(scope)
-        if path in _PUBLIC_PATHS or console.is_public(path):
+        if self._is_public(_path_in_app(scope)):
             return None
         role = self.role_in(scope)
         if role is None:
+            if self._sign_in_path is not None and _opens_page(scope):
+                return _redirect_to_sign_in(scope, self._sign_in_path)
             return _unauthorized(
                 "this request needs a valid token; the one sent is missing or wrong"
             )
@@ -146,7 +158,7 @@ class Guard:
     def _body_refusal(self, scope: Scope, headers: Mapping[str, str]) -> Response | None:
         length = headers.get("content-length", "")
         has_body = "transfer-encoding" in headers or length not in ("", "0")
-        is_file = _is_upload(scope)
+        is_file = self._is_upload(scope)
         if scope["type"] != "http" or not (has_body or is_file):
             return None
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -165,11 +177,11 @@ class Guard:
     def _body_limit(self, scope: Scope) -> int | None:
         """Return the maximum body size; None for an upload where uploads are off (the route
         then refuses without reading it)."""
-        return self._largest_upload if _is_upload(scope) else self._largest_body
+        return self._largest_upload if self._is_upload(scope) else self._largest_body
 
-
-def _is_upload(scope: Scope) -> bool:
-    return scope.get("method", "GET") not in SAFE_METHODS and _path_in_app(scope) == _UPLOAD_PATH
+    def _is_upload(self, scope: Scope) -> bool:
+        changes = scope.get("method", "GET") not in SAFE_METHODS
+        return changes and _path_in_app(scope) == self._upload_path
 
 
 def _too_large_detail(largest: int) -> str:
@@ -193,6 +205,19 @@ def _limit_body(receive: Receive, largest: int | None) -> Receive:
 
 def _unauthorized(detail: str) -> Response:
     return problem_response(401, "unauthorized", detail, headers={"WWW-Authenticate": "Bearer"})
+
+
+def _opens_page(scope: Scope) -> bool:
+    """Return whether a browser opens an address, other than a script that sends a request."""
+    is_get = scope["type"] == "http" and scope["method"] in ("GET", "HEAD")
+    return is_get and "text/html" in Headers(scope=scope).get("accept", "")
+
+
+def _redirect_to_sign_in(scope: Scope, path: str) -> Response:
+    prefix = quote(scope.get("root_path", ""))
+    query = scope.get("query_string", b"").decode("latin-1")
+    wanted = quote(scope["path"]) + (f"?{query}" if query else "")
+    return RedirectResponse(f"{prefix}{path}?{urlencode({'next': wanted})}", status_code=303)
 
 
 async def _refuse(refusal: Response, scope: Scope, receive: Receive, send: Send) -> None:

@@ -34,7 +34,7 @@ async def login(request: Request, login: Annotated[Login, Body()]) -> Response:
         name,
         value,
         max_age=tokens.SESSION_SECONDS,
-        path=mount_prefix(request) or "/",
+        path=_cookie_path(request),
         httponly=True,
         samesite="strict",
         secure=request.url.scheme == "https",
@@ -58,5 +58,10 @@ async def logout(request: Request) -> Response:
     for name in (
         _guard(request).tokens.cookie_names & request.cookies.keys()
     ):  # only the cookies sent
-        response.delete_cookie(name, path=mount_prefix(request) or "/")
+        response.delete_cookie(name, path=_cookie_path(request))
     return response
+
+
+def _cookie_path(request: Request) -> str:
+    """Return the path of the whole server: a site beside this API has the same sessions."""
+    return mount_prefix(request).removesuffix(request.app.state.prefix_beside_site) or "/"
