@@ -24,6 +24,8 @@ def read_stream(path: Path, index: int, title: str) -> list[Cue]:
     try:
         with av.open(str(path)) as media:
             return _with_ends(list(_read(media, index, title)))
+    except MemoryError:
+        raise
     except (av.FFmpegError, OSError) as error:
         raise TrackProblem("corrupt_track", f"{title} cannot be decoded: {error}") from error
 
@@ -32,6 +34,7 @@ def _read(media: InputContainer, index: int, title: str) -> Iterator[Cue]:
     stream = media.streams[index] if index < len(media.streams) else None
     if not isinstance(stream, SubtitleStream):
         raise TrackProblem("corrupt_track", f"{title} is not there: stream {index} is no subtitle")
+    has_comments = stream.codec_context.name in ("ass", "ssa")
     pictures = texts = 0
     for packet in media.demux(stream):
         if packet.pts is None or packet.time_base is None or not packet.size:
@@ -42,7 +45,7 @@ def _read(media: InputContainer, index: int, title: str) -> Iterator[Cue]:
         for piece in decoded or ():
             if isinstance(piece, AssSubtitle):
                 texts += 1
-                yield make_cue(start, end, _text(piece))
+                yield make_cue(start, end, _text(piece, has_comments=has_comments))
             else:
                 pictures += 1
         if texts > MOST_CUES:
@@ -51,12 +54,14 @@ def _read(media: InputContainer, index: int, title: str) -> Iterator[Cue]:
         raise TrackProblem("empty_track", f"{title} consists of pictures, not of text")
 
 
-def _text(piece: AssSubtitle) -> str:
+def _text(piece: AssSubtitle, *, has_comments: bool) -> str:
     event = piece.ass.decode("utf-8", "replace")
     if not event:
         return piece.text.decode("utf-8", "replace")
     fields = event.split(",", FIELDS_BEFORE_TEXT)
-    return plain_text(fields[-1]) if len(fields) > FIELDS_BEFORE_TEXT else ""
+    if len(fields) <= FIELDS_BEFORE_TEXT:
+        return ""
+    return plain_text(fields[-1], has_comments=has_comments)
 
 
 def _with_ends(cues: list[Cue]) -> list[Cue]:

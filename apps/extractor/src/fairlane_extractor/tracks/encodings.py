@@ -80,7 +80,8 @@ def _is_traditional(char: str) -> bool:
 
 
 def _is_japanese(char: str) -> bool:
-    return _is_wide_sign(char) or "\u3040" <= char <= "\u30ff"
+    is_syllable = "\u3040" <= char <= "\u30ff"
+    return _is_wide_sign(char) or is_syllable or _lead_byte(char, "shift_jis") in range(0x88, 0x98)
 
 
 def _is_korean(char: str) -> bool:

@@ -21,7 +21,7 @@ from fairlane_extractor.tracks.cues import Cue
 TOUCHING_SECONDS: Final = 0.02  # a gap that is a rounding of the times
 ROLLING_SECONDS: Final = 0.2
 FEWEST_REPETITIONS: Final = 2
-ROLLING_SHARE: Final = 0.4
+ROLLING_SHARE: Final = 0.6  # of the cues that follow each other without a pause
 
 
 def join_repetitions(cues: Sequence[Cue]) -> list[Cue]:
@@ -74,7 +74,7 @@ def _follows(before: Cue, cue: Cue) -> bool:
 
 
 def _repeats(before: Cue, cue: Cue) -> bool:
-    return _grows(before, cue) or _rolled_rows(before, cue) > 0
+    return cue.rows != before.rows and (_grows(before, cue) or _rolled_rows(before, cue) > 0)
 
 
 def _grows(before: Cue, cue: Cue) -> bool:

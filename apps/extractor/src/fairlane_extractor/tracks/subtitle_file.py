@@ -15,7 +15,8 @@ from fairlane_extractor.tracks.problem import TrackProblem
 from fairlane_extractor.tracks.timed_text import is_timed_text, read_timed_text
 
 LARGEST_FILE: Final = 16 * 2**20
-_OVERRIDE: Final = re.compile(r"(?<!\\)\{[^{}]*\}")
+_BRACES: Final = re.compile(r"(?<!\\)\{[^{}]*\}")
+_TAGS: Final = re.compile(r"(?<!\\)\{\\[^{}]*\}")
 _FORMATS: Final = "srt, vtt, ass, ssa, ttml, smi"
 
 
@@ -32,11 +33,14 @@ def read_file(path: Path, title: str, *, language: str | None = None) -> list[Cu
     return cues
 
 
-def plain_text(text: str) -> str:
-    """Return the text of an event of SubStation Alpha: without its tags and comments."""
+def plain_text(text: str, *, has_comments: bool = True) -> str:
+    """Return the text of an event of SubStation Alpha, without its tags.
+
+    All braces that are no tag are comments, unless the event was made of another format.
+    """
     if pysubs2.SSAEvent(text=text).is_drawing:
         return ""
-    text = _OVERRIDE.sub("", text)
+    text = (_BRACES if has_comments else _TAGS).sub("", text)
     return re.sub(r"\\([Nnh{}])", _escaped_character, text)
 
 
@@ -68,6 +72,8 @@ def _read_other(text: str) -> Iterator[Cue]:
     """Read a format with a library; a text of no format has no cues."""
     try:
         file = pysubs2.SSAFile.from_string(text)
+    except MemoryError:
+        raise
     except Exception:  # noqa: BLE001 - its parsers raise many kinds of errors on bad input
         return
     for event in file:
