@@ -38,6 +38,7 @@ _VIDEO: Final = re.compile(_STREAM + r"Video: (\w+).*?[ ,](\d{2,5})x(\d{2,5})", 
 _SOUND: Final = re.compile(_STREAM + r"Audio: (\w+)", re.MULTILINE)
 _SUBTITLES: Final = re.compile(_STREAM + r"Subtitle: (\w+)", re.MULTILINE)
 _DETAIL: Final = re.compile(r"^ .*$", re.MULTILINE)
+_LEAST_SIDES: Final = {"libsvtav1": 64}  # in pixels; older releases refuse smaller videos
 _ANSWER_SECONDS: Final = 30
 _DESCRIPTION_BYTES: Final = 1 << 20  # a film has many chapters with titles
 
@@ -47,17 +48,19 @@ class Ffmpeg(Struct, frozen=True):
     version: str
     encoders: frozenset[str]
 
-    def encoder(self, format: Format) -> str:
-        """Return the encoder of a format; raise with the available formats if it is missing."""
-        for name in format.encoders:
-            if name in self.encoders:
-                return name
-        there = (
-            ", ".join(installed_ffmpeg.name for installed_ffmpeg in self.formats()) or "none at all"
-        )
+    def encoder(self, format: Format, side: int) -> str:
+        """Return the encoder of a format for videos whose shorter side has so many pixels.
+
+        Raise with the available formats if it is missing.
+        """
+        there = [name for name in format.encoders if name in self.encoders]
+        fitting = [name for name in there if side >= _LEAST_SIDES.get(name, 0)]
+        for name in (*fitting, *there):
+            return name
+        makes = ", ".join(known.name for known in self.formats()) or "none at all"
         raise Permanent(
             f"this ffmpeg has no encoder for {format.name} ({' or '.join(format.encoders)} is "
-            f"missing; it can make {there}); choose one of those or install another ffmpeg "
+            f"missing; it can make {makes}); choose one of those or install another ffmpeg "
             f"({self.program}, {self.version})",
             code="missing_codec",
         )

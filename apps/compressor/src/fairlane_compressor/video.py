@@ -64,8 +64,8 @@ class Work(Struct, frozen=True, kw_only=True):
 async def encode(ctx: Context, order: Order, format: Format, part: Path) -> EncodeResult:
     """Write the video to `part`; raise if it cannot be encoded."""
     ffmpeg = await asyncio.to_thread(installed_ffmpeg)
-    encoder = ffmpeg.encoder(FORMATS[format.name])
     clip = await probe(ctx, ffmpeg, order.path)
+    encoder = ffmpeg.encoder(FORMATS[format.name], min(clip.width, clip.height))
     work = Work(
         order=order, clip=clip, ffmpeg=ffmpeg, format=format, encoder=encoder, part=part,
         sound_kilobits=_sound_kilobits(order, clip),
