@@ -1,0 +1,51 @@
+// The texts of the page in each language.
+
+import { en } from "./words_en.js";
+import { zh } from "./words_zh.js";
+
+const KEY = "fairlane.language"; // the console has the same
+/** @type {Record<string, Record<string, string>>} */
+const LANGUAGES = { en, zh };
+
+/** @returns {"en" | "zh"} */
+function initial() {
+  const chosen = localStorage.getItem(KEY);
+  if (chosen === "en" || chosen === "zh") return chosen;
+  return navigator.language.toLowerCase().startsWith("zh") ? "zh" : "en";
+}
+
+export const language = initial();
+export const locale = language === "zh" ? "zh-CN" : "en-GB";
+document.documentElement.lang = language === "zh" ? "zh-Hans" : "en";
+
+/** Show the page in the other language. */
+export function switchLanguage() {
+  localStorage.setItem(KEY, language === "zh" ? "en" : "zh");
+  location.reload();
+}
+
+/**
+ * Return a text. `{name}` in it is replaced; with `n`, "one|many" has two forms.
+ * @param {string} key
+ * @param {Record<string, string | number>} [facts]
+ */
+export function t(key, facts = {}) {
+  const forms = (LANGUAGES[language][key] ?? en[key] ?? key).split("|");
+  const text = forms.length > 1 && facts.n !== 1 ? forms[1] : forms[0];
+  return text.replace(/\{(\w+)\}/g, (_, name) => String(facts[name] ?? ""));
+}
+
+/**
+ * Return the translation of a stable code of the server, or its own message.
+ * @param {string} kind
+ * @param {string | null | undefined} code
+ * @param {string | null | undefined} message
+ */
+export function coded(kind, code, message) {
+  const key = `${kind}.${code}`;
+  if (language !== "en" && code && LANGUAGES[language][key]) return LANGUAGES[language][key];
+  return message ?? "";
+}
+
+/** @param {string} key */
+export const has = (key) => key in en;
