@@ -15,7 +15,7 @@ class Track(Struct, frozen=True, kw_only=True):
     stream: int | None = None  # the index of an embedded stream
     path: str | None = None  # a local file
     url: str | None = None
-    format: str | None = None  # of `url`: "vtt", "srt", …
+    format: str | None = None  # "vtt", "srt", …; of a stream its codec: "mov_text", "subrip", …
     is_automatic: bool = False  # written by a machine
 
 
@@ -32,6 +32,7 @@ class Media(Struct, frozen=True, kw_only=True):
     is_direct: bool = False  # the link is the media itself
     tracks: tuple[Track, ...] = ()
     language: str | None = None
+    entries: int = 1  # how many media the link has; the first one is extracted
 
 
 class LocalMedia(Struct, frozen=True, kw_only=True):
