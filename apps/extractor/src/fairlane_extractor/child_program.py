@@ -19,6 +19,8 @@ from fairlane import Context, Permanent, Retryable
 JOB_VARIABLE: Final = "FAIRLANE_EXTRACT_JOB"  # shows which job a child belongs to
 _RESOURCE_SIGNALS: Final = (signal.SIGKILL, signal.SIGABRT, signal.SIGSEGV, signal.SIGBUS)
 
+READING_BYTES: Final = 2 * 2**30  # the memory of a child that reads a file and has no model
+
 OnMessage = Callable[[str, Any], None]  # the name of a message, and its value
 
 
@@ -47,7 +49,7 @@ async def run_child(
     request: Mapping[str, Any],
     *,
     on_message: OnMessage | None = None,
-    memory_bytes: int | None = None,
+    memory_bytes: int | None = READING_BYTES,
 ) -> Any:
     """Run a module of this package as a child and return its result.
 

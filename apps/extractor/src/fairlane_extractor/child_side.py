@@ -9,13 +9,14 @@ Libraries may print: stdout is a separate channel for messages, and all other ou
 """
 
 import os
-import resource
 import sys
 import traceback
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
+
+from fairlane_extractor.child_memory import bound_memory, is_out_of_memory
 
 Send = Callable[[str, Any], None]
 
@@ -42,22 +43,18 @@ def serve(work: Callable[[Mapping[str, Any], Send], Any]) -> None:
 
     try:
         request: dict[str, Any] = msgspec.json.decode(sys.stdin.buffer.read())
-        _bound_memory(request.get("memory_bytes"))
+        bound_memory(request.get("memory_bytes"))
         send("result", work(request, send))
-    except ChildError as error:
-        _fail(send, error.code, str(error), retryable=error.retryable)
-    except MemoryError:
-        _fail(send, "out_of_memory", "the memory ran out")
     except Exception as error:  # noqa: BLE001 - the boundary of the process
-        traceback.print_exc()
-        _fail(send, "child_failed", f"{type(error).__name__}: {error}"[:500])
+        if is_out_of_memory(error):
+            _fail(send, "out_of_memory", "the memory ran out")
+        elif isinstance(error, ChildError):
+            _fail(send, error.code, str(error), retryable=error.retryable)
+        else:
+            traceback.print_exc()
+            _fail(send, "child_failed", f"{type(error).__name__}: {error}"[:500])
     os._exit(0)  # threads of libraries must not delay the end
 
 
 def _fail(send: Send, code: str, message: str, *, retryable: bool = False) -> None:
     send("error", {"code": code, "message": message, "retryable": retryable})
-
-
-def _bound_memory(limit: int | None) -> None:
-    if limit is not None:
-        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))

@@ -24,7 +24,6 @@ async def probe(ctx: Context, settings: Settings, path: Path) -> LocalMedia:
                 ctx,
                 "fairlane_extractor.sources.probe_child",
                 request,
-                memory_bytes=settings.recogniser_memory_bytes,
             )
     except TimeoutError:
         raise Permanent(
