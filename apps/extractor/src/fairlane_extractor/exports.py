@@ -5,7 +5,7 @@ markup of a format.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Literal, get_args
 
 import msgspec
@@ -29,6 +29,7 @@ MEDIA_TYPES: Final[Mapping[Format, str]] = {
 SHORTEST_CUE: Final = 0.5  # seconds; a cue without a duration is never visible
 
 _TAG: Final = re.compile(r"<(?=[/!?A-Za-z])")
+_TIME: Final = re.compile(r"(:\d{1,2}:\d{1,2})[.,](?=\d)")  # two of them look like those of a cue
 # A text always stands behind a time or a heading mark, so signs of a line's begin need no escape.
 _MARKDOWN: Final = re.compile(r"([\\`*_\[\]<>|~&$#@]|:(?=//)|(?<=www)\.)", re.IGNORECASE)
 
@@ -41,7 +42,7 @@ def export(result: StoredResult, format: Format) -> str:
 
 
 def _txt(result: StoredResult) -> str:
-    texts = (join_texts(flat(line.text) for _, line in one) for one in paragraphs_of(result.lines))
+    texts = map(_text_of, paragraphs_of(result.lines))
     return "\n".join(f"{text}\n" for text in texts if text)
 
 
@@ -65,9 +66,10 @@ def _md(result: StoredResult) -> str:
     parts = [f"# {_escaped(result.title) or 'Text'}", f"Source: {_escaped(result.input)}"]
     for paragraph in paragraphs_of(result.lines):
         first = paragraph[0][1]
-        text = _escaped(join_texts(line.text for _, line in paragraph))
+        text = _escaped(_text_of(paragraph))
         mark = "" if is_said(first) else "> "  # text that is only shown is a quotation
-        parts.append(f"{mark}**{_short_clock(first.start)}** {text}")
+        if text:
+            parts.append(f"{mark}**{_short_clock(first.start)}** {text}")
     return "\n\n".join(parts) + "\n"
 
 
@@ -78,6 +80,10 @@ def _json(result: StoredResult) -> str:
 _WRITERS: Final[Mapping[str, Callable[[StoredResult], str]]] = {
     "txt": _txt, "srt": _srt, "vtt": _vtt, "md": _md, "json": _json,
 }  # fmt: skip
+
+
+def _text_of(paragraph: Sequence[tuple[int, Line]]) -> str:
+    return join_texts(flat(line.text) for _, line in paragraph)
 
 
 def _cues(result: StoredResult) -> list[Line]:
@@ -93,7 +99,7 @@ def _srt_text(line: Line) -> str:
     """Return the text of a cue. The format has no escapes, so signs that players take for markup
     become their wide forms."""
     text = _TAG.sub("＜", flat(line.text).replace("-->", "→"))
-    return text.replace("{\\", "｛\\")
+    return _TIME.sub(r"\1．", text.replace("{\\", "｛\\"))
 
 
 def _vtt_text(line: Line) -> str:

@@ -1,7 +1,8 @@
 """Compare texts that different recognisers read from the same moment.
 
 Speech recognisers mishear words and frame readers lose spaces and letters, so equality is fuzzy: of
-the letters and digits alone. Digits are exact, because 10 and 16 are not the same fact.
+the letters and digits alone. Numbers are exact, because 10 and 16 are not the same fact; a single digit
+inside a word is a misread letter.
 """
 
 import re
@@ -16,11 +17,11 @@ from fairlane_extractor.characters import is_unspaced
 
 SHORT: Final = 20  # letters; a Chinese character counts as two
 SHORTEST_PIECE: Final = 10  # a word or two occur by chance in the other text
-LONGEST_PIECE: Final = 600  # a comparison takes the product of both lengths
-LONGEST_JOINED: Final = 3_000
-SCORE: Final = 80.0
+LONGEST_PIECE: Final = 300  # a comparison takes the product of both lengths
+LONGEST_JOINED: Final = 1_200
+SCORE: Final = 84.0
 SCORE_OF_SHORT: Final = 88.0
-_DIGITS: Final = re.compile(r"\d+")
+_NUMBER: Final = re.compile(r"\d{2,}|(?<![a-z])\d(?![a-z])")
 
 
 @lru_cache(maxsize=4096)
@@ -37,9 +38,10 @@ def are_equal(one: str, other: str) -> bool:
         return bool(first) or one == other
     if max(len(first), len(second)) > LONGEST_PIECE:
         return False
-    if _DIGITS.findall(first) != _DIGITS.findall(second):
+    needed = _needed(first)
+    if fuzz.ratio(first, second, score_cutoff=needed) < needed:
         return False
-    return fuzz.ratio(first, second) >= _needed(first)
+    return _numbers_in(one) == _numbers_in(other)
 
 
 def texts_with(text: str, texts: Sequence[str]) -> tuple[int, ...] | None:
@@ -61,9 +63,9 @@ def texts_with(text: str, texts: Sequence[str]) -> tuple[int, ...] | None:
         if found is None:
             return None
         start, end = found.dest_start, found.dest_end
-    if not _has_digits(wanted, joined[start:end]):
-        return None
-    return _texts_at(pieces, start, end)
+    indexes = _texts_at(pieces, start, end)
+    known = [number for index in indexes for number in _numbers_in(texts[index])]
+    return indexes if all(number in known for number in _numbers_in(text)) else None
 
 
 def _texts_at(pieces: Sequence[str], start: int, end: int) -> tuple[int, ...]:
@@ -78,10 +80,9 @@ def _texts_at(pieces: Sequence[str], start: int, end: int) -> tuple[int, ...]:
     return tuple(found)
 
 
-def _has_digits(wanted: str, place: str) -> bool:
-    """Return whether all numbers of a text are in a place; its ends may be cut."""
-    known = _DIGITS.findall(place)
-    return all(number in known for number in _DIGITS.findall(wanted))
+@lru_cache(maxsize=4096)
+def _numbers_in(text: str) -> tuple[str, ...]:
+    return tuple(_NUMBER.findall(unicodedata.normalize("NFKC", text).casefold()))
 
 
 def _needed(letters: str) -> float:
@@ -89,4 +90,4 @@ def _needed(letters: str) -> float:
 
 
 def _weight(letters: str) -> int:
-    return len(letters) + sum(map(is_unspaced, letters))
+    return len(letters) if letters.isascii() else len(letters) + sum(map(is_unspaced, letters))

@@ -125,20 +125,31 @@ def _without_repetitions(drafts: Sequence[_Draft]) -> list[_Draft]:
 
 
 def _join_equal(first: Sequence[_Draft], second: Sequence[_Draft]) -> None:
-    """Join each pair of equal texts of two sources; a subtitle or the surer text stays."""
+    """Join each pair of equal texts of two sources; a subtitle or the surer text stays.
+
+    Pairs at the same time come first: a repeated text is also near its neighbour's time.
+    """
     nearby = Nearby(second)
-    for draft in first:
-        for index in nearby.of(draft.start, draft.end):
-            other = second[index]
-            if draft.is_dropped or other.is_dropped or (draft.is_fixed and other.is_fixed):
-                continue
-            if other.source in draft.agreeing and not _overlap(draft, other):
-                continue  # the text is repeated
-            if not _is_at_time_of(draft, other) or not are_equal(draft.text, other.text):
-                continue
-            winner, loser = (other, draft) if _is_better(other, draft) else (draft, other)
-            winner.absorb(loser)
-            loser.is_dropped = True
+    for only_overlapping in (True, False):
+        for draft in first:
+            near = [second[index] for index in nearby.of(draft.start, draft.end)]
+            _join_pairs(
+                draft, [one for one in near if _overlap(draft, one) or not only_overlapping]
+            )
+
+
+def _join_pairs(draft: _Draft, others: Sequence[_Draft]) -> None:
+    for other in others:
+        if draft.is_dropped or other.is_dropped or (draft.is_fixed and other.is_fixed):
+            continue
+        is_known = other.source in draft.agreeing or draft.source in other.agreeing
+        if is_known and not _overlap(draft, other):
+            continue  # the text is repeated
+        if not _is_at_time_of(draft, other) or not are_equal(draft.text, other.text):
+            continue
+        winner, loser = (other, draft) if _is_better(other, draft) else (draft, other)
+        winner.absorb(loser)
+        loser.is_dropped = True
 
 
 def _is_better(one: _Draft, other: _Draft) -> bool:

@@ -94,7 +94,7 @@ class SQLiteResults:
     def load(self, result_id: str) -> StoredResult | None:
         with self._reading() as connection:
             rows = connection.execute(LOAD, (_key(result_id),)).fetchall()
-        return decode_result(rows[0][0]) if rows else None
+        return decode_result(str(rows[0][0])) if rows else None
 
     def list(self, *, limit: int = 50, cursor: str | None = None) -> ResultPage:
         limit = checked_limit(limit)
