@@ -19,12 +19,13 @@ import tempfile
 import wave
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, cast
 
 import av
 import imageio_ffmpeg
 import numpy as np
 import numpy.typing as npt
+from av.audio.stream import AudioStream
 from PIL import Image, ImageDraw, ImageFont
 
 RATE: Final = 16_000  # samples a second
@@ -302,11 +303,12 @@ def _write(
                 video.set_display_rotation(rotation)
         if heard is not None:
             codec = {".wav": "pcm_s16le", ".flac": "flac", ".mp3": "libmp3lame"}
-            audio = file.add_stream(codec.get(path.suffix, "aac"), rate=RATE, layout="mono")
+            added = file.add_stream(codec.get(path.suffix, "aac"), rate=RATE, layout="mono")
+            audio = cast("AudioStream", added)
         if video is not None and pictures is not None:
             for number in range(count):
                 picture = pictures.at(number / frames_per_second)
-                frame = av.VideoFrame.from_image(picture)
+                frame = av.VideoFrame.from_ndarray(np.asarray(picture), format="rgb24")
                 file.mux(video.encode(frame))
             file.mux(video.encode())
         if audio is not None and heard is not None:

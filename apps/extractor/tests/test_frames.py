@@ -76,7 +76,7 @@ async def test_english_captions_and_a_watermark_are_read(tmp_path: Path) -> None
     watermark, *captions = sorted(
         found.segments, key=lambda one: (one.text != "@fairlane", one.start)
     )
-    assert (watermark.start, watermark.end) == (0.0, pytest.approx(12.5, abs=0.3))
+    assert_times([WATERMARK], [watermark])
     assert_times(ENGLISH, captions)
     assert frame_accuracy([*ENGLISH, WATERMARK], found.segments) >= 0.95
     assert all(one.confidence and one.confidence > 0.8 for one in found.segments)
@@ -141,7 +141,8 @@ async def test_a_video_that_was_filmed_upright_is_read_upright(tmp_path: Path) -
         stream.width, stream.height, stream.pix_fmt = 360, 640, "yuv420p"
         stream.set_display_rotation(90)
         for frame in source.decode(video=0):
-            turned = np.ascontiguousarray(np.rot90(frame.to_ndarray(format="rgb24"), -1))
+            picture = frame.to_ndarray(format="rgb24").astype(np.uint8)
+            turned = np.ascontiguousarray(np.rot90(picture, -1))
             target.mux(stream.encode(av.VideoFrame.from_ndarray(turned, format="rgb24")))
         target.mux(stream.encode())
     found = await find(tmp_path, path)
@@ -166,9 +167,7 @@ async def test_the_cover_of_a_song_is_not_a_video(tmp_path: Path) -> None:
         silence = np.zeros((1, 16_000), np.int16)
         frame = av.AudioFrame.from_ndarray(silence, format="s16", layout="mono")
         frame.sample_rate = 16_000
-        for stream, one in ((cover, picture), (sound, frame)):
-            file.mux(stream.encode(one))
-            file.mux(stream.encode())
+        file.mux([*cover.encode(picture), *cover.encode(), *sound.encode(frame), *sound.encode()])
     result = await read(tmp_path, path)
     assert (result.branch.status, result.branch.code) == ("skipped", "no_video")
 

@@ -221,7 +221,7 @@ def test_a_pipe_and_a_missing_file_are_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("piece", ["<", "{\\", "\n", " ", "1\n", "<i", "0:", "00:00:01,0 -"])
 def test_a_hostile_file_takes_linear_time(tmp_path: Path, piece: str) -> None:
-    """A reader of quadratic time would need many minutes for these: the time-out of tests ends it."""
+    """A reader of quadratic time would need minutes for these: the time-out of tests ends it."""
     text = "1\n00:00:01,000 --> 00:00:02,000\n" + piece * (2**18 // len(piece)) + "\nend"
     path = tmp_path / "clip.srt"
     path.write_text(text)

@@ -73,7 +73,8 @@ async def test_corrupt_tracks_fail_the_branch_with_a_code(tmp_path: Path) -> Non
     bad.write_bytes(b"\x00\x01\xff" * 100)
     with pytest.raises(JobFailed, match="no subtitle file") as caught:
         await read(tmp_path, clip(".mp4"), Track(path=str(bad)), Track(stream=99))
-    assert caught.value.error and caught.value.error["code"] == "corrupt_track"
+    assert caught.value.error is not None
+    assert caught.value.error["code"] == "corrupt_track"
 
 
 def test_a_stream_that_is_no_subtitle_or_no_media_is_refused(tmp_path: Path) -> None:

@@ -75,7 +75,7 @@ class FrameSampler:
         due, decoded = 0.0, 0
         since: float | None = 0.0
         for frame in self._frames(media, stream):
-            time = decoded / rate if frame.time is None else max(0.0, frame.time - offset)
+            time = decoded / rate if frame.pts is None else max(0.0, frame.time - offset)
             decoded += 1
             since = time if since is None else since
             self.end = max(self.end, time + 1 / rate)
@@ -98,7 +98,7 @@ class FrameSampler:
             except av.InvalidDataError:
                 self.damaged += 1
                 continue
-            yield from (frame for frame in frames if isinstance(frame, VideoFrame))
+            yield from frames
 
     def _changed_picture(self, frame: VideoFrame) -> Picture | None:
         grey = _scaled(frame, COMPARED_SIDE, COMPARED_SIDE, "gray")
@@ -133,4 +133,4 @@ def _scaled(frame: VideoFrame, shortest: int, longest: int, format_: str) -> Pic
     width, height = (max(BLOCK, round(pixels * scale)) for pixels in (frame.width, frame.height))
     kind = "AREA" if scale < 1 else "BICUBIC"
     scaled = frame.reformat(width, height, format_, interpolation=kind)
-    return scaled.to_ndarray()
+    return scaled.to_ndarray().astype(np.uint8, copy=False)

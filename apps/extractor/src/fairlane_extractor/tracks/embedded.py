@@ -37,7 +37,7 @@ def _read(media: InputContainer, index: int, title: str) -> Iterator[Cue]:
     has_comments = stream.codec_context.name in ("ass", "ssa")
     pictures = texts = 0
     for packet in media.demux(stream):
-        if packet.pts is None or packet.time_base is None or not packet.size:
+        if packet.pts is None or not packet.size:
             continue
         start = float(packet.pts * packet.time_base)
         end = start + float((packet.duration or 0) * packet.time_base)

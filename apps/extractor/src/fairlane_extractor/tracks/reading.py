@@ -48,9 +48,9 @@ def read_first(
             track=track, method=method_of(track), segments=segments,
             reason="; ".join(remarks) or None,
         )  # fmt: skip
-    for problem in problems:
-        if problem.code != "empty_track":
-            raise problem
+    for refusal in problems:
+        if refusal.code != "empty_track":
+            raise refusal
     return ReadTrack(reason="; ".join(str(one) for one in problems))
 
 

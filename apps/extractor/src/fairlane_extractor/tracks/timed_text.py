@@ -48,7 +48,7 @@ def read_timed_text(text: str) -> Iterator[Cue]:
 
 def _seconds(hours: str | None, minutes: str, seconds: str, fraction: str) -> float:
     whole = int(hours or 0) * 3600 + int(minutes) * 60 + int(seconds)
-    return whole + int(fraction) / 10 ** len(fraction)
+    return whole + float(f"0.{fraction}")
 
 
 def _text(rows: list[str], *, is_vtt: bool, is_last: bool) -> str:

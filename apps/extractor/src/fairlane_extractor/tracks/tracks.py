@@ -19,7 +19,7 @@ MOST_TRACKS: Final = 8  # that are tried; a hostile media may have thousands
 
 async def read_tracks(
     ctx: Context,
-    settings: Settings,
+    settings: Settings,  # noqa: ARG001 - the functions of all branches have it
     local: LocalMedia,
     language: str | None,
     progress: Callable[[float, str], None],
@@ -41,7 +41,6 @@ async def read_tracks(
         MODULE,
         {"path": local.path, "seconds": local.seconds, "tracks": msgspec.to_builtins(tracks)},
         on_message=follow,
-        memory_bytes=settings.recogniser_memory_bytes,
     )
     read = msgspec.convert(answer, ReadTrack)
     if read.track is None:
