@@ -19,6 +19,14 @@ STAGES = ("parsing", "subtitle", "asr", "ocr")
 ROOT = Path(__file__).resolve().parents[3]
 
 
+async def begin_of(stage: str, app: Fairlane, job: str) -> None:
+    """Return when a stage of a job has begun, or the job has ended."""
+    async for event in app.events.follow(after=0, job=job):
+        begun = {one["name"] for one in event.data.get("stages", ()) if one["status"] != "pending"}
+        if stage in begun or event.data.get("state") in ("completed", "failed"):
+            return
+
+
 async def kill_in(stage: str, folder: Path, clip: Path) -> tuple[str, dict[str, object]]:
     """Start a program on a folder, kill it while the stage runs, and return the job and the times
     at which its finished stages began."""
@@ -34,10 +42,7 @@ async def kill_in(stage: str, folder: Path, clip: Path) -> tuple[str, dict[str, 
             job = await watcher.jobs.submit_by_name(
                 "extract", {"input": str(clip)}, queue="extract"
             )
-            async for event in watcher.events.follow(after=0, job=job.id):
-                running = event.data.get("stage") or {}
-                if event.type == "job_progress" and running.get("name") == stage:
-                    break
+            await begin_of(stage, watcher, job.id)
             program.kill()
             view = await watcher.jobs.show(job.id)
     finally:
@@ -89,10 +94,7 @@ async def test_a_cancel_ends_the_recogniser_and_removes_all_files(tmp_path: Path
     )
     async with extracting(tmp_path / "data") as extractor:
         job = await extractor.extract.submit(input=str(clip), frames="never")
-        async for event in extractor.app.events.follow(after=0, job=job.id):
-            running = event.data.get("stage") or {}
-            if event.type == "job_progress" and running.get("name") == "asr":
-                break
+        await begin_of("asr", extractor.app, job.id)
         await job.cancel()
         view = await extractor.app.jobs.wait(job.id)
         await eventually(lambda: leftovers(tmp_path / "data") == [], what="an empty work folder")

@@ -96,6 +96,6 @@ class ProgressLines:
 
 def _stage_in(data: dict[str, Any]) -> str:
     """Return the running stage of a progress event and its message."""
-    stage = data.get("stage") or {}
-    words = [str(stage.get("name") or ""), str(stage.get("message") or "")]
-    return escape(" · ".join(word for word in words if word))
+    name = data.get("stage") or ""
+    message = next((one["message"] for one in data.get("stages", ()) if one["name"] == name), "")
+    return escape(" · ".join(word for word in (name, message) if word))
