@@ -1,8 +1,8 @@
 """Compare texts that different recognisers read from the same moment.
 
 Speech recognisers mishear words and frame readers lose spaces and letters, so equality is fuzzy: of
-the letters and digits alone. Numbers are exact, because 10 and 16 are not the same fact; a single digit
-inside a word is a misread letter.
+the letters and digits alone. Numbers are exact, because 10 and 16 are not the same fact; a single
+digit inside a word is a misread letter.
 """
 
 import re

@@ -2,8 +2,8 @@
 
 Rules:
 
-- A text that is both said and shown at one time becomes one line, whose sources are all that agree.
-- A subtitle wins over the others; between speech and frames the confidence decides.
+- A text that is both said and shown at one time becomes one line, with all sources that agree.
+- A subtitle wins over the other sources; between speech and frames the confidence decides.
 - A segment is dropped only if the lines of another source at its time have its text, and those
   lines are then never dropped. So no text is lost.
 - A text that stands much longer than the other one is said (a slide, a watermark) stays, and so
@@ -27,7 +27,7 @@ from fairlane_extractor.segments import Line, Segment, Source
 
 SOURCES: Final[tuple[Source, ...]] = ("subtitle", "speech", "frame")
 LONGEST_WORD: Final = 24
-UNKNOWN_CONFIDENCE: Final = 0.7  # of a segment whose source has no measure
+UNKNOWN_CONFIDENCE: Final = 0.7  # of a segment without a measure
 
 
 def merge(segments: Iterable[Segment]) -> list[Line]:
@@ -164,7 +164,7 @@ def _is_better(one: _Draft, other: _Draft) -> bool:
 def _absorb(
     losers: Sequence[_Draft], winners: Sequence[_Draft], *, only_captions: bool = False
 ) -> None:
-    """Drop each loser whose text is in the winners at its time.
+    """Drop each loser with a text that is in the winners at its time.
 
     With `only_captions`, the text of these winners must also be in the losers.
     """
