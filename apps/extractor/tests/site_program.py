@@ -83,7 +83,7 @@ class ScriptedExtraction:
         self, script: Script, ctx: Context, order: Order, settings: Settings, results: ResultStore
     ) -> None:
         self._commands = script.commands(order.input)
-        self._media = script.media
+        self._media = None if script.media is None else str(script.media)
         self._ctx = ctx
         self._order = order
         self._results = results
@@ -119,7 +119,7 @@ class ScriptedExtraction:
     async def _store(self, lines: tuple[Line, ...], title: str) -> dict[str, Any]:
         result = StoredResult(
             id=self._ctx.job.id, input=self._order.input, platform="web", title=title,
-            seconds=8.0, language="en", media_path=self._media and str(self._media),
+            seconds=8.0, language="en", media_path=self._media,
             created_at=time.time(), branches=BRANCHES, lines=lines,
         )  # fmt: skip
         await asyncio.to_thread(self._results.save, result)

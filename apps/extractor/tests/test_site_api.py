@@ -369,7 +369,7 @@ async def test_messages_have_the_form_of_the_document(tmp_path: Path) -> None:
 
 
 def completed(message: Any) -> bool:
-    return message["type"] == "task" and message["task"]["status"] == "completed"
+    return bool(message["type"] == "task" and message["task"]["status"] == "completed")
 
 
 async def received(socket: ClientConnection) -> Any:

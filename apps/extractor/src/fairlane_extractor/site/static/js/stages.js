@@ -117,5 +117,6 @@ function messageOf(task, stage) {
 /** @param {StageProgress} stage */
 function duration({ started_at, finished_at }) {
   if (!started_at || !finished_at) return "";
-  return clock((Date.parse(finished_at) - Date.parse(started_at)) / 1000);
+  const seconds = (Date.parse(finished_at) - Date.parse(started_at)) / 1000;
+  return seconds < 1 ? "" : clock(seconds);
 }

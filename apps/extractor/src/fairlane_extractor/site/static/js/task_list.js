@@ -35,7 +35,7 @@ export function taskList(signal) {
   const more = h("button", { type: "button", class: "more", hidden: true }, t("tasks.more"));
   more.onclick = () => load(next);
   const chips = Object.keys(FILTERS).map((name) =>
-    h("button", { type: "button", "aria-pressed": name === filter, "data-filter": name,
+    h("button", { type: "button", "aria-pressed": String(name === filter), "data-filter": name,
       onclick: () => choose(name) }, t(`tasks.${name}`)),
   );
   const find = h("input", {

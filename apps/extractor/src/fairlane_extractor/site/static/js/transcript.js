@@ -92,7 +92,7 @@ function lineItem(line, before, index) {
     "li",
     { "data-line": index, class: begins ? "begins" : null },
     h("button", { type: "button", class: "time", "aria-label": t("task.play", { time }) }, time),
-    h("p", { class: unsure ? "unsure" : null,
+    h("p", { class: unsure ? "unsure" : null, lang: line.language,
       title: line.confidence === null ? null : t("task.confidence", { percent: Math.round(line.confidence * 100) }) },
       line.text),
     h("span", { class: "sources" },

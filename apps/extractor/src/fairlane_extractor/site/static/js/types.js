@@ -60,6 +60,7 @@
  * @property {string} text
  * @property {string[]} sources
  * @property {number | null} confidence
+ * @property {string | null} language
  * @property {number} paragraph
  *
  * @typedef {object} Result

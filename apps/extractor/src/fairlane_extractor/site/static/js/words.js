@@ -4,7 +4,6 @@ import { en } from "./words_en.js";
 import { zh } from "./words_zh.js";
 
 const KEY = "fairlane.language"; // the console has the same
-/** @type {Record<string, Record<string, string>>} */
 const LANGUAGES = { en, zh };
 
 /** @returns {"en" | "zh"} */
@@ -30,9 +29,9 @@ export function switchLanguage() {
  * @param {Record<string, string | number>} [facts]
  */
 export function t(key, facts = {}) {
-  const forms = (LANGUAGES[language][key] ?? en[key] ?? key).split("|");
-  const text = forms.length > 1 && facts.n !== 1 ? forms[1] : forms[0];
-  return text.replace(/\{(\w+)\}/g, (_, name) => String(facts[name] ?? ""));
+  const text = LANGUAGES[language][key] ?? en[key] ?? key;
+  const [one = "", many = one] = text.split("|");
+  return (facts.n === 1 ? one : many).replace(/\{(\w+)\}/g, (_, name) => String(facts[name] ?? ""));
 }
 
 /**
@@ -42,10 +41,6 @@ export function t(key, facts = {}) {
  * @param {string | null | undefined} message
  */
 export function coded(kind, code, message) {
-  const key = `${kind}.${code}`;
-  if (language !== "en" && code && LANGUAGES[language][key]) return LANGUAGES[language][key];
-  return message ?? "";
+  const translated = language === "en" ? undefined : LANGUAGES[language][`${kind}.${code}`];
+  return translated ?? message ?? "";
 }
-
-/** @param {string} key */
-export const has = (key) => key in en;
