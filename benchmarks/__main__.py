@@ -25,6 +25,7 @@ RESULTS = {
     "postgres": HERE / "results" / "postgres",
     "followers": HERE / "results" / "followers",
     "compressor": HERE / "results" / "compressor",
+    "extractor": HERE / "results" / "extractor",
 }
 PLOT = "race.svg"
 FSYNCS = Measurement(contestant="raw", scenario="fsyncs", jobs=500)

@@ -153,7 +153,7 @@ def interval(values: Sequence[float]) -> tuple[float, float]:
     ordered = sorted(values)
     count = len(ordered)
     outside, rank = 1 / 2**count, 0
-    while outside + comb(count, rank + 1) / 2**count <= 0.025:  # noqa: PLR2004
+    while outside + comb(count, rank + 1) / 2**count <= 0.025:
         rank += 1
         outside += comb(count, rank) / 2**count
     return ordered[rank], ordered[count - 1 - rank]

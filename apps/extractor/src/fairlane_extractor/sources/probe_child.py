@@ -1,6 +1,7 @@
 """Read what a media file contains, in a child process: a damaged file can crash a decoder."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -71,20 +72,13 @@ def _size(pictures: list[Stream]) -> tuple[int, int]:
 def _decode_one(streams: list[Stream], container: InputContainer, path: Path) -> None:
     """Decode until the first frame: a header alone does not prove that there is media."""
     trouble: Exception | None = None
-    for packet in _packets(container, streams):
+    for packet in islice(container.demux(streams), TRIED_PACKETS):
         try:
             if packet.decode():
                 return
         except FFmpegError as error:
             trouble = error  # a file that was cut begins with frames that lack their reference
     raise _unreadable(path, trouble or EOFError("it has no frames"))
-
-
-def _packets(container: InputContainer, streams: list[Stream]) -> Iterator[av.Packet]:
-    for number, packet in enumerate(container.demux(streams)):
-        if number >= TRIED_PACKETS:
-            return
-        yield packet
 
 
 def _seconds(container: InputContainer) -> float | None:
@@ -103,7 +97,7 @@ def _scanned_seconds(path: Path, longest_seconds: float) -> float | None:
     end = 0.0
     with av.open(f"file:{path}", container_options=dict(OPTIONS)) as container:
         for packet in container.demux():
-            if packet.pts is not None and packet.time_base is not None:
+            if packet.pts is not None:
                 end = max(end, float((packet.pts + (packet.duration or 0)) * packet.time_base))
             if end > longest_seconds:
                 break
@@ -116,7 +110,7 @@ def _embedded(stream: Stream) -> Track:
         language=None if language in (None, "und") else language,
         name=stream.metadata.get("title"),
         stream=stream.index,
-        format=stream.codec_context.name if stream.codec_context is not None else None,
+        format=getattr(stream.codec_context, "name", None),
     )
 
 
