@@ -49,8 +49,6 @@ def work(request: Mapping[str, Any], send: Send) -> Any:
         download = MediaDownload(client, parser, folder, request, send)
         client.add_progress_hook(download.on_progress)
         return download.execute()
-    except MemoryError:
-        raise
     except Exception as error:
         raise child_error_of(error, meter) from error
 

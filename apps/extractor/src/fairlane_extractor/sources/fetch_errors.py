@@ -9,13 +9,13 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from yt_dlp.networking.exceptions import (  # type: ignore[import-untyped]
+from yt_dlp.networking.exceptions import (
     CertificateVerifyError,
     HTTPError,
     IncompleteRead,
     TransportError,
 )
-from yt_dlp.utils import (  # type: ignore[import-untyped]
+from yt_dlp.utils import (
     ContentTooShortError,
     ExtractorError,
     GeoRestrictedError,
@@ -69,6 +69,8 @@ def _known_error(cause: BaseException) -> ChildError | None:
             return cause
         case Refused():
             return cause.error
+        case MemoryError():
+            return ChildError("out_of_memory", "the answer of the site needs too much memory")
         case PrivateAddress():
             return ChildError("private_address", str(cause))
         case HTTPError():

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-import imageio_ffmpeg  # type: ignore[import-untyped, unused-ignore]
+import imageio_ffmpeg
 
 from fairlane_extractor.child_side import ChildError
 from fairlane_extractor.sources.containers import CONTAINERS

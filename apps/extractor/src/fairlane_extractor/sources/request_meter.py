@@ -14,7 +14,7 @@ from types import FrameType
 from typing import Final
 
 from msgspec import Struct
-from yt_dlp.utils import DownloadCancelled  # type: ignore[import-untyped]
+from yt_dlp.utils import DownloadCancelled
 
 from fairlane_extractor.child_side import ChildError
 from fairlane_extractor.sources.media_bounds import too_large

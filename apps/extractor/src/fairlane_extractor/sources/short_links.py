@@ -4,7 +4,7 @@ import http.client
 from typing import Final
 from urllib.parse import urljoin, urlsplit
 
-from yt_dlp.networking.exceptions import TransportError  # type: ignore[import-untyped]
+from yt_dlp.networking.exceptions import TransportError
 
 from fairlane_extractor.sources.platforms import is_short
 from fairlane_extractor.sources.request_meter import RequestMeter

@@ -8,14 +8,15 @@ import os
 from collections.abc import Mapping
 from typing import Any, Final, NoReturn
 
-from yt_dlp import YoutubeDL  # type: ignore[import-untyped]
-from yt_dlp.downloader.external import FFmpegFD  # type: ignore[import-untyped]
-from yt_dlp.networking._urllib import UrllibRH  # type: ignore[import-untyped]
-from yt_dlp.networking.common import Request, Response  # type: ignore[import-untyped]
-from yt_dlp.networking.exceptions import HTTPError  # type: ignore[import-untyped]
+from yt_dlp import YoutubeDL
+from yt_dlp.downloader.external import FFmpegFD
+from yt_dlp.networking._urllib import UrllibRH
+from yt_dlp.networking.common import Request, Response
+from yt_dlp.networking.exceptions import HTTPError
 
 from fairlane_extractor.child_side import ChildError
 from fairlane_extractor.sources.format_choice import choose_formats
+from fairlane_extractor.sources.page_decoding import install_bounded_decoding
 from fairlane_extractor.sources.request_meter import BLOCK_BYTES, RequestMeter
 
 _FIXED: Final[Mapping[str, Any]] = {
@@ -47,6 +48,7 @@ class SiteClient(YoutubeDL):  # type: ignore[misc]
     def __init__(self, meter: RequestMeter, *, request_seconds: float) -> None:
         self.meter = meter
         FFmpegFD.real_download = self._refuse_ffmpeg
+        install_bounded_decoding()
         os.environ["YTDLP_NO_PLUGINS"] = "1"  # no code is loaded that is not guarded
         super().__init__(
             {**_FIXED, "socket_timeout": request_seconds}, auto_init="no_verbose_header"
