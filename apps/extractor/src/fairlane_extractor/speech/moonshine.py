@@ -15,6 +15,7 @@ from fairlane_extractor.speech.engine import Engine, Phrase
 from fairlane_extractor.speech.sound import RATE, Samples
 
 OPTIONS: Final = {"return_audio_data": "false"}
+PAD_SECONDS: Final = 0.4  # of silence around an utterance: with it, a third fewer words are wrong
 SHORTEST_SECONDS: Final = 0.2  # the model invents a word for a shorter sound
 
 
@@ -25,15 +26,17 @@ class Moonshine:
         self._transcriber = transcriber
 
     def recognise(self, samples: Samples) -> list[Phrase]:
-        sound = (samples.astype(np.float32) / 32768).tolist()
+        seconds = len(samples) / RATE
+        sound = np.pad(samples.astype(np.float32) / 32768, round(PAD_SECONDS * RATE)).tolist()
         transcript = self._transcriber.transcribe_without_streaming(sound, RATE)
         phrases: list[Phrase] = []
         for line in transcript.lines:
             if line.duration < SHORTEST_SECONDS:
                 continue
             # Its detector lets lines begin a little before their speech, in the line before.
-            start = max(line.start_time, phrases[-1].end if phrases else 0.0)
-            end = max(start, line.start_time + line.duration)
+            begin = line.start_time - PAD_SECONDS
+            start = max(begin, phrases[-1].end if phrases else 0.0)
+            end = max(start, min(begin + line.duration, seconds))
             phrases.append(Phrase(start, end, tidy_text(line.text), None, "en"))
         return phrases
 

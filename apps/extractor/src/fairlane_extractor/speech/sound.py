@@ -143,7 +143,7 @@ def open_sound(
 def _choose_stream(container: InputContainer, language: str | None) -> AudioStream | None:
     wanted = short_code(language)
     # A stream of a codec that this FFmpeg does not know has no context.
-    streams = [one for one in container.streams.audio if one.codec_context is not None]
+    streams = [one for one in container.streams.audio if getattr(one, "codec_context", None)]
     for stream in streams:
         if wanted is not None and short_code(stream.language) == wanted:
             return stream
@@ -156,4 +156,5 @@ def _choose_stream(container: InputContainer, language: str | None) -> AudioStre
 def _resample(resampler: AudioResampler | None, frame: AudioFrame | None) -> list[Samples]:
     if resampler is None:
         return []
-    return [one.to_ndarray().reshape(-1) for one in resampler.resample(frame)]
+    frames = resampler.resample(frame)
+    return [one.to_ndarray().reshape(-1).astype(np.int16, copy=False) for one in frames]

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from fairlane import Context
-from fairlane_extractor.child_program import run_child
+from fairlane_extractor.child_program import ChildDied, OutOfMemory, run_child
 from fairlane_extractor.media import LocalMedia
 from fairlane_extractor.segments import Branch, BranchResult, BranchStatus, Segment
 from fairlane_extractor.settings import Settings
@@ -34,8 +34,8 @@ async def recognise(
 ) -> BranchResult:
     """Return the speech of a media as segments, or the reason why there are none.
 
-    The child is raised as `OutOfMemory` if it needs more memory than the settings allow, and as
-    `Permanent` with the code `bad_model` if the model of the user cannot be loaded.
+    Raise `OutOfMemory` if the child needs more memory than the settings allow, and `Permanent` with
+    the code `bad_model` if the model of the user cannot be loaded.
     """
     chosen = choose_engine(settings, model)
     if not local.has_audio:
@@ -43,19 +43,23 @@ async def recognise(
     if language is not None and not knows_language(chosen.engine, language):
         reason = explain_language(chosen.engine, language)
         return _result("skipped", None, code="language_without_model", reason=reason)
-    found = await run_child(
-        ctx,
-        CHILD,
-        {
-            "path": local.path,
-            "engine": chosen.engine,
-            "folder": str(chosen.folder) if chosen.folder else None,
-            "language": language,
-            "longest_seconds": settings.longest_seconds,
-        },
-        on_message=_reporter(progress),
-        memory_bytes=settings.recogniser_memory_bytes,
-    )
+    request = {
+        "path": local.path,
+        "engine": chosen.engine,
+        "folder": str(chosen.folder) if chosen.folder else None,
+        "language": language,
+        "longest_seconds": settings.longest_seconds,
+    }
+    memory_bytes = settings.recogniser_memory_bytes
+    try:
+        found = await run_child(
+            ctx, CHILD, request, on_message=_reporter(progress), memory_bytes=memory_bytes
+        )
+    except ChildDied as error:
+        # pocketsphinx ends its process when an allocation fails.
+        if "alloc(" in str(error):
+            raise OutOfMemory(chosen.engine, memory_bytes) from error
+        raise
     code = found.get("code")
     status: BranchStatus = "used" if code in _USED else "skipped"
     segments = tuple(Segment(source="speech", **one) for one in found["segments"])

@@ -33,7 +33,7 @@ def work(request: Mapping[str, Any], send: Send) -> dict[str, Any]:
         request["path"], language=wanted, longest_seconds=request["longest_seconds"]
     ) as sound:
         if sound is None:
-            return _nothing("no_audio", "the media has no sound")
+            return _nothing("no_audio", "the media has no sound that can be decoded")
         # The language of the speech is the one that the user or the site named, or else the one in
         # the metadata of the sound. The English engines cannot detect another one: they make
         # English words of any speech. Engines with a model of the user detect it.
