@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
-from apps.extractor.tests.measures import word_error_rate
 
 from apps.extractor.tests.clips import make_clip
+from apps.extractor.tests.measures import word_error_rate
 from apps.extractor.tests.running import branch_of, extract, extracting, leftovers, text_of
 from fairlane_extractor import extraction
 from fairlane_extractor.media import LocalMedia

@@ -122,13 +122,15 @@ def search(
     if as_json:
         typer.echo(json.dumps(msgspec.to_builtins(page.items), ensure_ascii=False, indent=2))
         return
-    table = Table("TASK", "TITLE", "TIME", "LINE", box=None, pad_edge=False)
+    if not page.items:
+        typer.echo(f"{NAME}: no text has the words {' '.join(words)}", err=True)
+        raise typer.Exit(FAILED)
+    table = Table("TIME", "LINE", "TITLE", box=None, pad_edge=False)
+    table.add_column("TASK", no_wrap=True, overflow="ignore")  # to be copied
     for hit in page.items:
         minutes, seconds = divmod(int(hit.start), 60)
-        table.add_row(hit.id, hit.title, f"{minutes}:{seconds:02}", hit.text)
+        table.add_row(f"{minutes}:{seconds:02}", hit.text, hit.title, hit.id)
     Console(highlight=False, markup=False).print(table)
-    if not page.items:
-        raise typer.Exit(FAILED)
 
 
 def _expanded(text: str) -> list[str]:

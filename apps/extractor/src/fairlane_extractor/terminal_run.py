@@ -7,6 +7,7 @@ work, and this one only follows.
 import asyncio
 import contextlib
 import json
+import logging
 import re
 import signal
 import sys
@@ -40,7 +41,8 @@ class TerminalRun:
         self._to = to
         self._as_json = as_json
         self._errors = Console(stderr=True, highlight=False)
-        self._ended: list[JobView] = []
+        # Failures are printed with their inputs, so the log does not show them.
+        logging.getLogger("fairlane").addHandler(logging.NullHandler())
 
     async def extract(self, orders: Sequence[Order], priority: Priority) -> int:
         """Extract the inputs, print or write the texts in their order; return the exit code."""
