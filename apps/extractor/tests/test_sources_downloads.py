@@ -59,7 +59,7 @@ def serve_pieces(server: Site, pieces: Path, *, playlist: str = "") -> str:
         server.file(f"/hls/{path.name}", path.read_bytes(), kind)
     if playlist:
         server.file("/hls/index.m3u8", playlist.encode(), HLS)
-    return server.page("/hls", video="/hls/index.m3u8", type=HLS)
+    return f"{server.url}/hls/index.m3u8"
 
 
 def direct(server: Site, path: str) -> Media:
@@ -185,6 +185,7 @@ async def test_pieces_of_a_playlist_become_one_file_and_the_finished_ones_are_no
     )
     media = await fetcher.parse(link)
     assert media.seconds == pytest.approx(3, abs=0.3)
+    assert media.bytes is None
     error = await fetcher.failure(media)
     assert error.code == "http_5xx"
     local = await fetcher.download(media)
@@ -289,7 +290,7 @@ async def test_a_page_a_playlist_or_nothing_in_place_of_media_is_refused(
         "head": (b"\0\0\0\x18ftypmp42" + b"\0" * 5000, "corrupt_media"),
         "none": (b"", "empty_file"),
     }
-    media = await fetcher.parse(server.page("/watch", video="/clip.mp4"))
+    media = await fetcher.parse(server.file("/clip.mp4", b"x"))
     parsed = fetcher.folder / "parsed.json"
     description = parsed.read_bytes()
     for name, (body, code) in bodies.items():

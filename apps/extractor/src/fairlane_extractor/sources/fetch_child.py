@@ -27,9 +27,7 @@ MEMORY_BYTES: Final = 2**30
 
 def work(request: Mapping[str, Any], send: Send) -> Any:
     """Execute `{"action": "parse" | "download", "input", "link", "folder", "allow", …bounds}`."""
-    # The data of this process and its programs, not their address space: a JavaScript engine, with
-    # which yt-dlp reads some sites, reserves far more addresses than it uses.
-    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES, MEMORY_BYTES))
+    _bound_memory()
     meter = RequestMeter(bounds_of_pages(request["request_seconds"]))
     guard_sockets(
         AllowedAddresses(request["allow"]),
@@ -51,6 +49,14 @@ def work(request: Mapping[str, Any], send: Send) -> Any:
         return download.execute()
     except Exception as error:
         raise child_error_of(error, meter) from error
+
+
+def _bound_memory() -> None:
+    """Bound the data of this process and its programs, not their address space: a JavaScript
+    engine, with which yt-dlp reads some sites, reserves far more addresses than it uses."""
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    if hard == resource.RLIM_INFINITY or hard > MEMORY_BYTES:
+        resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES, MEMORY_BYTES))
 
 
 if __name__ == "__main__":

@@ -11,11 +11,7 @@ import msgspec
 from fairlane_extractor.child_side import ChildError
 from fairlane_extractor.media import Media
 from fairlane_extractor.sources.media_bounds import too_large, too_long
-from fairlane_extractor.sources.platforms import (
-    WEB,
-    canonical_link,
-    platform_of_link,
-)
+from fairlane_extractor.sources.platforms import WEB, canonical_link, platform_of_link
 from fairlane_extractor.sources.short_links import resolve_short_link
 from fairlane_extractor.sources.site_client import SiteClient
 from fairlane_extractor.sources.subtitle_choice import choose_subtitles
@@ -130,10 +126,13 @@ class LinkParser:
 
     def _size(self, info: Info) -> int | None:
         """Return the size of the media, if the site or the server names it."""
-        sizes = [
-            one.get("filesize") or self._client.meter.announced_bytes(str(one.get("url")))
-            for one in _formats_of(info)
-        ]
+
+        def size_of(format: Mapping[str, Any]) -> int | None:
+            is_file = format.get("protocol") in ("http", "https")  # and not a playlist of files
+            announced = self._client.meter.announced_bytes(str(format.get("url")))
+            return format.get("filesize") or (announced if is_file else None)
+
+        sizes = [size_of(format) for format in _formats_of(info)]
         return sum(int(size) for size in sizes if size) if all(sizes) else None
 
 

@@ -1,7 +1,6 @@
 """The media of a link becomes one file in a folder, with its subtitles beside it."""
 
 import re
-import shutil
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -147,7 +146,7 @@ class MediaDownload:
                     path.write_text(described["data"], encoding="utf-8")
                 else:
                     self._get(path, {**described, "id": info.get("id"), "title": NAME})
-            except Exception as error:  # noqa: BLE001 - a track whose error must not stop others
+            except Exception as error:  # noqa: BLE001 - an error of a track must not stop the download
                 reason = child_error_of(error, meter)
                 lost.append(f"subtitles {track.language or number}: {reason}")
             else:
@@ -159,12 +158,11 @@ class MediaDownload:
             self._send("progress", {"percent": 99, "message": "joining the streams"})
             return join_streams(parts, self._folder, NAME)
         final = self._folder / f"{NAME}{parts[0].suffix}"
-        shutil.move(parts[0], final)
-        return final
+        return parts[0].replace(final)
 
 
 def _suffix(format: Info) -> str:
-    """Return the end of the name, for a player; the content of the file is what counts."""
+    """Return the end of the name, for players; this program reads the content instead."""
     name = str(format.get("ext") or "")
     return name if _SUFFIX.fullmatch(name) else "bin"
 

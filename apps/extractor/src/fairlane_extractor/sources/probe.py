@@ -1,4 +1,4 @@
-"""What a file of this machine contains, and whether it is media at all."""
+"""The streams of a file of this machine, and the refusal of files that are no media."""
 
 import asyncio
 import stat

@@ -1,4 +1,4 @@
-"""Read what a media file contains, in a child process: a damaged file can crash a decoder."""
+"""Read the streams of a media file in a child process: a damaged file can crash a decoder."""
 
 from collections.abc import Mapping
 from itertools import islice

@@ -26,7 +26,7 @@ MEDIA_REQUESTS: Final = 100_000  # the pieces of a playlist
 
 
 class Refused(DownloadCancelled):  # type: ignore[misc]
-    """A bound was exceeded. yt-dlp passes this class of errors on, and ignores most others."""
+    """A bound was exceeded. yt-dlp passes errors of this class on, and hides most errors."""
 
     def __init__(self, error: ChildError) -> None:
         super().__init__(str(error))

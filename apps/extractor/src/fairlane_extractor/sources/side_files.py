@@ -32,11 +32,11 @@ def side_tracks(media: Path) -> list[Track]:
 def _track_of(path: Path, stem: str) -> Track:
     words = [word for word in path.stem[len(stem) :].split(".") if word]
     language = next((word for word in words if _LANGUAGE.fullmatch(word)), None)
-    others = [word for word in words if word != language]
+    labels = [word for word in words if word != language]
     return Track(
         language=language.replace("_", "-") if language else None,
-        name=" ".join(others) or None,
+        name=" ".join(labels) or None,
         path=str(path),
         format=path.suffix[1:].casefold(),
-        is_automatic="auto" in others,
+        is_automatic="auto" in labels,
     )

@@ -79,13 +79,13 @@ class SiteClient(YoutubeDL):  # type: ignore[misc]
         self._load_cookies(info.get("cookies"), autoscope=False)
 
     def _refuse_ffmpeg(self, *_: Any) -> NoReturn:
-        """Refuse what yt-dlp would leave to ffmpeg: it opens connections of its own."""
+        """Refuse media that yt-dlp would leave to ffmpeg, which opens unguarded connections."""
         reason = "the media is encrypted, or a stream that only other programs can download"
         raise self.meter.refuse(ChildError("unsupported_stream", reason))
 
 
 class MeteredResponse(Response):  # type: ignore[misc]
-    """A response whose body is counted."""
+    """A response with a counted body."""
 
     def __init__(self, inner: Response, meter: RequestMeter, deadline: float) -> None:
         super().__init__(

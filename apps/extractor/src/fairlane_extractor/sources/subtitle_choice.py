@@ -1,4 +1,4 @@
-"""The subtitles to download: those that people wrote; a machine's only if there are no others."""
+"""The subtitles to download: those that people wrote; a machine's only if these are missing."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
@@ -43,7 +43,7 @@ def _choices(subtitles: Subtitles, is_automatic: bool) -> Iterator[Choice]:
 
 
 def _original(choices: Sequence[Choice], language: str) -> list[Choice]:
-    """Return the track of the spoken language: sites translate it into a hundred others."""
+    """Return the track of the spoken language: sites offer a hundred translations of it."""
     ranked = (
         [one for one in choices if (one[0].language or "").endswith("-orig")],
         [one for one in choices if language and _is_language(one[0], language)],
