@@ -3,6 +3,7 @@
 import pytest
 
 from fairlane_extractor.frames.captions import LARGEST_RESULT, bound_segments, make_segments
+from fairlane_extractor.frames.moving_text import continue_text
 from fairlane_extractor.frames.reading import Box, Row, in_reading_order, join_pieces
 from fairlane_extractor.frames.row_times import RowTimes
 from fairlane_extractor.frames.same_text import is_same_text
@@ -127,3 +128,28 @@ def test_a_result_beyond_the_bound_loses_its_shortest_segments() -> None:
     assert len(kept) > 9_000
     assert min(one.end - one.start for one in kept) >= 4
     assert bound_segments(segments[:10]) == segments[:10]
+
+
+def test_a_text_that_moves_is_one_segment() -> None:
+    news = "突发新闻：河上的老桥今天重新开放，市民前来参观"
+    parts = [news[max(0, shown - 12) : shown] for shown in range(2, len(news) + 12, 3)]
+    assert segments_of(*([row(part)] for part in parts), []) == [(0.0, 5.3, news)]
+    steps = [f"Step {number} of 9: open the box" for number in range(1, 5)]
+    assert [text for _, _, text in segments_of(*([row(step)] for step in steps))] == steps
+
+
+@pytest.mark.parametrize(
+    ("text", "part", "longer"),
+    [
+        ("Breaking news: th", "Breaking news: the bri", "Breaking news: the bri"),
+        ("the bridge over", "dge over the river", "the bridge over the river"),
+        ("the bridgeover", "idge over the", "the bridge over the"),
+        ("the bridge ovex", "ridge over the", "the bridge over the"),
+        ("the bridge", "another text", None),
+        ("the bridge is closed", "the bridge", None),
+    ],
+)
+def test_the_next_part_of_a_moving_text_continues_it(
+    text: str, part: str, longer: str | None
+) -> None:
+    assert continue_text(text, part) == longer

@@ -7,8 +7,9 @@ from typing import Final
 import msgspec
 
 from fairlane_extractor.characters import flat
+from fairlane_extractor.frames.moving_text import join_moving
 from fairlane_extractor.frames.row_times import TimedRow
-from fairlane_extractor.frames.same_text import folded, similarity
+from fairlane_extractor.frames.same_text import CERTAIN, folded, similarity
 from fairlane_extractor.languages import language_of_script
 from fairlane_extractor.segments import Segment
 
@@ -23,7 +24,7 @@ LARGEST_RESULT: Final = 6 * 2**20  # the result of a stage may have 8 MiB
 def make_segments(rows: Iterable[TimedRow], seconds: float) -> list[Segment]:
     """Return the segments in the order of time, and of reading where times are equal."""
     kept = sorted(_without_noise(list(rows)), key=lambda row: (row.start, row.box.top))
-    joined = _join_standing(_join_growing(kept), seconds)
+    joined = _join_standing(_join_growing(join_moving(kept)), seconds)
     blocks = sorted(_blocks(joined), key=lambda block: (block[0].start, block[0].box.top))
     return [_segment(block) for block in blocks]
 
@@ -64,7 +65,7 @@ def _is_blend(row: TimedRow, other: TimedRow) -> bool:
         row.box.overlap(other.box) > 0
         and _touch(row, other)
         and similarity(folded(row.text), folded(other.text)) >= BLENDED
-        and row.confidence < other.confidence
+        and row.confidence < min(CERTAIN, other.confidence)
     )
 
 

@@ -40,6 +40,14 @@ class Box(Struct, frozen=True):
         common = width * height
         return common / (self._area + other._area - common)
 
+    def union(self, other: "Box") -> "Box":
+        return Box(
+            min(self.left, other.left),
+            min(self.top, other.top),
+            max(self.right, other.right),
+            max(self.bottom, other.bottom),
+        )
+
     @property
     def _area(self) -> float:
         return (self.right - self.left) * (self.bottom - self.top)
@@ -102,8 +110,8 @@ class TextReader:
             return None
         for row in self._rows:
             if box.overlap(row.box) >= SAME_PLACE:
-                old, new = _cut(before, row.box), _cut(grey, row.box)
-                if not has_changed(old, new, ALIKE):
+                place = box.union(row.box)  # a word may have been added to the row
+                if not has_changed(_cut(before, place), _cut(grey, place), ALIKE):
                     return row
         return None
 
@@ -140,10 +148,8 @@ def _continues(before: Box, box: Box) -> bool:
 
 
 def _joined(before: Row, row: Row) -> Row:
-    one, other = before.box, row.box
-    box = Box(one.left, min(one.top, other.top), other.right, max(one.bottom, other.bottom))
     text = join_texts([before.text, row.text])
-    return Row(box, text, min(before.confidence, row.confidence))
+    return Row(before.box.union(row.box), text, min(before.confidence, row.confidence))
 
 
 def in_reading_order(rows: Sequence[Row]) -> list[Row]:
