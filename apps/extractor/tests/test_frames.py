@@ -12,9 +12,11 @@ from apps.extractor.tests.branch_jobs import Messages, local_media, run_in_job, 
 from apps.extractor.tests.clips import Caption, chinese_font, make_clip, shared_clip
 from fairlane import JobFailed
 from fairlane_extractor.child_program import run_child
-from fairlane_extractor.frames import recognise
+from fairlane_extractor.frames import frames_child, recognise
 from fairlane_extractor.frames.found_text import FoundText
 from fairlane_extractor.frames.frames import MODULE
+from fairlane_extractor.frames.reading import Box, Row
+from fairlane_extractor.frames.sampling import Picture, UnreadableFrames
 from fairlane_extractor.segments import BranchResult, Segment
 
 ENGLISH: list[Caption] = [
@@ -199,3 +201,29 @@ async def test_a_recogniser_without_memory_fails_the_branch_with_a_code(tmp_path
         await read(tmp_path, clip, recogniser_memory_bytes=400 * 2**20)
     assert caught.value.error is not None
     assert caught.value.error["code"] == "out_of_memory"
+
+
+class FailingReader:
+    """A reader that fails on the first picture, or on all of them."""
+
+    def __init__(self, failures: int) -> None:
+        self.recognised = 0
+        self._failures = failures
+
+    def read(self, picture: Picture) -> list[Row]:
+        self._failures -= 1
+        if self._failures >= 0:
+            raise RuntimeError("an unreadable frame")
+        return [Row(Box(0.2, 0.8, 0.9, 0.9), "readable", 0.95)]
+
+
+def test_a_frame_on_which_the_recogniser_fails_is_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
+    clip = shared_clip(".mp4", captions=MOVING, sound="none", background="moving")
+    reader = FailingReader(1)
+    monkeypatch.setattr(frames_child, "TextReader", lambda threads: reader)
+    found = frames_child.find_text(clip, 5.5, 1, Messages())
+    assert [(one.text, one.end) for one in found.segments] == [("readable", 5.5)]
+    assert (found.reason, found.read) == ("damaged frames that were skipped: 1", found.sampled - 1)
+    reader = FailingReader(1000)
+    with pytest.raises(UnreadableFrames, match="on each of them with RuntimeError: an unreadable"):
+        frames_child.find_text(clip, 5.5, 1, Messages())

@@ -45,23 +45,34 @@ def find_text(
     sampler = FrameSampler(path, threads)
     rows = RowTimes()
     reader: TextReader | None = None
-    read = 0
+    read = failed = 0
+    problem = ""
     for sample in sampler.samples():
-        if sample.picture is None:
-            rows.continue_all(sample.time)
-        else:
-            reader = reader or TextReader(threads)
-            rows.update(reader.read(sample.picture), sample.since, sample.time)
-            read += 1
         percent = min(99.0, 100 * sample.time / seconds) if seconds else 0.0
         note(percent, f"read {sample.time:.0f} s of the video")
+        if sample.picture is None:
+            rows.continue_all(sample.time)
+            continue
+        reader = reader or TextReader(threads)
+        try:
+            with memory_errors():
+                found = reader.read(sample.picture)
+        except MemoryError:
+            raise
+        except Exception as error:  # noqa: BLE001 - one frame must not stop the others
+            failed, problem = failed + 1, f"{type(error).__name__}: {error}"[:300]
+            continue
+        rows.update(found, sample.since, sample.time)
+        read += 1
+    if failed and not read:
+        raise UnreadableFrames(f"the recogniser fails on each of them with {problem}")
     end = max(sampler.end, seconds or 0.0)
     made = make_segments(rows.finish(end), end)
     kept = bound_segments(made)
     return FoundText(
         has_video=sampler.sampled > 0,
         segments=tuple(kept),
-        reason=_reason(sampler.damaged, len(made) - len(kept) + rows.dropped),
+        reason=_reason(sampler.damaged + failed, len(made) - len(kept) + rows.dropped),
         sampled=sampler.sampled,
         read=read,
         recognised=reader.recognised if reader else 0,
@@ -69,8 +80,8 @@ def find_text(
 
 
 def _reason(damaged: int, dropped: int) -> str | None:
-    parts = [f"{damaged} damaged frames were skipped"] if damaged else []
-    parts += [f"{dropped:,} short texts beyond the bound were dropped"] if dropped else []
+    parts = [f"damaged frames that were skipped: {damaged}"] if damaged else []
+    parts += [f"short texts that were dropped at the bound: {dropped:,}"] if dropped else []
     return "; ".join(parts) or None
 
 

@@ -55,21 +55,29 @@ class FrameSampler:
     def samples(self) -> Iterator[Sample]:
         """Yield the samples; a media without a video stream has none."""
         try:
-            with av.open(str(self._path)) as media:
-                stream = _video_of(media)
-                if stream is not None:
-                    yield from self._samples(media, stream)
+            # A few encoders mark all frames as not needed by others; then all are decoded.
+            for skips in (True, False):
+                with av.open(str(self._path)) as media:
+                    stream = _video_of(media)
+                    if stream is None:
+                        return
+                    yield from self._samples(media, stream, skips=skips)
+                if self.sampled:
+                    return
+            raise UnreadableFrames("no frame of the video can be decoded")
         except MemoryError:
             raise
         except (av.FFmpegError, OSError) as error:
-            raise UnreadableFrames(str(error)) from error
+            raise UnreadableFrames(error.strerror or str(error)) from error
 
-    def _samples(self, media: InputContainer, stream: VideoStream) -> Iterator[Sample]:
+    def _samples(
+        self, media: InputContainer, stream: VideoStream, *, skips: bool
+    ) -> Iterator[Sample]:
         stream.thread_type = "AUTO"
         stream.codec_context.thread_count = self._threads
         offset = (media.start_time or 0) / START_UNITS
         rate = float(stream.average_rate or 25)
-        if rate > FAST:
+        if skips and rate > FAST:
             # Frames that no other frame depends on are not needed for two samples a second.
             stream.codec_context.skip_frame = "NONREF"
         due, decoded = 0.0, 0
@@ -84,8 +92,6 @@ class FrameSampler:
             yield Sample(since, time, self._changed_picture(frame))
             self.sampled += 1
             due, since = (time // SAMPLE_SECONDS + 1) * SAMPLE_SECONDS, None
-        if not decoded:
-            raise UnreadableFrames("no frame of the video can be decoded")
 
     def _frames(self, media: InputContainer, stream: VideoStream) -> Iterator[VideoFrame]:
         packets = media.demux(stream)
