@@ -57,7 +57,7 @@ class Extractor:
             stall_seconds=settings.stall_seconds,
             grace_seconds=2,
             recover=3,
-            preconditions=[free_space(lambda _: settings.folder, at_least=SPARE_BYTES)],
+            preconditions=[free_space(lambda _: str(settings.folder), at_least=SPARE_BYTES)],
         )
         async def extract(
             ctx: Context,

@@ -58,7 +58,7 @@ class TerminalRun:
                 )
                 for one in orders
             ])  # fmt: skip
-            names = {job.id: _shown(one.input) for job, one in zip(jobs, orders, strict=True)}
+            names = {str(job.id): _shown(one.input) for job, one in zip(jobs, orders, strict=True)}
             with display_on(self._errors, names) as display:
                 interrupted = await self._follow(jobs, after, display)
             views = [await job.show() for job in jobs]
@@ -75,22 +75,22 @@ class TerminalRun:
             loop.add_signal_handler(number, stop.set)
         showing = asyncio.create_task(self._show({job.id for job in jobs}, after, display))
         waiting = [asyncio.create_task(self._end_of(job, display)) for job in jobs]
-        everything = asyncio.gather(*waiting)
+        everything = asyncio.ensure_future(asyncio.wait(waiting))
         stopping = asyncio.create_task(stop.wait())
         try:
-            await asyncio.wait([everything, stopping], return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({everything, stopping}, return_when=asyncio.FIRST_COMPLETED)
             if stop.is_set():
                 for job in reversed(jobs):  # no job starts that is about to be cancelled
                     with contextlib.suppress(Conflict):  # it has ended
                         await job.cancel()
-            await everything
+            await asyncio.gather(*waiting)
             return stop.is_set()
         finally:
             for number in _SIGNALS:
                 loop.remove_signal_handler(number)
-            for task in (showing, stopping):
+            for task in (showing, stopping, everything):
                 task.cancel()
-            await asyncio.gather(showing, stopping, return_exceptions=True)
+            await asyncio.gather(showing, stopping, everything, return_exceptions=True)
 
     async def _show(self, ids: set[str], after: int, display: Display) -> None:
         async for event in self._app.events.follow(after=after, queue=QUEUE):
