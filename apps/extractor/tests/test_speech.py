@@ -182,6 +182,24 @@ async def test_a_wrong_model_folder_is_named_and_the_small_model_is_the_next_eng
     assert result.branch.method == "moonshine"
 
 
+async def test_a_whisper_model_of_the_user_is_used(tmp_path: Path) -> None:
+    pytest.importorskip("faster_whisper", reason="an optional dependency")
+    from apps.extractor.tests.whisper_model import make_whisper_model
+
+    model = make_whisper_model(tmp_path / "model")
+    path = shared_clip(".wav", speech=[(1.0, SENTENCES[1])])
+    result, _ = await recognise(tmp_path, path, whisper_model=model)
+    assert result.branch.method == "faster-whisper"
+    (segment,) = result.segments
+    assert (segment.text, segment.language) == ("hello river", "en")
+    assert segment.start == pytest.approx(1, abs=0.4)
+    assert segment.confidence is not None
+    assert segment.confidence > 0.9
+    with pytest.raises(JobFailed, match="does not know the language") as failed:
+        await recognise(tmp_path, path, language="zh", whisper_model=model)
+    assert code_of(failed.value) == "language_without_model"
+
+
 def code_of(error: JobFailed) -> Any:
     return (error.error or {}).get("code")
 

@@ -86,10 +86,11 @@ def _segments(
 ) -> list[dict[str, Any]]:
     return [
         {
-            "start": round(utterance.start + one.start, 3),
-            "end": round(utterance.start + max(one.end, one.start), 3),
+            # Whisper gives numbers of numpy, which JSON does not know.
+            "start": round(float(utterance.start + one.start), 3),
+            "end": round(float(utterance.start + max(one.end, one.start)), 3),
             "text": one.text,
-            "confidence": None if one.confidence is None else round(one.confidence, 3),
+            "confidence": None if one.confidence is None else round(float(one.confidence), 3),
             "language": one.language or language or language_of_script(one.text),
         }
         for phrase in phrases
