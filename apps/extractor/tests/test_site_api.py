@@ -351,6 +351,13 @@ async def test_messages_have_the_form_of_the_document(tmp_path: Path) -> None:
                 "type": "progress", "taskId": task["id"], "stage": "parsing", "progress": 45,
                 "message": "语音识别进行中...", "status": "running", "total": 0,
             }  # fmt: skip
+            # The end of a stage is sent, also if the next stage has begun at once.
+            site.script.done(LINK)
+            site.script.progress(LINK, 20)
+            ended = await until(socket, lambda m: m.get("status") == "done")
+            assert (ended["stage"], ended["progress"]) == ("parsing", 100)
+            begun = await until(socket, lambda m: m.get("stage") == "downloading")
+            assert (begun["status"], begun["total"]) == ("running", 20)
             other = await site.create(OTHER)
             site.script.progress(OTHER, 5)
             site.script.finish(LINK)

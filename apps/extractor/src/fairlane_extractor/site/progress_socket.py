@@ -3,8 +3,8 @@
 Messages, each with a `type`:
 
 * `ready`: what changes from now on is sent. With `taskId`, a `task` follows at once.
-* `progress`: `taskId`, `stage`, `progress` and `message` of the stage that changed; also the
-  `status` of that stage, and the progress of the task as `total`.
+* `progress`: `taskId`, `stage`, `progress` and `message` of a stage that changed; also the `status`
+  of that stage, and the progress of the task as `total`.
 * `task`: the whole `task`, after a change of its status, place or priority.
 * `resync`: the client was too slow, and messages are lost; it reads the tasks again.
 """
@@ -20,7 +20,7 @@ from starlette.websockets import WebSocket
 
 from fairlane import EventView, FairlaneError
 from fairlane_extractor.program import QUEUE, Extractor
-from fairlane_extractor.site.task_view import stage_name
+from fairlane_extractor.site.task_view import ENDED, stage_name
 from fairlane_extractor.site.tasks import Tasks
 
 NO_TASK: Final = 4404
@@ -67,7 +67,7 @@ async def messages(
 
     They end when the engine stops.
     """
-    tasks = Tasks(extractor)
+    tasks, stages = Tasks(extractor), StageChanges()
     events = extractor.app.events
     last = await events.newest() if after is None else after
     yield {"type": "ready"}
@@ -82,31 +82,56 @@ async def messages(
             async for event in following:
                 last = event.seq
                 is_following = event.type == "resync"  # the last event before the stream ends
-                async for message in _messages_of(event, tasks):
+                async for message in _messages_of(event, tasks, stages):
                     yield message
 
 
-async def _messages_of(event: EventView, tasks: Tasks) -> AsyncIterator[Message]:
+async def _messages_of(
+    event: EventView, tasks: Tasks, stages: "StageChanges"
+) -> AsyncIterator[Message]:
     if event.type == "resync":
         yield {"type": "resync"}
     elif event.job is None:
         return
     elif event.type == "job_progress":
-        message = progress_message(event.job, event.data)
-        if message is not None:
+        for message in stages.messages_of(event.job, event.data):
             yield message
     elif event.type in _CHANGES:
         task = await tasks.get_task(event.job)
         if task is not None:
+            if task.status in ENDED:
+                stages.forget(event.job)
             yield {"type": "task", "task": task}
 
 
-def progress_message(task_id: str, data: Message) -> Message | None:
-    """Return the message about the stage that an event of a job says has changed."""
-    stages = {stage["name"]: stage for stage in data.get("stages") or ()}
-    stage = stages.get(data.get("stage"))
-    if stage is None:
-        return None
+class StageChanges:
+    """The stages of the running tasks as they were sent last.
+
+    An event has all stages of a job and names the last one that changed; others may have changed
+    since the event before it, such as one that has just ended.
+    """
+
+    def __init__(self) -> None:
+        self._sent: dict[str, dict[str, Message]] = {}
+
+    def messages_of(self, task_id: str, data: Message) -> list[Message]:
+        """Return a message for each stage that has changed, in their order."""
+        sent = self._sent.setdefault(task_id, {})
+        total = int((data.get("progress") or {}).get("percent") or 0)
+        changed = []
+        for stage in data.get("stages") or ():
+            message = progress_message(task_id, stage)
+            has_begun = message["status"] != "pending" or message["message"]
+            if message != sent.get(message["stage"]) and (has_begun or message["stage"] in sent):
+                sent[message["stage"]] = message
+                changed.append({**message, "total": total})
+        return changed
+
+    def forget(self, task_id: str) -> None:
+        self._sent.pop(task_id, None)
+
+
+def progress_message(task_id: str, stage: Message) -> Message:
     is_done = stage.get("status") == "done"
     return {
         "type": "progress",
@@ -115,7 +140,6 @@ def progress_message(task_id: str, data: Message) -> Message | None:
         "progress": 100 if is_done else int(stage.get("percent") or 0),
         "message": stage.get("message") or None,
         "status": stage.get("status", "pending"),
-        "total": int((data.get("progress") or {}).get("percent") or 0),
     }
 
 

@@ -47,6 +47,7 @@ STATUS_OF_STATE: Final = {
     "cancelled": TaskStatus.CANCELLED,
     "skipped": TaskStatus.CANCELLED,  # an operator skipped it while it waited
 }
+ENDED: Final = (TaskStatus.COMPLETED, TaskStatus.FAILED, TaskStatus.CANCELLED)
 _ENDED_STAGES: Final = ("done", "skipped", "error")
 _STAGE_NAMES: Final = {"merging": "merge"}
 _OPTIONS: Final = ("speech", "frames", "language", "media")

@@ -78,8 +78,25 @@ export const live = new Live();
  * @param {Task} task
  * @param {Task | null | undefined} known
  */
-export const isOlder = (task, known) =>
-  Boolean(known) && Date.parse(task.updated_at) < Date.parse(known?.updated_at ?? "");
+export function isOlder(task, known) {
+  if (!known) return false;
+  // Times alone do not decide: a short extraction ends within a millisecond of its last report.
+  return (
+    task.meta.attempt - known.meta.attempt ||
+    phase(task) - phase(known) ||
+    Date.parse(task.updated_at) - Date.parse(known.updated_at)
+  ) < 0;
+}
+
+/**
+ * Return the place of a status within an attempt; a task that waits after one is beyond its end.
+ * @param {Task} task
+ */
+function phase(task) {
+  if (["completed", "failed", "cancelled"].includes(task.status)) return 2;
+  if (task.status !== "pending" && task.status !== "created") return 1;
+  return task.meta.attempt > 0 ? 3 : 0;
+}
 
 /**
  * Return a task after the progress of one of its stages.

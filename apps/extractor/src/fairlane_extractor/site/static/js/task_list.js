@@ -24,6 +24,8 @@ const MOST_ROWS = 1000; // of one page; the filters find the others
 export function taskList(signal) {
   /** @type {Map<string, ReturnType<typeof taskRow>>} */
   const rows = new Map();
+  /** @type {Map<string, Task>} */
+  const left = new Map(); // tasks that no longer match, because an older answer may still list them
   let filter = "all";
   let text = "";
   /** @type {string | null} */
@@ -69,6 +71,7 @@ export function taskList(signal) {
   function restart() {
     version += 1;
     rows.clear();
+    left.clear();
     fill(list);
     set(none, "hidden", true);
     void load(null);
@@ -77,10 +80,11 @@ export function taskList(signal) {
   /** @param {string | null} cursor */
   async function load(cursor) {
     const mine = version;
+    const before = new Map([...rows].map(([id, row]) => [id, row.task()]));
     try {
       const page = await listTasks({ status: FILTERS[filter] ?? [], q: text, cursor });
       if (mine !== version || signal.aborted) return;
-      if (cursor === null) dropUnknown(page.items);
+      if (cursor === null) dropMissing(page.items, before);
       page.items.forEach(put);
       next = page.next;
       show();
@@ -92,21 +96,26 @@ export function taskList(signal) {
   }
 
   /**
-   * Forget tasks that the first page would have: they have another status, or are deleted.
+   * Forget tasks that the first page would have: they have another status, or are deleted. A task
+   * that came or changed after the request was sent stays.
    * @param {Task[]} first
+   * @param {Map<string, Task>} before the tasks when the request was sent
    */
-  function dropUnknown(first) {
-    const known = new Set(first.map(({ id }) => id));
+  function dropMissing(first, before) {
+    const listed = new Set(first.map(({ id }) => id));
     const oldest = first.at(-1)?.created_at ?? "";
-    for (const [id, row] of rows)
-      if (!known.has(id) && row.task().created_at >= oldest) rows.delete(id);
+    for (const [id, row] of rows) {
+      const task = row.task();
+      if (!listed.has(id) && task === before.get(id) && task.created_at >= oldest) rows.delete(id);
+    }
   }
 
   /** @param {Task} task */
   function put(task) {
     const row = rows.get(task.id);
-    if (row && !isOlder(task, row.task())) row.update(task);
-    else if (!row) rows.set(task.id, taskRow(task));
+    if (isOlder(task, row?.task() ?? left.get(task.id))) return;
+    if (row) row.update(task);
+    else rows.set(task.id, taskRow(task));
   }
 
   function show() {
@@ -130,12 +139,15 @@ export function taskList(signal) {
 
   /** @param {Task} task */
   function receive(task) {
-    if (isOlder(task, rows.get(task.id)?.task())) return;
     const wanted = FILTERS[filter] ?? [];
     const matches = (!wanted.length || wanted.includes(task.status)) &&
       (!text || rows.has(task.id) || task.input.toLowerCase().includes(text.toLowerCase()));
     if (matches) put(task);
-    else rows.delete(task.id);
+    else if (!isOlder(task, rows.get(task.id)?.task())) {
+      rows.delete(task.id);
+      if (left.size > MOST_ROWS) left.clear();
+      left.set(task.id, task);
+    }
     show();
   }
 

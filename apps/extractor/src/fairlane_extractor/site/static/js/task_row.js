@@ -46,7 +46,7 @@ export function taskRow(first) {
     const shown = shortInput(task.input);
     write(input, shown);
     set(input, "title", task.input);
-    set(input, "hidden", shown === name);
+    set(input, "hidden", shown === name || shown.replace(/\.[^.]+$/, "") === name);
     bar.update(task, name);
     set(bar.element, "hidden", task.status === "pending" || isEnded(task));
     write(message, messageText(task));

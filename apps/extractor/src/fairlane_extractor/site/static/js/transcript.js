@@ -6,6 +6,8 @@ import { t } from "./words.js";
 
 /** @typedef {import("./types.js").Line} Line */
 
+const LONGEST_SECONDS = 20;
+
 /**
  * @param {Line[]} lines in the order of their times
  * @param {(seconds: number) => void} seek
@@ -26,7 +28,8 @@ export function transcript(lines, seek) {
       h("label", { class: "check" }, follow, h("span", {}, t("task.follow")))),
     list,
   );
-  let current = -1;
+  /** @type {number[]} */
+  let current = []; // the lines that are played, such as one that is said and one that is shown
 
   list.onclick = (event) => {
     const item = event.target instanceof Element ? event.target.closest("li") : null;
@@ -46,18 +49,17 @@ export function transcript(lines, seek) {
     write(found, wanted ? t("task.found", { n }) : "");
   }
 
-  /** @param {number} index */
-  function mark(index) {
-    if (index === current) return;
-    items[current]?.removeAttribute("aria-current");
-    current = index;
-    items[index]?.setAttribute("aria-current", "true");
+  /** @param {number[]} indexes */
+  function mark(indexes) {
+    for (const index of current)
+      if (!indexes.includes(index)) items[index]?.removeAttribute("aria-current");
+    for (const index of indexes) items[index]?.setAttribute("aria-current", "true");
+    current = indexes;
   }
 
-  /** @param {number} index */
-  function reveal(index) {
+  function reveal() {
     const behavior = matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth";
-    items[index]?.scrollIntoView({ block: "center", behavior });
+    items[current.at(-1) ?? -1]?.scrollIntoView({ block: "center", behavior });
   }
 
   return {
@@ -67,14 +69,14 @@ export function transcript(lines, seek) {
      * @param {{isPlaying: boolean}} playback
      */
     showTime(seconds, { isPlaying }) {
-      const before = current;
-      mark(lineAt(lines, seconds));
-      if (isPlaying && follow.checked && current !== before && !find.value) reveal(current);
+      const before = current.at(-1);
+      mark(linesAt(lines, seconds));
+      if (isPlaying && follow.checked && current.at(-1) !== before && !find.value) reveal();
     },
     /** @param {number} seconds */
     reveal(seconds) {
-      mark(lineAt(lines, seconds));
-      reveal(current);
+      mark(linesAt(lines, seconds));
+      reveal();
     },
   };
 }
@@ -101,11 +103,27 @@ function lineItem(line, before, index) {
 }
 
 /**
- * Return the index of the line that is played, or that was last; -1 before the first.
+ * Return the indexes of the lines that are played, or of the last one before.
  * @param {Line[]} lines
  * @param {number} seconds
  */
-export function lineAt(lines, seconds) {
+export function linesAt(lines, seconds) {
+  const last = lastBegun(lines, seconds);
+  const played = [];
+  for (let index = 0; index <= last; index += 1) {
+    const { start, end } = /** @type {Line} */ (lines[index]);
+    // A text that stands in the picture for long, such as a name in a corner, is not the place.
+    if (seconds < end && end - start <= LONGEST_SECONDS) played.push(index);
+  }
+  return played.length || last < 0 ? played : [last];
+}
+
+/**
+ * Return the index of the last line that has begun; -1 before the first.
+ * @param {Line[]} lines
+ * @param {number} seconds
+ */
+function lastBegun(lines, seconds) {
   let low = 0;
   let high = lines.length;
   while (low < high) {
