@@ -5,6 +5,8 @@ as a file that cannot be read.
 """
 
 import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -24,6 +26,17 @@ def is_out_of_memory(error: BaseException) -> bool:
         return True
     text = str(error).casefold()
     return any(sign in text for sign in _SIGNS) or _is_nearly_full()
+
+
+@contextmanager
+def memory_errors() -> Iterator[None]:
+    """Raise `MemoryError` for an error that the bound of this process explains."""
+    try:
+        yield
+    except Exception as error:
+        if not isinstance(error, MemoryError) and is_out_of_memory(error):
+            raise MemoryError from error
+        raise
 
 
 def _is_nearly_full() -> bool:

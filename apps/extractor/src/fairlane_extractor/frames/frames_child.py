@@ -8,10 +8,10 @@ from typing import Any, Final
 
 import msgspec
 
+from fairlane_extractor.child_memory import memory_errors
 from fairlane_extractor.child_side import ChildError, Send, serve
 from fairlane_extractor.frames.captions import bound_segments, make_segments
 from fairlane_extractor.frames.found_text import FoundText
-from fairlane_extractor.frames.memory_errors import memory_errors
 from fairlane_extractor.frames.reading import TextReader
 from fairlane_extractor.frames.row_times import RowTimes
 from fairlane_extractor.frames.sampling import FrameSampler, UnreadableFrames
@@ -31,8 +31,7 @@ def work(request: Mapping[str, Any], send: Send) -> Any:
 
     threads = int(os.environ.get("OMP_NUM_THREADS") or 1)
     try:
-        with memory_errors():
-            found = find_text(Path(request["path"]), request["seconds"], threads, note)
+        found = find_text(Path(request["path"]), request["seconds"], threads, note)
     except UnreadableFrames as error:
         raise ChildError("unreadable_frames", f"the frames cannot be read: {error}") from error
     return msgspec.to_builtins(found)

@@ -5,9 +5,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+from fairlane_extractor.child_memory import is_out_of_memory
 from fairlane_extractor.child_side import ChildError
 from fairlane_extractor.speech.activity import Cuts
-from fairlane_extractor.speech.address_space import is_nearly_full
 from fairlane_extractor.speech.sound import Samples
 
 
@@ -48,9 +48,7 @@ def engine_errors(name: str) -> Iterator[None]:
     except (MemoryError, ChildError):
         raise
     except Exception as error:
-        # The libraries report a failed allocation in many ways: as std::bad_alloc, as an unknown
-        # error, or as a shared object that cannot be mapped.
-        if is_nearly_full():
+        if is_out_of_memory(error):
             raise MemoryError from error
         if isinstance(error, ImportError):
             raise ChildError(
