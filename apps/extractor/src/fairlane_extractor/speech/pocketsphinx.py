@@ -10,6 +10,7 @@ from fairlane_extractor.speech.engine import Engine, Phrase, Word
 from fairlane_extractor.speech.sound import RATE, Samples
 
 FRAMES_PER_SECOND: Final = 100
+LOWEST_CONFIDENCE: Final = 0.3  # below it are the words that it invents for music and noise
 _NO_WORDS: Final = ("<", "[", "(", "+")  # the begins of names of pauses and noises
 
 
@@ -37,6 +38,8 @@ class Pocketsphinx:
         text = "".join(word.text for word in words).strip()
         known = [word.confidence for word in words if word.confidence is not None]
         confidence = sum(known) / len(known)
+        if confidence < LOWEST_CONFIDENCE:
+            return []
         return [Phrase(words[0].start, words[-1].end, text, confidence, "en", tuple(words))]
 
 
