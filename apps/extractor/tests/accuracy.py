@@ -2,18 +2,9 @@
 
 from collections.abc import Sequence
 
-from rapidfuzz.distance import Levenshtein
-
 from apps.extractor.tests.clips import Caption
+from apps.extractor.tests.measures import character_accuracy
 from fairlane_extractor.segments import Segment
-
-
-def character_accuracy(expected: str, found: str) -> float:
-    """Return 1 minus the share of characters to change; spaces and rows do not count."""
-    wanted, read = "".join(expected.split()), "".join(found.split())
-    if not wanted:
-        return 1.0 if not read else 0.0
-    return max(0.0, 1 - Levenshtein.distance(wanted, read) / len(wanted))
 
 
 def frame_accuracy(captions: Sequence[Caption], segments: Sequence[Segment]) -> float:
