@@ -186,10 +186,15 @@ def spoken(text: str, voice: str = "slt") -> Samples:
         with wave.open(str(path)) as file:
             rate = file.getframerate()
             samples = np.frombuffer(file.readframes(file.getnframes()), dtype=np.int16)
-    if rate == RATE:
-        return samples
-    positions = np.arange(0, len(samples), rate / RATE)
-    return np.interp(positions, np.arange(len(samples)), samples).astype(np.int16)
+    return samples if rate == RATE else _resampled(samples, rate)
+
+
+def _resampled(samples: Samples, rate: int) -> Samples:
+    frame = av.AudioFrame.from_ndarray(samples[np.newaxis], format="s16", layout="mono")
+    frame.sample_rate = rate
+    resampler = av.AudioResampler(format="s16", layout="mono", rate=RATE)
+    pieces = [*resampler.resample(frame), *resampler.resample(None)]
+    return np.concatenate([piece.to_ndarray()[0] for piece in pieces]).astype(np.int16)
 
 
 def _spoken(speech: Speech, voice: str) -> Samples:
