@@ -48,7 +48,7 @@ PAGES: Final = {
 @asynccontextmanager
 async def demo() -> AsyncIterator[str]:
     """Run the studio for as long as the block lasts, and give its address."""
-    process = subprocess.Popen(  # noqa: ASYNC220 - no other task is on this loop yet
+    process = subprocess.Popen(
         [sys.executable, "examples/demo.py", "--port", "0", "--no-browser"],
         cwd=ROOT,
         stdout=subprocess.PIPE,

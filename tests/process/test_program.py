@@ -36,7 +36,7 @@ async def refused(argv: list[str], *, cwd: Path | None = None) -> TaskError:
 async def worker(folder: Path, mode: str) -> AsyncIterator["subprocess.Popen[bytes]"]:
     """Run a worker process that has started a family of processes."""
     repository = Path(__file__).resolve().parents[2]
-    process = subprocess.Popen(  # noqa: ASYNC220
+    process = subprocess.Popen(
         script("programs_worker.py", folder, mode),
         env=os.environ | {"PYTHONPATH": f"{repository / 'src'}{os.pathsep}{repository}"},
         stdout=subprocess.PIPE,

@@ -25,6 +25,4 @@ def test_the_readme_does_what_it_says(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_the_readme_has_all_settings() -> None:
     named = re.findall(rf"`({PREFIX}\w+)`", README.read_text(encoding="utf-8"))
-    assert {name.removeprefix(PREFIX).lower() for name in named} == set(
-        Settings.__struct_fields__
-    )
+    assert {name.removeprefix(PREFIX).lower() for name in named} == set(Settings.__struct_fields__)
