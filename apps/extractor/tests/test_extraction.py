@@ -85,6 +85,17 @@ async def test_a_recogniser_without_enough_memory_is_replaced_and_does_not_end_t
     assert branch_of(kept, "asr").status in ("failed", "skipped")
 
 
+async def test_the_smaller_model_hears_what_the_larger_one_has_no_memory_for(
+    talk: Path, tmp_path: Path
+) -> None:
+    async with extracting(tmp_path / "data", recogniser_memory_bytes=450 * 2**20) as extractor:
+        result = text_of(extractor, await extract(extractor, talk, frames="never"))
+    speech = branch_of(result, "asr")
+    assert (speech.status, speech.method) == ("used", "pocketsphinx")
+    assert "the large model failed" in str(speech.reason)
+    assert "fox" in " ".join(line.text for line in result.lines)
+
+
 async def test_a_failing_merge_leaves_the_raw_segments(
     talk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -52,6 +52,7 @@ async def test_a_link_is_tried_again_as_often_as_the_document_says(
 ) -> None:
     link = watch_page(server)
     server.failing("/watch", times=2, status=503, then=server.answers["/watch"])
+    server.failing("/clip.mp4", times=2, status=503, then=server.answers["/clip.mp4"])
     async with extracting(tmp_path, allow=(server.host,)) as extractor:
         view = await extract(extractor, link, frames="never")
         result = text_of(extractor, view)
@@ -63,6 +64,7 @@ async def test_a_link_is_tried_again_as_often_as_the_document_says(
     assert Path(result.media_path).read_bytes()
     assert Path(result.media_path).is_relative_to(tmp_path / "media")
     assert len(server.requests("/watch")) == 3
+    assert len(server.requests("/clip.mp4")) == 3
     assert failed.state == "failed"
     assert failed.error is not None
     assert failed.error.code == "http_5xx"
