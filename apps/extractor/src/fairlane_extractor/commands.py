@@ -83,16 +83,30 @@ def extract(
     as_json: Json = False,
 ) -> None:
     """Extract the text of inputs and wait for the end. The verb can be omitted."""
+    names = [one for text in inputs for one in _expanded(text)]
     orders = [
         Order(
             input=one, speech=speech, frames=frames, language=language,
             media=media or extractor.settings.media,
         )
-        for text in inputs
-        for one in _expanded(text)
+        for one in names
+        if _is_text(one)
     ]  # fmt: skip
     run = TerminalRun(extractor, format=format, to=to, as_json=as_json)
     _run_and_exit(run.extract(orders, Priority[priority.upper()]))
+    if len(orders) < len(names):
+        raise typer.Exit(FAILED)
+
+
+def _is_text(name: str) -> bool:
+    """Return whether a file name is UTF-8, which a task needs; report one that is not."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        shown = name.encode(errors="backslashreplace").decode()
+        typer.echo(f"{NAME}: the name {shown} is not UTF-8; rename the file", err=True)
+        return False
+    return True
 
 
 @commands.command(rich_help_panel=PANEL)

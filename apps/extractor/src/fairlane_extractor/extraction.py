@@ -20,7 +20,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fairlane import Context, Fallback, Permanent, Retry
+from fairlane import Context, Fallback, Retry
 from fairlane_extractor import frames, sources, speech, tracks
 from fairlane_extractor.media import LocalMedia, Media
 from fairlane_extractor.merging import merge
@@ -80,18 +80,17 @@ class Extraction:
         found = await self._extract(media, local)
         merged = await self._merge([one for result in found for one in result.segments])
         branches = (*(result.branch for result in found), merged.branch)
-        path = await asyncio.to_thread(self._keep_media, local)
         result = StoredResult(
             id=self._ctx.job.id, input=media.input, platform=media.platform, title=media.title,
             seconds=local.seconds, language=_language_of(merged.lines, media),
-            media_path=path, created_at=time.time(), branches=branches, lines=merged.lines,
+            media_path=None, created_at=time.time(), branches=branches, lines=merged.lines,
         )  # fmt: skip
-        await asyncio.to_thread(self._results.save, result)
-        await asyncio.to_thread(shutil.rmtree, self._folder, ignore_errors=True)
+        result = await self._store(result, local)
         return {
             "title": result.title, "platform": result.platform, "seconds": result.seconds,
             "language": result.language, "lines": len(result.lines),
-            "characters": sum(len(line.text) for line in result.lines), "media": path,
+            "characters": sum(len(line.text) for line in result.lines),
+            "media": result.media_path,
             "branches": [
                 {"name": one.name, "status": one.status, "method": one.method,
                  "segments": one.segments, "code": one.code, "reason": one.reason}
@@ -114,12 +113,15 @@ class Extraction:
             return await sources.download(self._ctx, self._settings, media, self._folder, progress)
 
         local = await self._run("downloading", LocalMedia, download, retry=DOWNLOADING_RETRY)
-        if not any(path.exists() for path in (Path(local.path), self._media_path(local))):
-            raise Permanent(
-                f"{local.path} is gone since it was downloaded; extract the input again",
-                code="media_gone",
-            )
+        if self._is_gone(local):  # the job was retried by hand after its end, or on another machine
+            async with self._ctx.stage("downloading again") as stage:
+                local = await download(stage.progress)
         return local
+
+    def _is_gone(self, local: LocalMedia) -> bool:
+        path = Path(local.path)
+        is_ours = path.is_relative_to(self._folder)
+        return is_ours and not path.exists() and not self._media_path(local).exists()
 
     # extracting
 
@@ -228,6 +230,24 @@ class Extraction:
             return Merged(branch=branch, lines=tuple(lines))
 
         return await self._run("merging", Merged, merge_all, [keep_raw])
+
+    async def _store(self, result: StoredResult, local: LocalMedia) -> StoredResult:
+        """Store the result and its media. A job that is cancelled meanwhile has neither."""
+
+        def store() -> StoredResult:
+            stored = replace(result, media_path=self._keep_media(local))
+            self._results.save(stored)
+            shutil.rmtree(self._folder, ignore_errors=True)
+            return stored
+
+        storing = asyncio.ensure_future(asyncio.to_thread(store))
+        try:
+            return await asyncio.shield(storing)
+        except asyncio.CancelledError:
+            await asyncio.wait([storing])  # a thread cannot be stopped
+            if self._ctx.stopping:
+                await asyncio.to_thread(self._results.delete, result.id)
+            raise
 
     def _keep_media(self, local: LocalMedia) -> str | None:
         """Move downloaded media to its final place, or leave it to be removed; return its path."""

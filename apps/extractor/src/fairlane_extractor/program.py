@@ -6,6 +6,7 @@
 import contextlib
 import os
 import shutil
+import time
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -25,6 +26,7 @@ SPARE_BYTES: Final = 512 * 2**20  # that stay free on the disk
 PARSING: Final = 60  # starts in a minute on one platform, unless it is named below
 PARSING_BY_PLATFORM: Final = {"douyin": 5, "bilibili": 10}
 RECOGNISERS: Final = 1
+FORGOTTEN_SECONDS: Final = 7 * 86_400.0
 FINAL: Final = ("completed", "failed", "cancelled", "skipped")
 
 
@@ -90,17 +92,21 @@ class Extractor:
             return
         shutil.rmtree(self.settings.work_folder / job.id, ignore_errors=True)
         if job.state != "completed":
+            self.results.delete(job.id)
             shutil.rmtree(self.settings.media_folder / job.id, ignore_errors=True)
 
     async def sweep(self) -> int:
         """Remove the work folders of jobs that have ended while no process ran here; return how
-        many."""
+        many.
+
+        The job of a folder may be in another database, or pruned: then its age decides.
+        """
         removed = 0
         for folder in _folders(self.settings.work_folder):
             try:
                 has_ended = (await self.app.jobs.show(folder.name)).state in FINAL
             except NotFound:
-                has_ended = True
+                has_ended = time.time() - folder.stat().st_mtime > FORGOTTEN_SECONDS
             if has_ended:
                 shutil.rmtree(folder, ignore_errors=True)
                 removed += 1

@@ -27,7 +27,7 @@ from fairlane_extractor.results import StoredResult
 FAILED: Final = 1
 INTERRUPTED: Final = 130
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-_LONGEST_NAME: Final = 100
+_LONGEST_NAME: Final = 200  # bytes; file systems have names of 255
 _UNSAFE: Final = re.compile(r'[\x00-\x1f\x7f/\\:*?"<>|]+')
 
 
@@ -100,7 +100,7 @@ class TerminalRun:
     async def _end_of(self, job: Job[Any], display: Display) -> None:
         view = await self._app.jobs.wait(job.id)
         reason = "" if view.state == "completed" else view.state
-        display.end(job.id, view.error.message if view.error else reason)
+        display.end(job.id, _shown(view.error.message) if view.error else reason)
 
     def _print(self, views: Sequence[JobView]) -> None:
         if self._as_json:
@@ -120,7 +120,9 @@ class TerminalRun:
                 sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
             if not result.lines:
                 reasons = "; ".join(one.reason for one in result.branches if one.reason)
-                self._errors.print(f"{result.title}: no text found: {reasons}", markup=False)
+                self._errors.print(
+                    _shown(f"{result.title}: no text found: {reasons}"), markup=False
+                )
 
 
 def _facts(view: JobView) -> dict[str, Any]:
@@ -136,7 +138,8 @@ def _shown(text: str) -> str:
 def _free_path(folder: Path, result: StoredResult, format: Format, taken: set[Path]) -> Path:
     """Return a path for a result that no other file has."""
     folder.mkdir(parents=True, exist_ok=True)
-    name = _UNSAFE.sub(" ", result.title).strip(" .")[:_LONGEST_NAME] or result.id
+    safe = _UNSAFE.sub(" ", result.title).encode(errors="replace")[:_LONGEST_NAME]
+    name = safe.decode(errors="ignore").strip(" .") or result.id
     number = 0
     while True:
         path = folder / f"{name}{f'-{number}' if number else ''}.{format}"
