@@ -3,6 +3,7 @@
 import asyncio
 import difflib
 import json
+import re
 import sys
 from collections.abc import Coroutine
 from pathlib import Path
@@ -26,11 +27,25 @@ from fairlane_extractor.terminal_run import FAILED, INTERRUPTED, TerminalRun
 NAME: Final = "fairlane-extract"
 VERB: Final = "extract"
 PANEL: Final = "Extract"
+USAGE: Final = 2  # exit codes, as Fairlane has them
+NOT_FOUND: Final = 3
+LANGUAGE: Final = re.compile("[a-z]{2,3}(-[A-Za-z0-9]{1,8})*")
+JOINED: Final = ("txt", "json")  # formats in which several texts can follow each other
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON")]
 
-extractor: Final[Extractor] = user_extractor()
-mount_site(extractor)
+
+def _own_extractor() -> Extractor:
+    try:
+        found = user_extractor()
+        mount_site(found)
+    except (FairlaneError, OSError) as error:  # a setting is wrong
+        typer.echo(f"{NAME}: {error}", err=True)
+        sys.exit(USAGE)
+    return found
+
+
+extractor: Final = _own_extractor()
 commands = extractor.app.commands()
 
 
@@ -57,14 +72,17 @@ class InputsOrVerbs(TyperGroup):
 def about() -> None:
     """Turn links and videos into text: what is said and shown in them, with times.
 
-    `fairlane-extract talk.mp4 --format srt` extracts at once; `fairlane-extract serve` serves a
-    page.
+    `fairlane-extract talk.mp4 --format srt` extracts at once.
+
+    `fairlane-extract serve` serves a page.
     """
 
 
 @commands.command(name=VERB, rich_help_panel=PANEL)
 def extract(
-    inputs: Annotated[list[str], typer.Argument(help="Links, files, and folders with media")],
+    inputs: Annotated[
+        list[str], typer.Argument(help="Links, files, and folders (the files in them)")
+    ],
     format: Annotated[Format, typer.Option(help="Format of the text")] = "txt",
     to: Annotated[
         Path | None, typer.Option(help="Folder for a file of each text, instead of stdout")
@@ -84,6 +102,12 @@ def extract(
 ) -> None:
     """Extract the text of inputs and wait for the end. The verb can be omitted."""
     names = [one for text in inputs for one in _expanded(text)]
+    if to is None and len(names) > 1 and format not in JOINED and not as_json:
+        raise typer.BadParameter(
+            f"several {format} texts need files: --to FOLDER", param_hint="--format"
+        )
+    language = _checked_language(language)
+    _check_folder(to)
     orders = [
         Order(
             input=one, speech=speech, frames=frames, language=language,
@@ -120,7 +144,7 @@ def text(
     if result is None:
         hint = f"`{NAME} jobs` lists the tasks"
         typer.echo(f"{NAME}: there is no text of a task {task}; {hint}", err=True)
-        raise typer.Exit(3)
+        raise typer.Exit(NOT_FOUND)
     sys.stdout.write(export(result, format))
 
 
@@ -147,9 +171,33 @@ def search(
     Console(highlight=False, markup=False).print(table)
 
 
+def _checked_language(text: str | None) -> str | None:
+    if text is None:
+        return None
+    first, dash, rest = text.partition("-")
+    language = first.lower() + dash + rest
+    if LANGUAGE.fullmatch(language) is None:
+        raise typer.BadParameter(
+            f'"{text}" is no code of a language, such as en, zh or pt-BR', param_hint="--language"
+        )
+    return language
+
+
+def _check_folder(folder: Path | None) -> None:
+    """Create the folder of the results now: the extraction may take an hour."""
+    if folder is not None:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise typer.BadParameter(f"{folder}: {reason.lower()}", param_hint="--to") from None
+
+
 def _expanded(text: str) -> list[str]:
     """Return an input as the task takes it: a link as it is, a file as an absolute path, a folder
     as the files in it."""
+    if not text.strip():
+        raise typer.BadParameter("an input is empty", param_hint="INPUTS")
     if classify(text) == "link":
         return [text]
     path = Path(text).absolute()
@@ -159,7 +207,8 @@ def _expanded(text: str) -> list[str]:
             raise typer.BadParameter(f"{path} has no files", param_hint="INPUTS")
         return [str(one) for one in files]
     if not path.exists():
-        raise typer.BadParameter(f"{path} is neither a file nor a link", param_hint="INPUTS")
+        hint = "; a link begins with https:// or http://" if "/" in text or "." in text else ""
+        raise typer.BadParameter(f"{text} is neither a file nor a link{hint}", param_hint="INPUTS")
     return [str(path)]
 
 

@@ -3,8 +3,8 @@
 Rules:
 
 - The result of each stage is stored, so a job that is retried or recovered does not run it again.
-- A branch that fails is part of the result, with its reason: only parsing and downloading can fail
-  a job. Without any text the job still completes; its branches say why.
+- A branch that fails is part of the result, with its reason. A job fails if its media cannot be
+  had, or if branches failed and no other one found a text.
 - Temporary files lie in the work folder of the job. The media moves to its final folder at the end,
   by a rename, so that a job that dies there finds it in one of the two.
 """
@@ -20,7 +20,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fairlane import Context, Fallback, Retry
+from fairlane import Context, Fallback, Permanent, Retry
 from fairlane_extractor import frames, sources, speech, tracks
 from fairlane_extractor.media import LocalMedia, Media
 from fairlane_extractor.merging import merge
@@ -80,6 +80,12 @@ class Extraction:
         found = await self._extract(media, local)
         merged = await self._merge([one for result in found for one in result.segments])
         branches = (*(result.branch for result in found), merged.branch)
+        failed = [one for one in branches if one.status == "failed"]
+        if failed and not merged.lines:
+            raise Permanent(
+                f"no text was found: {'; '.join(one.reason or one.name for one in failed)}",
+                code=failed[-1].code or "no_text",
+            )
         result = StoredResult(
             id=self._ctx.job.id, input=media.input, platform=media.platform, title=media.title,
             seconds=local.seconds, language=_language_of(merged.lines, media),

@@ -11,7 +11,7 @@ import logging
 import re
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -104,25 +104,45 @@ class TerminalRun:
 
     def _print(self, views: Sequence[JobView]) -> None:
         if self._as_json:
-            json.dump([_facts(view) for view in views], sys.stdout, ensure_ascii=False, indent=2)
-            sys.stdout.write("\n")
-        taken: set[Path] = set()
-        for view in views:
-            result = self._extractor.results.load(view.id)
-            if view.state != "completed" or result is None:
-                continue
-            text = export(result, self._format)
-            if self._to is not None:
-                path = _free_path(self._to, result, self._format, taken)
-                path.write_text(text, encoding="utf-8")
-                self._errors.print(str(path), markup=False, soft_wrap=True)
-            elif not self._as_json:
-                sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
+            self._write([_facts(view) for view in views])
+        results = [self._extractor.results.load(view.id) for view in views]
+        found = [one for one in results if one is not None]
+        for result in found:
+            for branch in result.branches:
+                if branch.reason is not None and "failed: " in branch.reason:
+                    self._warn(f"{result.title}: {branch.reason}")
             if not result.lines:
                 reasons = "; ".join(one.reason for one in result.branches if one.reason)
-                self._errors.print(
-                    _shown(f"{result.title}: no text found: {reasons}"), markup=False
-                )
+                self._warn(f"{result.title}: no text found: {reasons}")
+        if self._to is not None:
+            self._write_files(found, self._to)
+        elif self._as_json:
+            return
+        elif self._format == "json" and len(views) > 1:
+            self._write([json.loads(export(result, "json")) for result in found])
+        else:
+            sys.stdout.write("\n".join(self._texts(found, is_titled=len(views) > 1)))
+
+    def _write(self, value: object) -> None:
+        json.dump(value, sys.stdout, ensure_ascii=False, indent=2)
+        sys.stdout.write("\n")
+
+    def _texts(self, results: Sequence[StoredResult], *, is_titled: bool) -> Iterator[str]:
+        """Yield the texts for stdout, with their titles if there are several."""
+        for result in results:
+            text = export(result, self._format)
+            title = f"== {_shown(result.title)} ==\n" if is_titled else ""
+            yield title + (text if text.endswith("\n") or not text else f"{text}\n")
+
+    def _write_files(self, results: Sequence[StoredResult], folder: Path) -> None:
+        taken: set[Path] = set()
+        for result in results:
+            path = _free_path(folder, result, self._format, taken)
+            path.write_text(export(result, self._format), encoding="utf-8")
+            self._warn(str(path))
+
+    def _warn(self, text: str) -> None:
+        self._errors.print(_shown(text), markup=False, soft_wrap=True)
 
 
 def _facts(view: JobView) -> dict[str, Any]:
@@ -137,7 +157,6 @@ def _shown(text: str) -> str:
 
 def _free_path(folder: Path, result: StoredResult, format: Format, taken: set[Path]) -> Path:
     """Return a path for a result that no other file has."""
-    folder.mkdir(parents=True, exist_ok=True)
     safe = _UNSAFE.sub(" ", result.title).encode(errors="replace")[:_LONGEST_NAME]
     name = safe.decode(errors="ignore").strip(" .") or result.id
     number = 0
