@@ -5,13 +5,15 @@ A fake result is only in these tests; `test_extraction` runs the real stages.
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 import pytest
 
+from apps.extractor.tests.clips import copied_clip
 from fairlane import Context
 from fairlane_extractor import program
 from fairlane_extractor.extraction import STAGES, Order
@@ -130,15 +132,24 @@ class ScriptedExtraction:
         }  # fmt: skip
 
 
+def kept_clip(extractor: Extractor, **facts: Any) -> Path:
+    """Create a clip as a download that was kept."""
+    folder = extractor.settings.media_folder
+    folder.mkdir(exist_ok=True)
+    return copied_clip(folder / "clip.mp4", **facts)
+
+
 @asynccontextmanager
-async def scripted(folder: Path, **options: Any) -> AsyncIterator[tuple[Extractor, Script]]:
+async def scripted(
+    folder: Path, settings: Mapping[str, Any] = MappingProxyType({}), **options: Any
+) -> AsyncIterator[tuple[Extractor, Script]]:
     """Run an extractor with its site mounted, whose extractions follow a script."""
     script = Script()
 
     def extraction(ctx: Context, order: Order, **facts: Any) -> ScriptedExtraction:
         return ScriptedExtraction(script, ctx, order, **facts)
 
-    extractor = build(Settings(folder=folder, database="memory://"), **options)
+    extractor = build(Settings(folder=folder, database="memory://", **settings), **options)
     mount_site(extractor)
     extractor.results.prepare()
     with pytest.MonkeyPatch.context() as patch:

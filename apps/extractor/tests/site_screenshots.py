@@ -13,8 +13,7 @@ from typing import Final
 
 from playwright.async_api import Browser, Page
 
-from apps.extractor.tests.clips import shared_clip
-from apps.extractor.tests.site_program import LINES, LINK, scripted
+from apps.extractor.tests.site_program import LINES, LINK, kept_clip, scripted
 from fairlane import Permanent
 from fairlane_extractor.segments import Line, Source
 from fairlane_extractor.site import Tasks
@@ -62,8 +61,8 @@ def _line(number: int, text: str) -> Line:
 async def busy_site(folder: Path) -> AsyncIterator[tuple[str, dict[str, str]]]:
     """Serve a site with tasks in every state; yield its address and the addresses of views."""
     async with scripted(folder) as (extractor, script):
-        script.media = shared_clip(
-            ".mp4", seconds=52, speech=[(0.5, TALK[0])], captions=[(0, 52, TALK[1])]
+        script.media = kept_clip(
+            extractor, seconds=52, speech=[(0.5, TALK[0])], captions=[(0, 52, TALK[1])]
         )
         tasks, jobs = Tasks(extractor), extractor.app.jobs
         talk = await tasks.create_task(LINK)

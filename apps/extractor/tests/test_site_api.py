@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -18,6 +18,7 @@ from fairlane import BadSetting, Conflict, NotFound, Permanent
 from fairlane_extractor.program import Extractor
 from fairlane_extractor.segments import Line
 from fairlane_extractor.site import Tasks
+from fairlane_extractor.site.file_access import BadInput
 from fairlane_extractor.site.progress_socket import messages
 from tests.support.eventually import eventually
 from tests.support.followers import serving_application
@@ -58,8 +59,10 @@ class Site:
 
 
 @asynccontextmanager
-async def serving(folder: Path, **options: Any) -> AsyncIterator[Site]:
-    async with scripted(folder) as (extractor, script):
+async def serving(
+    folder: Path, *, settings: Mapping[str, Any] | None = None, **options: Any
+) -> AsyncIterator[Site]:
+    async with scripted(folder, settings or {}) as (extractor, script):
         transport = httpx.ASGITransport(extractor.app.asgi(**options))
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
             yield Site(extractor, script, client)
@@ -256,7 +259,8 @@ async def test_the_text_comes_in_every_format_and_as_a_file(tmp_path: Path) -> N
 
 async def test_media_is_sent_in_ranges_and_never_as_a_page(tmp_path: Path) -> None:
     async with serving(tmp_path) as site:
-        site.script.media = tmp_path / "walk.mp4"
+        site.extractor.settings.media_folder.mkdir()
+        site.script.media = tmp_path / "media" / "walk.mp4"
         site.script.media.write_bytes(bytes(range(200)))
         task = await site.completed()
         assert task["result"]["has_media"] is True
@@ -274,7 +278,7 @@ async def test_media_is_sent_in_ranges_and_never_as_a_page(tmp_path: Path) -> No
         site.script.media.unlink()
         assert said(await site.client.get(address), 404)["code"] == "media_gone"
 
-        site.script.media = tmp_path / "page.html"
+        site.script.media = tmp_path / "media" / "page.html"
         site.script.media.write_text("<script>alert(1)</script>")
         page = await site.completed(OTHER)
         answer = await site.client.get(f"/api/tasks/{page['id']}/media")
@@ -284,6 +288,56 @@ async def test_media_is_sent_in_ranges_and_never_as_a_page(tmp_path: Path) -> No
         without = await site.completed(f"{OTHER}?p=2")
         answer = await site.client.get(f"/api/tasks/{without['id']}/media")
         assert said(answer, 404)["code"] == "media_removed"
+
+
+async def test_only_files_for_clients_are_inputs(tmp_path: Path) -> None:
+    shared = tmp_path / "shared"
+    async with serving(tmp_path / "data", settings={"files": (shared,)}) as site:
+        uploads = site.extractor.settings.uploads_folder
+        (tmp_path / "private").mkdir()
+        secret = tmp_path / "private" / "secret.wav"
+        secret.write_bytes(b"secret")
+        shared.mkdir()
+        (shared / "talk.wav").write_bytes(b"talk")
+        (shared / "out.wav").symlink_to(secret)
+        (shared / "folder").symlink_to(secret.parent)
+        (shared / "circle.wav").symlink_to(shared / "circle.wav")
+        refused = [
+            str(secret), str(secret.with_name("missing.wav")), f" {secret}\n",
+            f"{shared}/../private/secret.wav", f"{shared}/folder/../talk.wav",
+            str(shared / "out.wav"), str(shared / "folder" / "secret.wav"),
+            str(shared / "folder" / "missing.wav"), str(shared), f"{shared}-other/talk.wav",
+            "~/secret.wav", "talk.wav", "./talk.wav", f"file://{secret}", "\x00", f"{shared}/\x00",
+            str(site.extractor.settings.folder / "results.db"),
+        ]  # fmt: skip
+        details = set()
+        for input in refused:
+            answer = said(await site.client.post("/api/tasks", json={"input": input}), 422)
+            assert answer["code"] == "bad_input", input
+            details.add(answer["detail"].replace(input.strip(), ""))
+        assert len(details) == 1
+        body = {"inputs": [LINK, str(secret)]}
+        assert said(await site.client.post("/api/tasks", json=body), 422)["code"] == "bad_input"
+        assert said(await site.client.get("/api/tasks"), 200)["items"] == []
+        with pytest.raises(BadInput):
+            await Tasks(site.extractor).create_task(str(secret))
+        for path in (shared / "talk.wav", shared / "missing.wav", uploads / "any.mp4"):
+            assert (await site.create(str(path)))["input"] == str(path)
+
+
+async def test_a_file_of_the_terminal_is_extracted_again_and_is_not_sent(tmp_path: Path) -> None:
+    own = tmp_path / "own.wav"
+    own.write_bytes(b"own")
+    async with serving(tmp_path / "data") as site:
+        site.script.media = own
+        job = await site.extractor.extract.submit(input=str(own))
+        site.script.finish(str(own))
+        task = await site.reaches(job.id, "completed")
+        assert task["result"]["has_media"] is False
+        answer = await site.client.get(f"/api/tasks/{job.id}/media")
+        assert said(answer, 404)["code"] == "media_not_served"
+        again = said(await site.client.post(f"/api/tasks/{job.id}/reextract"), 201)
+        assert again["input"] == str(own)
 
 
 async def test_texts_are_found_by_their_words(tmp_path: Path) -> None:
@@ -315,6 +369,52 @@ async def test_deleting_a_text_deletes_its_downloaded_media_but_no_file_of_the_u
         said(await site.client.delete(f"/api/tasks/{task['id']}/result"), 204)
         assert own.exists()
         assert not downloaded.parent.exists()
+
+
+async def test_a_deleted_text_is_no_longer_in_its_task(tmp_path: Path) -> None:
+    async with serving(tmp_path) as site:
+        task = await site.completed()
+        said(await site.client.delete(f"/api/tasks/{task['id']}/result"), 204)
+        assert (await site.show(task["id"]))["result"] is None
+        [listed] = said(await site.client.get("/api/tasks"), 200)["items"]
+        assert (listed["status"], listed["result"]) == ("completed", None)
+
+
+async def test_an_upload_is_removed_with_the_last_text_that_has_it(tmp_path: Path) -> None:
+    async with serving(tmp_path) as site:
+        names = {}
+        for name in ('a "walk" 河边.mp4', 'a "walk" 河边.en.srt', "other.mp4"):
+            answer = await site.client.post(
+                "/queue/api/files", params={"name": name}, content=b"media",
+                headers={"Content-Type": "application/octet-stream"},
+            )  # fmt: skip
+            names[name] = Path(said(answer, 201)["path"])
+        clip, track, other = names.values()
+        site.script.media = clip
+        first = await site.completed(str(clip))
+        second = await site.completed(str(clip))
+        last = said(await site.client.post(f"/api/tasks/{first['id']}/reextract"), 201)
+        for task in (first, second):
+            said(await site.client.delete(f"/api/tasks/{task['id']}/result"), 204)
+            assert clip.exists()
+        site.script.finish(str(clip))
+        await site.reaches(last["id"], "completed")
+        said(await site.client.delete(f"/api/tasks/{last['id']}/result"), 204)
+        assert [path.exists() for path in (clip, track, other)] == [False, False, True]
+
+
+async def test_values_of_requests_are_read_strictly(tmp_path: Path) -> None:
+    async with serving(tmp_path) as site:
+        for limit in ("0000000010000", "000000001" + "0" * 5000, "201", "05", "+5", "5 ", "５", ""):
+            answer = await site.client.get("/api/tasks", params={"limit": limit})
+            assert said(answer, 422)["code"] == "invalid_request", limit
+        said(await site.client.get("/api/tasks?limit=200"), 200)
+        nested = b'{"input":"x","options":{"a":' + b"[" * 100_000 + b"]" * 100_000 + b"}}"
+        for body in (b'{"input":"\xff"}', b'{"\xff":1}', nested):
+            answer = await site.client.post(
+                "/api/tasks", content=body, headers={"Content-Type": "application/json"}
+            )
+            assert said(answer, 422)["code"] == "invalid_request"
 
 
 async def test_the_calls_of_the_document_exist_in_python(tmp_path: Path) -> None:

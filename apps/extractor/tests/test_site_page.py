@@ -1,6 +1,7 @@
 """The page in a real browser, with extractions that follow a script."""
 
 import re
+import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -11,8 +12,7 @@ import pytest_asyncio
 from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Browser, Page, WebSocketRoute, expect
 
-from apps.extractor.tests.clips import shared_clip
-from apps.extractor.tests.site_program import LINK, SIGN, Script, scripted
+from apps.extractor.tests.site_program import LINK, SIGN, Script, kept_clip, scripted
 from fairlane import Permanent
 from fairlane_extractor.program import Extractor
 from tests.support.browser import PHONE, chromium, visiting, without_complaints
@@ -55,6 +55,14 @@ async def opened(
     ):
         await page.goto("./")
         yield page, extractor, script
+
+
+def kept_clip(extractor: Extractor) -> Path:
+    """Return a clip in the folder of media that were downloaded."""
+    clip = shared_clip(".mp4", seconds=8, captions=[(0, 8, "The river is wide here.")])
+    folder = extractor.settings.media_folder / "clips"
+    folder.mkdir(parents=True)
+    return Path(shutil.copy(clip, folder))
 
 
 async def violations(page: Page) -> list[str]:
@@ -100,7 +108,7 @@ async def test_pasted_links_become_tasks_whose_stages_are_live(
         await expect(link).to_be_visible()
         await expect(rows.first).to_contain_text("BV1xx")
 
-        await page.get_by_role("button", name="Failed").click()
+        await page.get_by_role("button", name="Failed", exact=True).click()
         await expect(rows).to_have_count(1)
         await page.get_by_role("button", name="All", exact=True).click()
         await page.get_by_label("Filter by link or file name").fill("bilibili")
@@ -108,6 +116,10 @@ async def test_pasted_links_become_tasks_whose_stages_are_live(
         await waiting.get_by_role("button", name="Cancel").click()
         await expect(waiting).to_contain_text("Cancelled")
         await page.get_by_label("Filter by link or file name").fill("")
+        for name, link in (("Failed", "v.douyin.com"), ("Cancelled", "BV1xx")):
+            await page.get_by_role("button", name=name, exact=True).click()
+            await expect(rows).to_have_count(1)
+            await expect(rows).to_contain_text(link)
         await page.reload()
         await expect(rows).to_have_count(3)
         assert not await violations(page)
@@ -117,7 +129,7 @@ async def test_a_line_of_the_text_plays_the_media_from_its_time(
     browser: Browser, tmp_path: Path
 ) -> None:
     async with opened(browser, tmp_path) as (page, extractor, script):
-        script.media = shared_clip(".mp4", seconds=8, captions=[(0, 8, "The river is wide here.")])
+        script.media = kept_clip(extractor, seconds=8, captions=[(0, 8, "The river is wide here.")])
         job = await extractor.extract.submit(input=LINK)
         script.finish(LINK)
         await page.get_by_role("link", name="A walk").click()
@@ -169,6 +181,93 @@ async def test_a_line_of_the_text_plays_the_media_from_its_time(
         await expect(page.get_by_text("Added as a new task")).to_be_visible()
         await page.get_by_role("button", name="Delete the text").click()
         await expect(page.get_by_text("The text of this task was deleted.")).to_be_visible()
+        await expect(page.get_by_role("link", name="Download")).to_have_count(0)
+        for name in ("Copy the text", "Delete the text"):
+            await expect(page.get_by_role("button", name=name)).to_have_count(0)
+        await expect(page.get_by_role("button", name="Extract again")).to_be_visible()
+        await expect(page.get_by_role("heading", level=1)).to_be_focused()
+
+
+async def test_lines_without_a_link_stay_in_the_field(browser: Browser, tmp_path: Path) -> None:
+    async with opened(browser, tmp_path) as (page, _, _):
+        field = page.get_by_label("Links")
+        submit = page.get_by_role("button", name="Extract", exact=True)
+        rows = page.locator("[data-task]")
+        told = page.get_by_role("alert")
+        await field.fill("the talk of last week\nwalk.mp4")
+        await submit.click()
+        await expect(told).to_contain_text("There is no link here")
+        await expect(field).to_have_value("the talk of last week\nwalk.mp4")
+        await expect(field).to_be_focused()
+        await expect(rows).to_have_count(0)
+
+        await field.fill(f"the talk\n{LINK}\n\nyoutu.be/abc\n  another one")
+        await expect(told).to_be_hidden()
+        await submit.click()
+        await expect(rows).to_have_count(2)
+        await expect(rows.filter(has_text="youtube")).to_have_count(1)
+        await expect(field).to_have_value("the talk\n  another one")
+        await expect(told).to_contain_text("2 lines have no link")
+        assert not await violations(page)
+        await page.get_by_role("button", name="中文").click()
+        await page.get_by_label("链接", exact=True).fill("上周的讲座")
+        await page.get_by_role("button", name="提取", exact=True).click()
+        await expect(told).to_contain_text("没有找到链接")
+        await expect(rows).to_have_count(2)
+
+
+class RecognisingExtraction(ScriptedExtraction):
+    """Its speech needs the recogniser, as in a real extraction."""
+
+    async def _run_stage(self, name: str) -> None:
+        if name == "asr":
+            stage = self._ctx.stage(name)
+            await stage.run(self._commands.get, uses={"recogniser": 1})
+        else:
+            await super()._run_stage(name)
+
+
+async def test_a_task_that_waits_for_the_recogniser_says_so(
+    browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(site_program, "ScriptedExtraction", RecognisingExtraction)
+    async with opened(browser, tmp_path) as (page, extractor, script):
+        for link in (LINK, WAITING):
+            await extractor.extract.submit(input=link)
+            script.done(link, 2)
+            script.progress(link, 0, "reading track en")  # ended stages keep their message
+            script.done(link)
+            await expect(page.locator("[data-task]", has_text=link[-8:])).to_contain_text("Speech")
+        waiting = page.locator("[data-task]", has_text="BV1xx")
+        await expect(waiting).to_contain_text('Speech · waits for 1 of "recogniser"')
+        await page.reload()
+        await expect(waiting).to_contain_text('Speech · waits for 1 of "recogniser"')
+        await page.get_by_role("button", name="中文").click()
+        await expect(waiting).to_contain_text("语音 · 等待空闲的识别程序")
+        await page.get_by_role("link", name="BV1xx").click()
+        await expect(page.locator(".progress > .message")).to_have_text("语音 · 等待空闲的识别程序")
+        script.done(LINK)
+        await expect(page.locator(".progress > .message")).to_have_text("语音")
+
+
+async def test_the_chinese_page_explains_errors_and_media(browser: Browser, tmp_path: Path) -> None:
+    async with opened(browser, tmp_path, locale="zh-CN") as (page, extractor, script):
+        missing = str(tmp_path / "none.mp4")
+        await extractor.extract.submit(input=missing)
+        script.fail(missing, Permanent("there is no file", code="not_found"))
+        await extractor.extract.submit(input=SECOND)
+        hint = "FAIRLANE_EXTRACT_ALLOW=10.0.0.1:80"
+        script.fail(SECOND, Permanent(f"private; {hint}, allows it", code="private_address"))
+        row = page.locator("[data-task]", has_text="none.mp4")
+        await expect(row).to_contain_text("找不到该文件")
+        await expect(row).to_contain_text("本地文件")
+        await expect(page.locator("[data-task]", has_text="douyin")).to_contain_text(hint)
+        await extractor.extract.submit(input=LINK, media="remove")
+        script.progress(LINK, 5, "0:05 of the sound")
+        await expect(page.get_by_text("声音已处理到 0:05")).to_be_visible()
+        script.finish(LINK)
+        await page.get_by_role("link", name="A walk").click()
+        await expect(page.get_by_text("媒体已按您的选择在提取后删除")).to_be_visible()
 
 
 async def test_chosen_and_dropped_files_are_uploaded_with_their_subtitles(
@@ -217,12 +316,14 @@ async def test_a_waiting_task_is_put_first(browser: Browser, tmp_path: Path) -> 
         rows = page.locator("[data-task]")
         await expect(rows.nth(2)).to_contain_text("排队中")
         await expect(rows.nth(4)).to_contain_text("example/4")
-        await rows.nth(4).get_by_role("button", name="优先").click()
+        first = rows.nth(4).get_by_role("button", name="优先")
+        await expect(first).to_have_text("优先")
+        await first.click()
         await expect(rows.nth(2)).to_contain_text("example/4")
         await page.get_by_role("link", name="example/4").click()
         await expect(page.get_by_role("heading", level=1)).to_have_text("video.example/4")
         await expect(page.get_by_text("等待原因")).to_be_visible()
-        await expect(page.get_by_text('queue "extract" runs 2 of 2')).to_be_visible()
+        await expect(page.get_by_text("队列“extract”正在运行 2 个任务")).to_be_visible()
         await page.get_by_role("button", name="取消").click()
         await expect(page.locator(".badge").first).to_have_text("已取消")
         await page.get_by_role("button", name="English").click()
@@ -233,7 +334,7 @@ async def test_it_fits_a_phone_in_the_dark(browser: Browser, tmp_path: Path) -> 
     async with opened(
         browser, tmp_path, locale="zh-CN", viewport=PHONE, color_scheme="dark", has_touch=True
     ) as (page, extractor, script):
-        script.media = shared_clip(".mp4", seconds=8, captions=[(0, 8, "The river is wide here.")])
+        script.media = kept_clip(extractor, seconds=8, captions=[(0, 8, "The river is wide here.")])
         title = "一次很长的散步：从老桥走到河边小镇，再沿着山路回来（完整版，中英字幕）"
         await extractor.extract.submit(input=LINK)
         script.finish(LINK, title=title)
@@ -297,7 +398,11 @@ async def test_a_lost_connection_is_told_and_nothing_is_missed(
         await expect(page.get_by_text("No tasks yet")).to_be_visible()
         is_down = True
         await sockets[0].close()
-        await expect(page.get_by_text("No connection. Trying again")).to_be_visible()
+        banner = page.get_by_text("No connection. Trying again")
+        await expect(banner).to_be_visible()
+        heading = await page.get_by_role("heading", level=1).bounding_box()
+        covering = await banner.bounding_box()
+        assert heading and covering and covering["y"] + covering["height"] <= heading["y"]
         job = await extractor.extract.submit(input=LINK)
         script.finish(LINK)
         await extractor.app.jobs.wait(job.id)

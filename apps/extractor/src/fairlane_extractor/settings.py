@@ -18,6 +18,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     folder: Path
     database: str | None = None  # of the results and the queue; default: SQLite in the folder
     allow: tuple[str, ...] = ()  # private addresses that links may lead to
+    files: tuple[Path, ...] = ()  # folders whose files clients of the site may name and read
     media: MediaPolicy = "keep"  # downloaded media after the end of the job
     largest_bytes: int = 4 * GIB  # of one download
     longest_seconds: float = 6 * 3600.0  # of one media
@@ -63,6 +64,9 @@ def default_folder(environment: Mapping[str, str] = os.environ) -> Path:
 def _parsed(name: str, text: str) -> object:
     if name == "allow":
         return tuple(part.strip() for part in text.split(",") if part.strip())
+    if name == "files":
+        folders = (part.strip() for part in text.split(":"))
+        return tuple(Path(part).expanduser().absolute() for part in folders if part)
     if name in ("folder", "whisper_model", "sherpa_model"):
         return Path(text).expanduser()
     if name == "media":

@@ -20,9 +20,15 @@ from fairlane_extractor.results.rows import (
     result_page,
     result_row,
     storable,
+    summary,
 )
 from fairlane_extractor.results.search_words import Term, terms_in
-from fairlane_extractor.results.stored_result import HitPage, ResultPage, StoredResult
+from fairlane_extractor.results.stored_result import (
+    HitPage,
+    ResultPage,
+    ResultSummary,
+    StoredResult,
+)
 
 Connection = psycopg.Connection[TupleRow]
 
@@ -41,6 +47,8 @@ SAVE_PASSAGE: Final = """
 INSERT INTO extractor.passage (result_id, lines, words) VALUES (%s, %s, %s::tsvector)
 """
 LOAD: Final = "SELECT body FROM extractor.result WHERE id = %s"
+SUMMARIES: Final = f"SELECT {RESULT_COLUMNS} FROM extractor.result WHERE id = ANY(%s)"  # noqa: S608 - our own columns
+OTHERS: Final = "SELECT 1 FROM extractor.result WHERE media_path = %s AND id <> %s LIMIT 1"
 LIST: Final = f"""
 SELECT {RESULT_COLUMNS} FROM extractor.result
 WHERE (created_at, id) < (%s, %s) ORDER BY created_at DESC, id DESC LIMIT %s
@@ -104,6 +112,16 @@ class PostgresResults:
         with self._transaction() as connection:
             rows = connection.execute(LIST, (at, _key(result_id), limit + 1)).fetchall()
         return result_page(rows, limit)
+
+    def summaries(self, ids: Sequence[str]) -> Sequence[ResultSummary]:
+        with self._transaction() as connection:
+            rows = connection.execute(SUMMARIES, ([_key(one) for one in ids],)).fetchall()
+        return [summary(row) for row in rows]
+
+    def is_media_of_others(self, path: str, *, than: str) -> bool:
+        with self._transaction() as connection:
+            rows = connection.execute(OTHERS, (_key(path), _key(than))).fetchall()
+        return bool(rows)
 
     def delete(self, result_id: str) -> bool:
         with self._transaction() as connection:

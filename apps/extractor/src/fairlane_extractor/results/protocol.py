@@ -3,9 +3,15 @@
 The calls block, so an event loop makes them with `asyncio.to_thread`.
 """
 
+from collections.abc import Sequence
 from typing import Final, Protocol
 
-from fairlane_extractor.results.stored_result import HitPage, ResultPage, StoredResult
+from fairlane_extractor.results.stored_result import (
+    HitPage,
+    ResultPage,
+    ResultSummary,
+    StoredResult,
+)
 
 LARGEST_PAGE: Final = 1_000
 
@@ -31,6 +37,14 @@ class ResultStore(Protocol):
 
     def list(self, *, limit: int = 50, cursor: str | None = None) -> ResultPage:
         """Return the newest results, or those after a cursor."""
+        ...
+
+    def summaries(self, ids: Sequence[str]) -> Sequence[ResultSummary]:
+        """Return the results with these ids that are there, in no order."""
+        ...
+
+    def is_media_of_others(self, path: str, *, than: str) -> bool:
+        """Return whether a file is the media of another result than the named one."""
         ...
 
     def delete(self, result_id: str) -> bool:

@@ -65,10 +65,14 @@ def checked_limit(limit: int) -> int:
 
 def result_page(rows: Sequence[Row], limit: int) -> ResultPage:
     """Return a page of rows with `RESULT_COLUMNS`, of which one more than the limit was read."""
-    names = RESULT_COLUMNS.split(", ")
-    items = tuple(ResultSummary(**dict(zip(names, row, strict=True))) for row in rows[:limit])
+    items = tuple(map(summary, rows[:limit]))
     last = (items[-1].created_at, items[-1].id) if len(rows) > limit else None
     return ResultPage(items, encode_cursor(last) if last else None)
+
+
+def summary(row: Row) -> ResultSummary:
+    """Return a row of `RESULT_COLUMNS`."""
+    return ResultSummary(**dict(zip(RESULT_COLUMNS.split(", "), row, strict=True)))
 
 
 def hit_page(rows: Sequence[Row], terms: Sequence[Term], limit: int) -> HitPage:

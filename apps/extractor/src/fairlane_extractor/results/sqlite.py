@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 import apsw
+import msgspec
 
 from fairlane import DatabaseCorrupt, StoreUnavailable
 from fairlane_extractor.results.connections import Connections
@@ -25,9 +26,15 @@ from fairlane_extractor.results.rows import (
     result_page,
     result_row,
     storable,
+    summary,
 )
 from fairlane_extractor.results.search_words import Term, terms_in
-from fairlane_extractor.results.stored_result import HitPage, ResultPage, StoredResult
+from fairlane_extractor.results.stored_result import (
+    HitPage,
+    ResultPage,
+    ResultSummary,
+    StoredResult,
+)
 
 T = TypeVar("T")
 
@@ -49,6 +56,10 @@ SAVE: Final = f"INSERT INTO result ({RESULT_COLUMNS}, body) VALUES (?, ?, ?, ?, 
 SAVE_PASSAGE: Final = "INSERT INTO passage (result_id, lines) VALUES (?, ?) RETURNING id"
 SAVE_WORDS: Final = "INSERT INTO passage_words (rowid, words) VALUES (?, ?)"
 LOAD: Final = "SELECT body FROM result WHERE id = ?"
+SUMMARIES: Final = (
+    f"SELECT {RESULT_COLUMNS} FROM result WHERE id IN (SELECT value FROM json_each(?))"  # noqa: S608 - our own columns
+)
+OTHERS: Final = "SELECT 1 FROM result WHERE media_path = ? AND id <> ? LIMIT 1"
 LIST: Final = f"""
 SELECT {RESULT_COLUMNS} FROM result
 WHERE (created_at, id) < (?, ?) ORDER BY created_at DESC, id DESC LIMIT ?
@@ -102,6 +113,17 @@ class SQLiteResults:
         with self._reading() as connection:
             rows = connection.execute(LIST, (at, _key(result_id), limit + 1)).fetchall()
         return result_page(rows, limit)
+
+    def summaries(self, ids: Sequence[str]) -> Sequence[ResultSummary]:
+        wanted = msgspec.json.encode([_key(one) for one in ids]).decode()
+        with self._reading() as connection:
+            rows = connection.execute(SUMMARIES, (wanted,)).fetchall()
+        return [summary(row) for row in rows]
+
+    def is_media_of_others(self, path: str, *, than: str) -> bool:
+        with self._reading() as connection:
+            rows = connection.execute(OTHERS, (_key(path), _key(than))).fetchall()
+        return bool(rows)
 
     def delete(self, result_id: str) -> bool:
         with self._writing() as connection:

@@ -1,6 +1,7 @@
 """The values in a request, checked, and JSON responses."""
 
-from typing import Any, TypeVar
+import re
+from typing import Any, Final, TypeVar
 
 import msgspec
 from starlette.requests import Request
@@ -12,7 +13,8 @@ from fairlane_extractor.site.tasks import Tasks
 
 T = TypeVar("T")
 
-LARGEST_PAGE = 200
+LARGEST_PAGE: Final = 200
+_LIMIT: Final = re.compile(r"[1-9][0-9]{0,2}")
 
 
 def extractor_of(request: Request) -> Extractor:
@@ -30,13 +32,17 @@ async def body_as(request: Request, kind: type[T]) -> T:
         return msgspec.json.decode(await request.body() or b"{}", type=kind)
     except msgspec.ValidationError as error:
         raise Problem(422, "invalid_request", f"the body does not fit: {error}") from None
+    except UnicodeDecodeError as error:
+        raise Problem(422, "invalid_request", f"the body is not UTF-8: {error.reason}") from None
+    except RecursionError:
+        raise Problem(422, "invalid_request", "the body has too many nested values") from None
     except msgspec.DecodeError as error:
         raise Problem(400, "bad_request", f"the body is not JSON: {error}") from None
 
 
 def limit_of(request: Request, default: int = 50) -> int:
     text = request.query_params.get("limit", str(default))
-    if not (text.isdecimal() and 0 < int(text[:9]) <= LARGEST_PAGE):
+    if not (_LIMIT.fullmatch(text) and int(text) <= LARGEST_PAGE):
         raise Problem(
             422, "invalid_request", f'limit is "{text[:50]}"; expected 1 to {LARGEST_PAGE}'
         )

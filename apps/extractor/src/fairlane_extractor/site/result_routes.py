@@ -16,8 +16,10 @@ from starlette.routing import Route
 
 from fairlane_extractor.exports import FORMATS, MEDIA_TYPES, export
 from fairlane_extractor.results import StoredResult
+from fairlane_extractor.site.file_access import is_served
 from fairlane_extractor.site.problems import Problem
 from fairlane_extractor.site.requests import extractor_of, json_response, limit_of
+from fairlane_extractor.uploads import has_live_task, remove_upload
 
 LONGEST_NAME: Final = 100
 _UNSAFE: Final = re.compile(r'[\x00-\x1f\x7f/\\:*?"<>|]+')
@@ -40,12 +42,17 @@ async def show_result(request: Request) -> Response:
 
 
 async def delete_result(request: Request) -> Response:
-    """Delete the text of a task, and the media that was downloaded for it."""
+    """Delete the text of a task, with the media that was downloaded or uploaded for it alone."""
     result = await _load(request)
     extractor = extractor_of(request)
     await asyncio.to_thread(extractor.results.delete, result.id)
     folder = extractor.settings.media_folder / result.id
     await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+    path = Path(result.media_path or result.input)
+    if not await has_live_task(extractor.app, path, of=result.id):
+        await asyncio.to_thread(
+            remove_upload, extractor.settings, extractor.results, path, of=result.id
+        )
     return Response(status_code=204)
 
 
@@ -54,6 +61,12 @@ async def show_media(request: Request) -> Response:
     result = await _load(request)
     if result.media_path is None:
         raise Problem(404, "media_removed", "the media of this task was not kept")
+    settings = extractor_of(request).settings
+    if not await asyncio.to_thread(is_served, settings, result.media_path):
+        raise Problem(
+            404, "media_not_served", "the media lies outside the folders that this site serves",
+            "its owner can name the folder in FAIRLANE_EXTRACT_FILES",
+        )  # fmt: skip
     status = await asyncio.to_thread(_stat_file, Path(result.media_path))
     if status is None:
         raise Problem(

@@ -74,7 +74,7 @@ class Task(Struct, kw_only=True):
     status: TaskStatus
     progress: int
     stage_progress: dict[str, StageProgress]
-    result: dict[str, Any] | None = None  # the summary of the text
+    result: dict[str, Any] | None = None  # the summary of the text; None once it is deleted
     error: dict[str, str] | None = None
     created_at: datetime
     updated_at: datetime
@@ -99,8 +99,11 @@ def states_of(statuses: Sequence[TaskStatus]) -> list[str]:
     return states
 
 
-def task_view(job: JobView, platform: str) -> Task:
-    """Make the task of a job; `platform` is that of its input."""
+def task_view(job: JobView, platform: str, *, has_text: bool, has_media: bool) -> Task:
+    """Make the task of a job; `platform` is that of its input.
+
+    The job does not know whether its text and media were deleted later.
+    """
     result = job.result if isinstance(job.result, Mapping) else None
     return Task(
         id=job.id,
@@ -109,7 +112,7 @@ def task_view(job: JobView, platform: str) -> Task:
         status=status_of(job),
         progress=100 if job.state == "completed" else int(job.progress.percent or 0),
         stage_progress={stage.stage: stage for stage in map(_stage_progress, job.stages)},
-        result=None if result is None else _summary(result),
+        result=_summary(result, has_media) if result and has_text else None,
         error=None if job.error is None else {"code": job.error.code, "message": job.error.message},
         created_at=job.created_at,
         updated_at=job.updated_at,
@@ -140,10 +143,10 @@ def _stage_progress(stage: Any) -> StageProgress:
     )
 
 
-def _summary(result: Mapping[str, Any]) -> dict[str, Any]:
+def _summary(result: Mapping[str, Any], has_media: bool) -> dict[str, Any]:
     """Return the result without the path of the media, which is of no use to clients."""
     shown = {name: value for name, value in result.items() if name != "media"}
-    return shown | {"has_media": bool(result.get("media"))}
+    return shown | {"has_media": has_media}
 
 
 def _meta(job: JobView) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from fairlane import (
 from fairlane_extractor.extraction import Wish
 from fairlane_extractor.program import QUEUE, TASK, Extractor
 from fairlane_extractor.settings import MediaPolicy
+from fairlane_extractor.site.file_access import check_inputs, is_served
 from fairlane_extractor.site.task_view import Task, TaskPage, TaskStatus, states_of, task_view
 from fairlane_extractor.sources.platforms import platform_of
 
@@ -50,9 +51,16 @@ class Tasks:
     async def create_tasks(
         self, inputs: Sequence[str], options: Mapping[str, Any] | None = None
     ) -> list[str]:
-        """Submit inputs in this order, all or none, and return the ids of their tasks."""
+        """Submit inputs in this order, all or none, and return the ids of their tasks.
+
+        A file must lie in the folder for uploads or in one of the setting `files`.
+        """
         if not 0 < len(inputs) <= MOST_INPUTS:
             raise BadSetting(f"{len(inputs)} inputs are given; send 1 to {MOST_INPUTS} at a time")
+        await asyncio.to_thread(check_inputs, self._extractor.settings, inputs)
+        return await self._submit(inputs, options)
+
+    async def _submit(self, inputs: Sequence[str], options: Mapping[str, Any] | None) -> list[str]:
         chosen = read_options(options or {})
         calls = [self._call(input, chosen) for input in inputs]
         return [job.id for job in await self._extractor.app.submit_many(calls)]
@@ -60,7 +68,7 @@ class Tasks:
     async def get_task(self, task_id: str) -> Task | None:
         """Return a task, or None if there is none with this id."""
         job = await self._find_job(task_id)
-        return None if job is None else view_of(job)
+        return None if job is None else (await self._views([job]))[0]
 
     async def list_tasks(
         self,
@@ -78,7 +86,7 @@ class Tasks:
         page = await self._jobs.list(
             states=states_of(wanted), task=TASK, queue=QUEUE, text=text, limit=limit, cursor=cursor
         )
-        tasks = [view_of(job) for job in page.items]
+        tasks = await self._views(page.items)
         found = [task for task in tasks if not wanted or task.status in wanted]
         return TaskPage(found, page.next)
 
@@ -111,16 +119,37 @@ class Tasks:
     async def reextract_task(self, task_id: str, options: Mapping[str, Any] | None = None) -> str:
         """Extract the input of a task again, as a new task; `options` replace those of the old.
 
-        This is also possible for a text whose job the history no longer has.
+        This is also possible for a text whose job the history no longer has, and for a file that
+        was submitted on the terminal, wherever it lies.
         """
         job = await self._find_job(task_id)
         if job is not None:
             known = {name: job.params[name] for name in _KEPT if job.params.get(name) is not None}
-            return await self.create_task(str(job.params["input"]), {**known, **(options or {})})
+            return (await self._submit([str(job.params["input"])], {**known, **(options or {})}))[0]
         result = await asyncio.to_thread(self._extractor.results.load, task_id)
         if result is None:
             raise NotFound(f"task {task_id} does not exist")
-        return await self.create_task(result.input, options)
+        return (await self._submit([result.input], options))[0]
+
+    async def _views(self, jobs: Sequence[JobView]) -> list[Task]:
+        """Return the tasks of jobs. A text that was deleted since then is not shown any more."""
+        ids = [job.id for job in jobs if job.result is not None]
+        served = await asyncio.to_thread(self._served_media, ids) if ids else {}
+        return [
+            task_view(
+                job, platform_of(str(job.params.get("input", ""))), has_text=job.id in served,
+                has_media=served.get(job.id, False),
+            )
+            for job in jobs
+        ]  # fmt: skip
+
+    def _served_media(self, ids: Sequence[str]) -> dict[str, bool]:
+        """Return for each stored result whether its media can be read on the site."""
+        settings, found = self._extractor.settings, self._extractor.results.summaries(ids)
+        return {
+            one.id: one.media_path is not None and is_served(settings, one.media_path)
+            for one in found
+        }
 
     def _call(self, input: str, options: Options) -> Call[Any]:
         given = {name: value for name, value in structs.asdict(options).items() if value}
@@ -142,10 +171,6 @@ class Tasks:
 
 
 _KEPT: Final = ("speech", "frames", "language", "media")
-
-
-def view_of(job: JobView) -> Task:
-    return task_view(job, platform_of(str(job.params.get("input", ""))))
 
 
 def read_options(options: Mapping[str, Any]) -> Options:
