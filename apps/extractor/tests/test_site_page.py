@@ -1,7 +1,6 @@
 """The page in a real browser, with extractions that follow a script."""
 
 import re
-import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -12,7 +11,15 @@ import pytest_asyncio
 from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Browser, Page, WebSocketRoute, expect
 
-from apps.extractor.tests.site_program import LINK, SIGN, Script, kept_clip, scripted
+from apps.extractor.tests import site_program
+from apps.extractor.tests.site_program import (
+    LINK,
+    SIGN,
+    Script,
+    ScriptedExtraction,
+    kept_clip,
+    scripted,
+)
 from fairlane import Permanent
 from fairlane_extractor.program import Extractor
 from tests.support.browser import PHONE, chromium, visiting, without_complaints
@@ -55,14 +62,6 @@ async def opened(
     ):
         await page.goto("./")
         yield page, extractor, script
-
-
-def kept_clip(extractor: Extractor) -> Path:
-    """Return a clip in the folder of media that were downloaded."""
-    clip = shared_clip(".mp4", seconds=8, captions=[(0, 8, "The river is wide here.")])
-    folder = extractor.settings.media_folder / "clips"
-    folder.mkdir(parents=True)
-    return Path(shutil.copy(clip, folder))
 
 
 async def violations(page: Page) -> list[str]:
@@ -402,7 +401,9 @@ async def test_a_lost_connection_is_told_and_nothing_is_missed(
         await expect(banner).to_be_visible()
         heading = await page.get_by_role("heading", level=1).bounding_box()
         covering = await banner.bounding_box()
-        assert heading and covering and covering["y"] + covering["height"] <= heading["y"]
+        assert heading
+        assert covering
+        assert covering["y"] + covering["height"] <= heading["y"]
         job = await extractor.extract.submit(input=LINK)
         script.finish(LINK)
         await extractor.app.jobs.wait(job.id)

@@ -1,11 +1,11 @@
 // New tasks: pasted links, chosen and dropped files, and options.
 
-import { createTasks } from "./api.js";
+import { createTasks, Problem } from "./api.js";
 import { h, icon, set, write } from "./dom.js";
-import { inputsIn } from "./inputs.js";
+import { countOthers, inputsIn, withoutInputs } from "./inputs.js";
 import { toast } from "./toasts.js";
 import { uploadArea } from "./uploads.js";
-import { t } from "./words.js";
+import { coded, t } from "./words.js";
 
 /** @typedef {import("./types.js").Task} Task */
 
@@ -15,7 +15,7 @@ import { t } from "./words.js";
  */
 export function composer(created, signal) {
   const speech = choice("new.speech", [["auto", "wish.auto.speech"], ["always", "wish.always"], ["never", "wish.never"]]);
-  const frames = choice("new.frames", [["auto", "wish.auto"], ["never", "wish.never"]]);
+  const frames = choice("new.frames", [["auto", "wish.auto"], ["always", "wish.always"], ["never", "wish.never"]]);
   const spoken = choice("new.language", [["", "new.language.any"], ["en", "English"], ["zh", "中文"], ["ja", "日本語"], ["ko", "한국어"], ["de", "Deutsch"], ["fr", "Français"], ["es", "Español"]]);
   const media = choice("new.media", [["", "media.default"], ["keep", "media.keep"], ["remove", "media.remove"]]);
   const options = () => ({
@@ -27,11 +27,11 @@ export function composer(created, signal) {
 
   const uploads = uploadArea(options, created);
   const links = h("textarea", {
-    id: "links", rows: 3, placeholder: t("new.placeholder"), spellcheck: "false",
+    id: "links", rows: 3, "aria-describedby": "links-problem", placeholder: t("new.placeholder"), spellcheck: "false",
     autocapitalize: "off", maxlength: 200_000,
   });
   const found = h("span", { class: "found", role: "status" });
-  const problem = h("p", { class: "problem", role: "alert", hidden: true });
+  const problem = h("p", { id: "links-problem", class: "problem", role: "alert", hidden: true });
   const submit = h("button", { type: "submit", class: "primary" }, t("new.submit"));
   const chooser = h("input", {
     type: "file", multiple: true, hidden: true, accept: "video/*,audio/*,.srt,.vtt,.ass,.ssa,.mkv",
@@ -47,7 +47,13 @@ export function composer(created, signal) {
     const n = inputsIn(links.value).length;
     write(found, n ? t("new.found", { n }) : "");
     links.rows = Math.min(10, Math.max(3, links.value.split("\n").length));
-    set(problem, "hidden", true);
+    tell("");
+  }
+
+  /** @param {string} text */
+  function tell(text) {
+    write(problem, text);
+    set(problem, "hidden", !text);
   }
   links.oninput = count;
   links.onkeydown = (event) => {
@@ -58,17 +64,24 @@ export function composer(created, signal) {
   async function onsubmit(event) {
     event.preventDefault();
     const inputs = inputsIn(links.value);
-    if (!inputs.length || submit.ariaDisabled === "true") return links.focus();
+    if (submit.ariaDisabled === "true") return;
+    if (!inputs.length) {
+      tell(links.value.trim() && t("new.no_link"));
+      links.focus();
+      return;
+    }
     submit.ariaDisabled = "true";
     try {
       const { items } = await createTasks(inputs, options());
-      links.value = "";
+      links.value = withoutInputs(links.value, inputs);
       count();
+      const n = countOthers(links.value);
+      tell(n ? t("new.kept", { n }) : "");
       items.forEach(created);
       toast(t("new.created", { n: items.length }));
     } catch (error) {
-      write(problem, error instanceof Error ? error.message : "");
-      set(problem, "hidden", false);
+      const code = error instanceof Problem ? error.code : "";
+      tell(coded("error", code, error instanceof Error ? error.message : ""));
     } finally {
       submit.ariaDisabled = null;
     }

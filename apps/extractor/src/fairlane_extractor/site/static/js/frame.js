@@ -35,7 +35,7 @@ export function frame() {
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", showTheme);
   const offline = h("p", { class: "offline", role: "status", hidden: true }, t("app.offline"));
   live.listen({ connected: (connected) => set(offline, "hidden", connected) });
-  const element = h("header", {},
+  const header = h("header", {},
     h("a", { class: "skip", href: "#content", onclick: skip }, t("app.skip")),
     h("a", { class: "brand", href: "#/" }, h("img", { src: "static/icon.svg", alt: "", width: 26, height: 26 }),
       h("span", {}, t("app.name"))),
@@ -45,8 +45,8 @@ export function frame() {
       h("button", { type: "button", class: "tool", title: t("app.language.title"), lang: t("app.language") === "English" ? "en" : "zh",
         onclick: switchLanguage }, t("app.language")),
       h("button", { type: "button", class: "tool", "aria-label": t("app.theme"), title: t("app.theme"),
-        onclick: () => { switchTheme(); showTheme(); } }, themeIcon)),
-    offline);
+        onclick: () => { switchTheme(); showTheme(); } }, themeIcon)));
+  const element = h("div", { class: "top" }, header, offline);
   return {
     element,
     /** @param {string} text */

@@ -2,7 +2,7 @@
 
 import { clock } from "./format.js";
 import { h, set, write } from "./dom.js";
-import { coded, t } from "./words.js";
+import { coded, t, told } from "./words.js";
 
 /** @typedef {import("./types.js").Task} Task */
 /** @typedef {import("./types.js").StageProgress} StageProgress */
@@ -38,12 +38,14 @@ function presentStage(task) {
 export function presentText(task) {
   const stage = presentStage(task);
   if (!stage) {
-    const waiting = STAGES.map((name) => stageOf(task, name)).find((one) => one.message);
+    // Ended stages keep their last message; only one that waits says why.
+    const waiting = STAGES.map((name) => stageOf(task, name))
+      .find(({ status, message }) => status === "pending" && message);
     const runs = ["parsing", "downloading", "extracting", "merging"].includes(task.status);
-    return runs && waiting?.status === "pending" ? waiting.message ?? "" : "";
+    return runs && waiting ? `${t(`stage.${waiting.stage}`)} · ${told(waiting.message)}` : "";
   }
   const percent = stage.progress > 0 ? `${stage.progress} %` : "";
-  return [t(`stage.${stage.stage}`), percent, stage.message].filter(Boolean).join(" · ");
+  return [t(`stage.${stage.stage}`), percent, told(stage.message)].filter(Boolean).join(" · ");
 }
 
 /** Make the bar of a row. */
@@ -110,8 +112,8 @@ export function stageList() {
 function messageOf(task, stage) {
   const names = [stage.stage, stage.stage === "merge" ? "merging" : ""];
   const branch = task.result?.branches?.find(({ name }) => names.includes(name));
-  if (stage.status === "skipped" && branch) return coded("reason", branch.code, stage.message);
-  return stage.message ?? "";
+  if (stage.status === "skipped" && branch) return coded("reason", branch.code, told(stage.message));
+  return told(stage.message);
 }
 
 /** @param {StageProgress} stage */

@@ -15,7 +15,8 @@ const FILTERS = {
   all: [],
   active: ["created", "pending", "parsing", "downloading", "extracting", "merging"],
   completed: ["completed"],
-  failed: ["failed", "cancelled"],
+  failed: ["failed"],
+  cancelled: ["cancelled"],
 };
 const TYPING_MILLISECONDS = 250;
 const MOST_ROWS = 1000; // of one page; the filters find the others

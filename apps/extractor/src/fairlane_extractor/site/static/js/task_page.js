@@ -11,7 +11,7 @@ import { presentText, stageBar, stageList } from "./stages.js";
 import { statusText, titleOf } from "./task_row.js";
 import { toast } from "./toasts.js";
 import { transcript } from "./transcript.js";
-import { coded, t } from "./words.js";
+import { errorText, platformText, t, told } from "./words.js";
 
 /** @typedef {import("./types.js").Task} Task */
 /** @typedef {import("./types.js").Result} Result */
@@ -67,20 +67,31 @@ export function taskPage(id, query, signal) {
     } catch (error) {
       if (signal.aborted) return;
       const isGone = error instanceof Problem && error.status === 404;
-      const text = isGone ? t("task.no_text") : error instanceof Error ? error.message : "";
-      fill(body, h("p", { class: "none" }, text));
-      if (task) fill(tools, againButton(() => /** @type {Task} */ (task)));
+      showNoText(isGone ? t("task.no_text") : error instanceof Error ? error.message : "");
     }
   }
 
   /** @param {Result} result */
+  function showDeleted(result) {
+    fill(facts, ...(task ? taskFacts(task) : [source(result.input)]));
+    showNoText(t("task.no_text"));
+    title.focus(); // the button that had it is gone
+  }
+
+  /** @param {string} text */
+  function showNoText(text) {
+    fill(tools, task && againButton(() => /** @type {Task} */ (task)));
+    fill(body, h("p", { class: "none" }, text));
+  }
+
+  /** @param {Result} result */
   function showResult(result) {
-    const view = textView(result, query, Boolean(result.media_path));
+    const view = textView(result, query, mediaNote(result, task));
     write(title, result.title || shortInput(result.input));
     document.title = `${title.textContent} · ${t("app.name")}`;
     fill(facts, ...resultFacts(result));
     const again = task ? againButton(() => /** @type {Task} */ (task)) : null;
-    fill(tools, ...resultTools(result, () => fill(body, h("p", { class: "none" }, t("task.no_text")))), again);
+    fill(tools, ...resultTools(result, () => showDeleted(result)), again);
     fill(body, view.element);
     view.start();
   }
@@ -145,12 +156,12 @@ function progressView(task) {
       bar.update(now, titleOf(now));
       stages.update(now);
       write(message, presentText(now));
-      write(problem, now.error ? coded("error", now.error.code, now.error.message) : "");
+      write(problem, errorText(now));
       set(problem, "title", now.error?.message);
       set(problem, "hidden", !now.error);
       const reasons = now.status === "pending" ? now.meta.waiting_for : [];
       fill(why, reasons.length > 0 && [h("h3", {}, t("task.waits")),
-        h("ul", {}, ...reasons.map((reason) => h("li", {}, reason)))].flat());
+        h("ul", {}, ...reasons.map((reason) => h("li", {}, told(reason))))].flat());
       actions.update(titleOf(now));
     },
   };
@@ -159,10 +170,10 @@ function progressView(task) {
 /**
  * @param {Result} result
  * @param {URLSearchParams} query
- * @param {boolean} hasMedia
+ * @param {string} note why there is no media; empty if there is
  */
-function textView(result, query, hasMedia) {
-  const media = hasMedia
+function textView(result, query, note) {
+  const media = note === ""
     ? player(result.id, (seconds) => text.showTime(seconds, { isPlaying: media?.isPlaying() ?? false }))
     : null;
   const text = transcript(result.lines, (seconds) => {
@@ -171,7 +182,7 @@ function textView(result, query, hasMedia) {
   });
   const element = h("div", { class: media ? "beside" : "beside alone" },
     h("div", { class: "side" },
-      media?.element ?? h("p", { class: "note" }, t("task.no_media")),
+      media?.element ?? h("p", { class: "note" }, note),
       branchTable(result.branches)),
     result.lines.length ? text.element : h("p", { class: "none" }, t("task.empty")));
   return {
@@ -184,6 +195,17 @@ function textView(result, query, hasMedia) {
       text.reveal(place);
     },
   };
+}
+
+/**
+ * Return why the media is not beside the text; nothing if it is.
+ * @param {Result} result
+ * @param {Task | null} task
+ */
+function mediaNote(result, task) {
+  if (result.media_path)
+    return task?.result && !task.result.has_media ? t("task.media_elsewhere") : "";
+  return t(task?.meta.options.media === "remove" ? "task.media_removed" : "task.no_media");
 }
 
 /** @param {() => Task} task */
@@ -232,14 +254,14 @@ function resultTools(result, deleted) {
 
 /** @param {Task} task */
 function taskFacts(task) {
-  return [h("span", {}, task.platform), source(task.input), h("span", {}, instant(task.created_at))];
+  return [h("span", {}, platformText(task.platform)), source(task.input), h("span", {}, instant(task.created_at))];
 }
 
 /** @param {Result} result */
 function resultFacts(result) {
   const characters = result.lines.reduce((sum, line) => sum + line.text.length, 0);
   return [
-    h("span", {}, result.platform),
+    h("span", {}, platformText(result.platform)),
     result.seconds ? h("span", {}, clock(result.seconds)) : null,
     result.language ? h("span", { class: "language" }, result.language) : null,
     h("span", {}, t("task.lines", { n: result.lines.length })),

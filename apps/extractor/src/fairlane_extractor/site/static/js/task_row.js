@@ -4,7 +4,7 @@ import { isEnded, taskActions } from "./actions.js";
 import { h, set, write } from "./dom.js";
 import { clock, instant, shortInput } from "./format.js";
 import { presentText, stageBar } from "./stages.js";
-import { coded, t } from "./words.js";
+import { errorText, platformText, t, told } from "./words.js";
 
 /** @typedef {import("./types.js").Task} Task */
 
@@ -61,8 +61,8 @@ export function taskRow(first) {
 
 /** @param {Task} task */
 function messageText(task) {
-  if (task.error) return coded("error", task.error.code, task.error.message);
-  if (task.status === "pending") return task.meta.waiting_for.join("; ");
+  if (task.error) return errorText(task);
+  if (task.status === "pending") return task.meta.waiting_for.map(told).join("; ");
   return presentText(task);
 }
 
@@ -70,7 +70,7 @@ function messageText(task) {
 function factsText(task) {
   const { result } = task;
   return [
-    task.platform,
+    platformText(task.platform),
     result?.seconds ? clock(result.seconds) : "",
     result ? t("task.lines", { n: result.lines }) : "",
     instant(task.meta.ended_at ?? task.created_at),

@@ -1,10 +1,13 @@
 // The texts of the page in each language.
 
+import { chineseMessage } from "./messages_zh.js";
 import { en } from "./words_en.js";
 import { zh } from "./words_zh.js";
 
 const KEY = "fairlane.language"; // the console has the same
+/** @type {Record<"en" | "zh", Record<string, string>>} */
 const LANGUAGES = { en, zh };
+const REMEDY = /FAIRLANE_EXTRACT_\w+=[^\s,;]+/;
 
 /** @returns {"en" | "zh"} */
 function initial() {
@@ -33,6 +36,30 @@ export function t(key, facts = {}) {
   const [one = "", many = one] = text.split("|");
   return (facts.n === 1 ? one : many).replace(/\{(\w+)\}/g, (_, name) => String(facts[name] ?? ""));
 }
+
+/**
+ * Return a message of the server, in the language of the page if its form is known.
+ * @param {string | null | undefined} message
+ */
+export function told(message) {
+  return language === "zh" ? chineseMessage(message ?? "") : message ?? "";
+}
+
+/**
+ * Return the error of a task.
+ * @param {import("./types.js").Task} task
+ */
+export function errorText({ error, platform }) {
+  if (!error || language === "en") return error?.message ?? "";
+  const ofFile = platform === "local" ? LANGUAGES[language][`error.${error.code}.local`] : undefined;
+  // Without any text, the reason of a part becomes the error of its task.
+  const text = ofFile ?? coded("error", error.code, coded("reason", error.code, error.message));
+  const remedy = error.message.match(REMEDY)?.[0];
+  return remedy && !text.includes(remedy) ? `${text}。${t("remedy.setting", { remedy })}` : text;
+}
+
+/** @param {string} platform */
+export const platformText = (platform) => coded("platform", platform, platform);
 
 /**
  * Return the translation of a stable code of the server, or its own message.
