@@ -115,10 +115,10 @@ async def test_pasted_links_become_tasks_whose_stages_are_live(
         await waiting.get_by_role("button", name="Cancel").click()
         await expect(waiting).to_contain_text("Cancelled")
         await page.get_by_label("Filter by link or file name").fill("")
-        for name, link in (("Failed", "v.douyin.com"), ("Cancelled", "BV1xx")):
+        for name, part in (("Failed", "v.douyin.com"), ("Cancelled", "BV1xx")):
             await page.get_by_role("button", name=name, exact=True).click()
             await expect(rows).to_have_count(1)
-            await expect(rows).to_contain_text(link)
+            await expect(rows).to_contain_text(part)
         await page.reload()
         await expect(rows).to_have_count(3)
         assert not await violations(page)
