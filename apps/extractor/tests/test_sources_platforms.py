@@ -77,3 +77,24 @@ def test_shared_links_are_resolved_and_have_a_form_that_is_known() -> None:
         assert canonical_link(shared) == "https://www.douyin.com/video/7123"
     assert canonical_link("https://www.douyin.com/user/x") == "https://www.douyin.com/user/x"
     assert canonical_link("https://b23.tv/video/7") == "https://b23.tv/video/7"
+
+
+@pytest.mark.parametrize(
+    ("input", "platform", "link"),
+    [
+        ("https://www.ｂｉｌｉｂｉｌｉ.com/video/BV1?p=2", "bilibili", "https://www.bilibili.com/video/BV1?p=2"),
+        ("https://www.bilibili。com/video/BV1", "bilibili", "https://www.bilibili.com/video/BV1"),
+        ("https://www.b%69libili.com/video/BV1", "bilibili", "https://www.bilibili.com/video/BV1"),
+        ("look: https://www.b%69libili.com/a !", "bilibili", "https://www.bilibili.com/a"),
+        ("https://ⓓouyin.com:443/video/7", "douyin", "https://douyin.com:443/video/7"),
+        ("https://me:b@%EF%BD%82%32%33.tv/x1", "bilibili", "https://me:b@b23.tv/x1"),
+        ("https://b23.tv%2Fx.example.org/a", "web", "https://b23.tv%2Fx.example.org/a"),
+        ("https://bücher.example/a", "web", "https://bücher.example/a"),
+        ("http://[::1]:8080/a", "web", "http://[::1]:8080/a"),
+    ],
+)  # fmt: skip
+def test_a_host_is_read_as_the_program_that_connects_reads_it(
+    input: str, platform: str, link: str
+) -> None:
+    assert (platform_of(input), link_in(input)) == (platform, link)
+    assert is_short(link) == ("b23.tv/" in link)

@@ -7,7 +7,7 @@ the page of the media by a redirect.
 
 import re
 from typing import Final
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 from fairlane_extractor.media import InputKind
 
@@ -47,6 +47,7 @@ _PATH_STARTS: Final = ("/", "~/", "./", "../")
 _LINK: Final = re.compile(r"https?://[A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=%]+", re.IGNORECASE)
 _WHOLE_LINK: Final = re.compile(r"https?://\S+", re.IGNORECASE)
 _BARE_LINK: Final = re.compile(r"(?:[a-z0-9-]+\.)+[a-z]{2,}/\S*", re.IGNORECASE)
+_PLAIN_HOST: Final = re.compile(r"[a-z0-9._-]+")
 _AFTER_LINK: Final = ".,;:!?'*"
 _DOUYIN_SHARE: Final = re.compile(r"/(?:share/)?(?:video|note|slides)/(\d+)")
 
@@ -76,9 +77,12 @@ def link_in(input: str) -> str | None:
         return None
     if _BARE_LINK.fullmatch(text) and platform_of_link(f"https://{text}") != WEB:
         return f"https://{text}"
-    if _WHOLE_LINK.fullmatch(text) and platform_of_link(text) == WEB:
-        return text if host_of(text) else None  # with all its characters, ASCII or not
-    links = [link for link in map(_without_punctuation, _LINK.findall(text)) if host_of(link)]
+    if _WHOLE_LINK.fullmatch(text):
+        text = _with_plain_host(text)
+        if platform_of_link(text) == WEB:
+            return text if host_of(text) else None  # with all its characters, ASCII or not
+    found = map(_without_punctuation, _LINK.findall(text))
+    links = [_with_plain_host(link) for link in found if host_of(link)]
     known = (link for link in links if platform_of_link(link) != WEB)
     return next(known, links[0] if links else None)
 
@@ -99,11 +103,35 @@ def canonical_link(link: str) -> str:
 
 
 def host_of(link: str) -> str:
-    """Return the host of a link in lower case, or an empty text if the link has none."""
+    """Return the plain host of a link, or an empty text if the link has none."""
     try:
-        return (urlsplit(link).hostname or "").removeprefix("www.").rstrip(".")
+        host = urlsplit(link).hostname or ""
     except ValueError:
         return ""
+    return _plain_host(host).removeprefix("www.").rstrip(".")
+
+
+def _plain_host(host: str) -> str:
+    """Return the name that yt-dlp connects to: decoded, in lower case, with the usual dots."""
+    try:
+        plain = unquote(host).encode("idna").decode().lower()
+    except UnicodeError:
+        return host
+    return plain if _PLAIN_HOST.fullmatch(plain) else host
+
+
+def _with_plain_host(link: str) -> str:
+    """Return a link of a known platform with its plain host, by which yt-dlp knows the site."""
+    if platform_of_link(link) == WEB:
+        return link
+    parts = urlsplit(link)
+    host = parts.hostname or ""
+    plain = _plain_host(host)
+    if plain == host:
+        return link
+    user, at, place = parts.netloc.rpartition("@")
+    _, colon, port = place.partition(":")
+    return parts._replace(netloc=f"{user}{at}{plain}{colon}{port}").geturl()
 
 
 def _without_punctuation(link: str) -> str:
