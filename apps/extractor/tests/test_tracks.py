@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from apps.extractor.tests.branch_jobs import Messages, local_media, run_in_job, settings_in
 from apps.extractor.tests.clips import Cue, cues_file, make_clip, shared_clip
@@ -26,10 +27,14 @@ def clip(suffix: str) -> Path:
 
 
 async def read(
-    folder: Path, path: Path, *tracks: Track, language: str | None = None
+    folder: Path,
+    path: Path,
+    *tracks: Track,
+    language: str | None = None,
+    lost: tuple[str, ...] = (),
 ) -> tuple[BranchResult, Messages]:
     progress = Messages()
-    local = local_media(path, seconds=2.5, tracks=tracks)
+    local = replace(local_media(path, seconds=2.5, tracks=tracks), lost_tracks=lost)
     settings = settings_in(folder)
     result = await run_in_job(
         folder, BranchResult, lambda ctx: read_tracks(ctx, settings, local, language, progress)
@@ -66,6 +71,24 @@ async def test_a_media_without_text_in_tracks_is_skipped_with_the_reason(tmp_pat
     result, _ = await read(tmp_path, clip(".mp4"), Track(path=str(empty)))
     assert (result.branch.status, result.branch.code) == ("skipped", "empty_track")
     assert result.branch.reason == "track without a language is empty: clip.srt"
+
+
+async def test_tracks_that_were_lost_are_named_in_the_reason(tmp_path: Path) -> None:
+    lost = ("subtitles de: the server failed with 503", "subtitles fr: 10.0.0.1 is private")
+    named = f"lost while downloading: {lost[0]}; {lost[1]}"
+    result, _ = await read(tmp_path, clip(".mp4"), lost=lost)
+    assert (result.branch.status, result.branch.code) == ("skipped", "lost_tracks")
+    assert result.branch.reason == f"no subtitle track is left; {named}"
+    result, _ = await read(tmp_path, clip(".mp4"), Track(stream=2), lost=lost)
+    assert (result.branch.status, result.branch.reason) == ("used", named)
+    bad = tmp_path / "clip.srt"
+    bad.touch()
+    result, _ = await read(tmp_path, clip(".mp4"), Track(path=str(bad)), lost=lost)
+    assert result.branch.code == "empty_track"
+    assert result.branch.reason == f"track without a language is empty: clip.srt; {named}"
+    bad.write_bytes(b"\x00\x01\xff" * 100)
+    with pytest.raises(JobFailed, match="lost while downloading"):
+        await read(tmp_path, clip(".mp4"), Track(path=str(bad)), lost=lost)
 
 
 async def test_corrupt_tracks_fail_the_branch_with_a_code(tmp_path: Path) -> None:

@@ -46,3 +46,4 @@ class LocalMedia(Struct, frozen=True, kw_only=True):
     width: int = 0
     height: int = 0
     tracks: tuple[Track, ...] = ()  # embedded, beside it, and downloaded; each has stream or path
+    lost_tracks: tuple[str, ...] = ()  # the reasons of subtitles that could not be downloaded

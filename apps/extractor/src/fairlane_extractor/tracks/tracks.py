@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import msgspec
 
-from fairlane import Context
+from fairlane import Context, Permanent
 from fairlane_extractor.child_program import run_child
 from fairlane_extractor.languages import short_code
 from fairlane_extractor.media import LocalMedia, Track
@@ -26,9 +26,13 @@ async def read_tracks(
 ) -> BranchResult:
     """Return the text of the best track; a media without text in tracks is skipped.
 
-    `Permanent` with the code `corrupt_track` is raised if no track can be read.
+    The reason names the tracks that could not be downloaded. `Permanent` with the code
+    `corrupt_track` is raised if no track can be read.
     """
     tracks = best_first(local.tracks, language)[:MOST_TRACKS]
+    lost = f"lost while downloading: {'; '.join(local.lost_tracks)}" if local.lost_tracks else None
+    if not tracks and lost:
+        return _skipped("lost_tracks", f"no subtitle track is left; {lost}")
     if not tracks:
         return _skipped("no_tracks", "the media has no subtitle tracks")
 
@@ -36,18 +40,21 @@ async def read_tracks(
         if name == "progress":
             progress(value["percent"], value["message"])
 
-    answer = await run_child(
-        ctx,
-        MODULE,
-        {"path": local.path, "seconds": local.seconds, "tracks": msgspec.to_builtins(tracks)},
-        on_message=follow,
-    )
+    request = {
+        "path": local.path, "seconds": local.seconds, "tracks": msgspec.to_builtins(tracks)
+    }  # fmt: skip
+    try:
+        answer = await run_child(ctx, MODULE, request, on_message=follow)
+    except Permanent as error:
+        if lost is None or error.code != "corrupt_track":
+            raise
+        raise Permanent(f"{error}; {lost}", code=error.code) from error
     read = msgspec.convert(answer, ReadTrack)
     if read.track is None:
-        return _skipped("empty_track", read.reason or "the tracks have no text")
+        return _skipped("empty_track", _joined(read.reason or "the tracks have no text", lost))
     branch = Branch(
         name="subtitle", status="used", method=read.method, segments=len(read.segments),
-        reason=read.reason,
+        reason=_joined(read.reason, lost) or None,
     )  # fmt: skip
     return BranchResult(branch=branch, segments=read.segments)
 
@@ -61,6 +68,10 @@ def best_first(tracks: Sequence[Track], language: str | None) -> list[Track]:
 
     present = [track for track in tracks if track.path is not None or track.stream is not None]
     return sorted(present, key=rank)
+
+
+def _joined(*reasons: str | None) -> str:
+    return "; ".join(reason for reason in reasons if reason)
 
 
 def _skipped(code: str, reason: str) -> BranchResult:
