@@ -18,6 +18,8 @@ from av.video.frame import VideoFrame
 from av.video.stream import VideoStream
 from msgspec import Struct
 
+from fairlane_extractor.sources.containers import open_media
+
 Picture = npt.NDArray[np.uint8]
 
 SAMPLE_SECONDS: Final = 0.5
@@ -57,7 +59,7 @@ class FrameSampler:
         try:
             # A few encoders mark all frames as not needed by others; then all are decoded.
             for skips in (True, False):
-                with av.open(str(self._path)) as media:
+                with open_media(self._path) as media:
                     stream = _video_of(media)
                     if stream is None:
                         return

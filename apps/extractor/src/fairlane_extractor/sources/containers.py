@@ -1,6 +1,10 @@
 """The containers that are opened. A playlist is none of them: it could name other files."""
 
+from pathlib import Path
 from typing import Final
+
+import av
+from av.container import InputContainer
 
 CONTAINERS: Final = ",".join((
     "mov", "mp4", "m4a", "3gp", "3g2", "mj2", "matroska", "webm", "avi", "flv", "asf", "ogg",
@@ -8,7 +12,7 @@ CONTAINERS: Final = ",".join((
     "mp3", "aac", "ac3", "eac3", "flac", "wav", "w64", "aiff", "caf", "amr", "au", "ape", "tta",
     "wv", "dts",
 ))  # fmt: skip
-OPTIONS: Final = {"format_whitelist": CONTAINERS, "protocol_whitelist": "file"}
+_OPTIONS: Final = {"format_whitelist": CONTAINERS, "protocol_whitelist": "file"}
 
 _SIGNATURES: Final = (
     b"\x1aE\xdf\xa3", b"RIFF", b"RF64", b"OggS", b"ID3", b"fLaC", b"FLV\x01", b"\x00\x00\x01\xba",
@@ -17,6 +21,12 @@ _SIGNATURES: Final = (
 )  # fmt: skip
 _BOXES: Final = (b"ftyp", b"moov", b"mdat", b"free", b"wide", b"skip", b"styp")
 _TS_PACKET: Final = 188
+
+
+def open_media(path: str | Path) -> InputContainer:
+    """Open a media file to read it; all parts of this program open files with this function."""
+    # The prefix prevents that a name such as "concat:a|b" is read as a protocol.
+    return av.open(f"file:{path}", container_options=dict(_OPTIONS), metadata_errors="replace")
 
 
 def has_signature(head: bytes) -> bool:

@@ -13,7 +13,7 @@ from av.stream import Disposition, Stream
 
 from fairlane_extractor.child_side import ChildError, Send, serve
 from fairlane_extractor.media import LocalMedia, Track
-from fairlane_extractor.sources.containers import OPTIONS, has_signature
+from fairlane_extractor.sources.containers import has_signature, open_media
 from fairlane_extractor.sources.media_bounds import too_long
 from fairlane_extractor.sources.side_files import side_tracks
 
@@ -31,8 +31,7 @@ def read_media(path: Path, longest_seconds: float) -> LocalMedia:
     """Return the streams of a file; raise unless a player could play it."""
     size = path.stat().st_size
     try:
-        # The prefix prevents that a name such as "concat:a|b" is read as a protocol.
-        with av.open(f"file:{path}", container_options=dict(OPTIONS)) as container:
+        with open_media(path) as container:
             pictures, sounds = _pictures(container), list(container.streams.audio)
             if not pictures and not sounds:
                 raise ChildError(
@@ -95,7 +94,7 @@ def _seconds(container: InputContainer) -> float | None:
 def _scanned_seconds(path: Path, longest_seconds: float) -> float | None:
     """Return the end of the last packet: a recording of a browser has no duration in its head."""
     end = 0.0
-    with av.open(f"file:{path}", container_options=dict(OPTIONS)) as container:
+    with open_media(path) as container:
         for packet in container.demux():
             if packet.pts is not None:
                 end = max(end, float((packet.pts + (packet.duration or 0)) * packet.time_base))

@@ -21,11 +21,11 @@ from av.stream import Discard
 
 from fairlane_extractor.child_side import ChildError
 from fairlane_extractor.languages import short_code
+from fairlane_extractor.sources.containers import open_media
 
 RATE: Final = 16_000
 GAP_SECONDS: Final = 0.5  # below it, times of frames are only imprecise
 MOST_BROKEN: Final = 1000  # packets that cannot be decoded
-_FILES_ONLY: Final = {"protocol_whitelist": "file"}  # a playlist must not open connections
 
 Samples = npt.NDArray[np.int16]
 
@@ -126,7 +126,7 @@ def open_sound(
 ) -> Iterator[Sound | None]:
     """Open the sound of a file, in a language if there are several; None if it has none."""
     try:
-        container = av.open(f"file:{path}", options=_FILES_ONLY, metadata_errors="ignore")
+        container = open_media(path)
     except FFmpegError as error:
         raise ChildError("corrupt_media", f"the media cannot be opened: {error}"[:300]) from error
     with container:

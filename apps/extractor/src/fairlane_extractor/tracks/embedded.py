@@ -11,6 +11,7 @@ from av.subtitles.stream import SubtitleStream
 from av.subtitles.subtitle import AssSubtitle
 from msgspec.structs import replace
 
+from fairlane_extractor.sources.containers import open_media
 from fairlane_extractor.tracks.cues import MOST_CUES, Cue, make_cue
 from fairlane_extractor.tracks.problem import TrackProblem
 from fairlane_extractor.tracks.subtitle_file import plain_text
@@ -22,7 +23,7 @@ LONGEST_CUE_SECONDS: Final = 10.0  # of a cue without an end
 def read_stream(path: Path, index: int, title: str) -> list[Cue]:
     """Return the cues of a stream; `TrackProblem` is raised if it cannot be decoded."""
     try:
-        with av.open(str(path)) as media:
+        with open_media(path) as media:
             return _with_ends(list(_read(media, index, title)))
     except MemoryError:
         raise
