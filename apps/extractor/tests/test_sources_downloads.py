@@ -20,6 +20,7 @@ from apps.extractor.tests.site_server import (
 )
 from fairlane import Retryable
 from fairlane_extractor.media import Media
+from fairlane_extractor.sources import fetch
 from tests.support.eventually import eventually
 
 VTT: Final = "text/vtt"
@@ -88,6 +89,10 @@ async def test_a_page_becomes_a_file_and_its_tracks_files_beside_it(
     assert (local.has_video, local.has_audio, local.width, local.height) == (True, True, 640, 360)
     assert local.seconds == pytest.approx(3, abs=0.3)
     [track] = local.tracks
+    assert [reason.partition(":")[0] for reason in local.lost_tracks] == [
+        "subtitles fr", "subtitles de",
+    ]  # fmt: skip
+    assert "private address" in local.lost_tracks[1]
     assert (track.language, track.format, track.url) == ("en", "vtt", None)
     assert track.path is not None
     assert Path(track.path).read_text() == cues
@@ -278,6 +283,20 @@ async def test_media_that_arrive_too_slowly_are_a_time_out(
     server.answers["/slow.mp4"] = answer
     error = await fetcher.failure(direct(server, "/slow.mp4"), request_seconds=0.5)
     assert (error.code, isinstance(error, Retryable)) == ("timeout", True)
+
+
+async def test_media_that_would_take_more_than_a_day_are_refused(
+    server: Site, fetcher: Fetcher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def answer(exchange: Exchange) -> None:
+        exchange.head(200, {"Content-Type": MP4})
+        exchange.drip(b"x" * 100_000)
+
+    server.answers["/slow.mp4"] = answer
+    media = await fetcher.parse(f"{server.url}/slow.mp4")
+    monkeypatch.setattr(fetch, "DOWNLOAD_SECONDS", 0.5)
+    error = await fetcher.failure(media)
+    assert (error.code, isinstance(error, Retryable)) == ("too_slow", False)
 
 
 async def test_a_page_a_playlist_or_nothing_in_place_of_media_is_refused(

@@ -7,6 +7,7 @@ import sys
 import pytest
 from yt_dlp.networking.common import Response
 from yt_dlp.networking.exceptions import (
+    CertificateVerifyError,
     HTTPError,
     TransportError,
 )
@@ -20,7 +21,7 @@ from yt_dlp.utils import (
 from fairlane_extractor.child_side import ChildError
 from fairlane_extractor.sources.address_guard import PrivateAddress
 from fairlane_extractor.sources.fetch_errors import child_error_of
-from fairlane_extractor.sources.request_meter import RequestMeter, bounds_of_pages
+from fairlane_extractor.sources.request_meter import Refused, RequestMeter, bounds_of_pages
 
 
 def make_meter() -> RequestMeter:
@@ -98,3 +99,30 @@ def test_a_bound_that_was_exceeded_is_the_reason_although_yt_dlp_went_on() -> No
     meter = make_meter()
     meter.refuse(ChildError("too_large", "it is too large"))
     assert child_error_of(DownloadError("ERROR: no formats"), meter).code == "too_large"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ExtractorError("it \x1b[31mfailed\x07 \u202eunavailable", expected=True),
+        TransportError("bad status \x1b[31m\x9b2J"),
+        CertificateVerifyError("of \x1b[31m"),
+        DownloadError("ERROR: half \ud83d"),
+    ],
+)
+def test_a_message_has_no_characters_that_a_terminal_executes(error: Exception) -> None:
+    message = str(child_error_of(error, make_meter()))
+    assert message.isprintable()
+    assert "\ufffd" in message
+
+
+def test_a_download_ends_after_its_time_although_each_block_arrives() -> None:
+    meter = make_meter()
+    meter.end_within(3600.0)
+    meter.begin()
+    meter.count(1)
+    meter.end_within(-1.0)
+    for step in (meter.begin, lambda: meter.count(1)):
+        with pytest.raises(Refused) as raised:
+            step()
+        assert raised.value.error.code == "too_slow"

@@ -10,7 +10,12 @@ from apps.extractor.tests.clips import Cue, copied_clip, cues_file, make_clip
 from apps.extractor.tests.fetching import Fetcher, fetching
 from apps.extractor.tests.site_server import Site
 from fairlane import Permanent
+from fairlane_extractor.child_side import ChildError
+from fairlane_extractor.frames.sampling import FrameSampler, UnreadableFrames
 from fairlane_extractor.sources.side_files import side_tracks
+from fairlane_extractor.speech.sound import open_sound
+from fairlane_extractor.tracks.embedded import read_stream
+from fairlane_extractor.tracks.problem import TrackProblem
 
 CUES: list[Cue] = [(0, 1, "The river is wide.")]
 
@@ -131,3 +136,56 @@ def test_files_beside_a_media_have_their_language_in_their_name(tmp_path: Path) 
         ("walk.one.srt", None, "srt", False),
         ("walk.one.zh-Hans.auto.ass", "zh-Hans", "ass", True),
     ]
+
+
+def test_a_file_beside_a_media_belongs_to_one_media(tmp_path: Path) -> None:
+    """Words after the name are a language and kinds; the longest name of a media decides."""
+    files = ["lecture.srt", "lecture.2.srt", "lecture.2.en.srt", "lecture.part.srt",
+             "lecture.en.srt", "lecture.en.SDH.srt", "lecture.de.forced.cc.srt",
+             "lecture.forced.zh-Hant-TW.srt", "lecture.es-419.srt", "lecture.de.fr.srt",
+             "lecture.sdh.srt", "lecture.en.es.srt"]  # fmt: skip
+    for name in files:
+        cues_file(tmp_path / name, CUES)
+    for name in ("lecture.wav", "lecture.en.wav", "lecture.2.wav", "lecture.es.txt"):
+        (tmp_path / name).touch()
+
+    def beside(name: str) -> list[tuple[str, str | None, str | None]]:
+        tracks = side_tracks(tmp_path / name)
+        return [(Path(one.path or "").name, one.language, one.name) for one in tracks]
+
+    assert beside("lecture.wav") == [
+        ("lecture.de.forced.cc.srt", "de", "forced cc"),
+        ("lecture.es-419.srt", "es-419", None),
+        ("lecture.forced.zh-Hant-TW.srt", "zh-Hant-TW", "forced"),
+        ("lecture.sdh.srt", None, "sdh"),
+        ("lecture.srt", None, None),
+    ]
+    assert beside("lecture.en.wav") == [
+        ("lecture.en.SDH.srt", None, "SDH"),
+        ("lecture.en.es.srt", "es", None),
+        ("lecture.en.srt", None, None),
+    ]
+    assert beside("lecture.2.wav") == [
+        ("lecture.2.en.srt", "en", None), ("lecture.2.srt", None, None),
+    ]  # fmt: skip
+
+
+async def test_the_title_of_a_file_does_not_control_the_line(
+    fetcher: Fetcher, tmp_path: Path
+) -> None:
+    path = copied_clip(tmp_path / "a\u202egpj\u2066\x1b[31m b.mp4", seconds=1, sound="none")
+    assert (await fetcher.parse(str(path))).title == "agpj[31m b"
+
+
+def test_a_list_of_other_files_is_opened_by_no_part(tmp_path: Path) -> None:
+    """FFmpeg would open the clip that the list names."""
+    copied_clip(tmp_path / "clip.mp4", seconds=1, sound="music")
+    path = tmp_path / "list.mp4"
+    path.write_text("ffconcat version 1.0\nfile clip.mp4\n")
+    with pytest.raises(UnreadableFrames):
+        list(FrameSampler(path, threads=1).samples())
+    with pytest.raises(TrackProblem, match="cannot be decoded"):
+        read_stream(path, 2, "track en")
+    with pytest.raises(ChildError) as raised, open_sound(str(path)):
+        pass
+    assert raised.value.code == "corrupt_media"

@@ -14,6 +14,7 @@ from apps.extractor.tests.site_server import HLS, MP4, Exchange, Site, send_file
 from fairlane import BadSetting, Permanent, Retryable
 from fairlane_extractor.child_program import run_child
 from fairlane_extractor.media import Media
+from fairlane_extractor.sources import fetch
 
 
 @pytest.fixture
@@ -161,7 +162,7 @@ async def test_a_short_link_is_resolved_and_its_name_may_not_lead_inside(
     request = {
         "action": "parse", "input": link, "link": link, "folder": str(tmp_path),
         "allow": [server.host], "request_seconds": 10.0, "largest_bytes": 10**9,
-        "longest_seconds": 3600.0,
+        "longest_seconds": 3600.0, "cpu_seconds": 60.0,
     }  # fmt: skip
     media = Media(**await run_child(fetcher.ctx, child, request))
     assert (media.platform, media.address) == ("douyin", target)
@@ -193,3 +194,42 @@ async def test_a_failed_server_that_recovers_is_parsed_by_the_next_try(
     assert (error.code, isinstance(error, Retryable)) == ("http_5xx", True)
     assert len(server.journal) == 1  # the stage retries and counts, and not yt-dlp
     assert (await fetcher.parse(link)).title == "clip"
+
+
+async def test_a_title_with_half_a_character_and_signs_of_direction_is_repaired(
+    server: Site, fetcher: Fetcher
+) -> None:
+    facts = (
+        '{"@context":"https://schema.org","@type":"VideoObject",'
+        f'"contentUrl":"{server.url}/clip.mp4",'
+        '"name":"half \\ud83d end \\u202egpj\\u2066\\u001b[31m","description":"\\udc00"}'
+    )
+    server.file("/clip.mp4", b"x")
+    link = server.html("/watch", f'<script type="application/ld+json">{facts}</script>')
+    media = await fetcher.parse(link)
+    assert media.title == "half \ufffd end gpj[31m"
+
+
+async def test_a_page_that_is_made_to_be_slow_is_refused_after_its_cpu_time(
+    server: Site, fetcher: Fetcher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fetch, "PARSE_CPU_SECONDS", 1.0)
+    link = server.html("/watch", "<html>" + "<video " * 60_000)
+    error = await fetcher.refusal(link)
+    assert (error.code, isinstance(error, Permanent)) == ("unsupported_site", True)
+    assert "1 seconds of CPU time" in str(error)
+
+
+async def test_a_length_that_is_no_number_is_refused_with_a_sentence(
+    server: Site, fetcher: Fetcher
+) -> None:
+    """yt-dlp reads the playlist of a direct link, and this program that of a page."""
+    lines = "#EXTM3U\n#EXT-X-TARGETDURATION:2\n#EXTINF:.,\na.ts\n#EXT-X-ENDLIST\n"
+    direct = server.file("/list.m3u8", lines.encode(), HLS)
+    for link, reason in {
+        server.page("/watch", video="/list.m3u8", type=HLS): "gives '.' as the length of a piece",
+        direct: "has a number that cannot be read",
+    }.items():
+        error = await fetcher.refusal(link)
+        assert error.code == "unsupported_stream"
+        assert reason in str(error)

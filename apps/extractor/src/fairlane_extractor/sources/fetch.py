@@ -14,12 +14,15 @@ from fairlane_extractor.child_program import OutOfMemory, run_child
 from fairlane_extractor.media import LocalMedia, Media, Track
 from fairlane_extractor.settings import Settings
 from fairlane_extractor.sources.address_guard import AllowedAddresses
+from fairlane_extractor.sources.page_text import title_of
 from fairlane_extractor.sources.platforms import LOCAL, link_in
 from fairlane_extractor.sources.probe import check_file, probe
 
 Progress = Callable[[float, str], None]
 
 PARSE_REQUESTS: Final = 6  # a site needs a few requests; each may take its whole time
+PARSE_CPU_SECONDS: Final = 60.0
+DOWNLOAD_SECONDS: Final = 24 * 3600.0  # of a try; a retry goes on where it was
 REMEDY: Final = "try a local upload of the file"
 
 
@@ -81,7 +84,7 @@ async def download(
             ) from error
         raise
     tracks = msgspec.convert(fetched["tracks"], list[Track])
-    return replace(local, tracks=(*tracks, *local.tracks))
+    return replace(local, tracks=(*tracks, *local.tracks), lost_tracks=tuple(fetched["lost"]))
 
 
 def remove_files(folder: Path) -> None:
@@ -118,6 +121,8 @@ def _request(settings: Settings, folder: Path, **facts: str) -> dict[str, Any]:
         "request_seconds": settings.request_seconds,
         "largest_bytes": settings.largest_bytes,
         "longest_seconds": settings.longest_seconds,
+        "cpu_seconds": PARSE_CPU_SECONDS,
+        "download_seconds": DOWNLOAD_SECONDS,
     }
 
 
@@ -125,7 +130,7 @@ def _local_media(input: str) -> Media:
     name = input if os.path.exists(input) else input.strip()  # noqa: PTH110 - no error for any text
     path = Path(os.path.expanduser(name)).absolute()  # noqa: PTH111 - nor for an unknown user
     size = check_file(path)
-    title = " ".join(path.stem.split())
+    title = title_of(path.stem)
     return Media(
         input=input, kind="file", platform=LOCAL, title=title, address=str(path), bytes=size
     )

@@ -40,6 +40,7 @@ def work(request: Mapping[str, Any], send: Send) -> Any:
         folder,
         largest_bytes=request["largest_bytes"],
         longest_seconds=request["longest_seconds"],
+        cpu_seconds=request["cpu_seconds"],
     )
     try:
         if request["action"] == "parse":

@@ -25,6 +25,7 @@ from yt_dlp.utils import (
 
 from fairlane_extractor.child_side import ChildError
 from fairlane_extractor.sources.address_guard import PrivateAddress
+from fairlane_extractor.sources.page_text import printable
 from fairlane_extractor.sources.request_meter import Refused, RequestMeter
 
 _MOST_CAUSES: Final = 50
@@ -80,7 +81,9 @@ def _known_error(cause: BaseException) -> ChildError | None:
         case OSError(errno=errno.ENOSPC | errno.EDQUOT):
             return ChildError("disk_full", "the disk has no space left", retryable=True)
         case CertificateVerifyError():
-            return ChildError("unreachable", f"the certificate of the site is not valid: {cause}")
+            return ChildError(
+                "unreachable", f"the certificate of the site is not valid: {_clean(str(cause))}"
+            )
         case ContentTooShortError() | IncompleteRead():
             return ChildError(
                 "incomplete",
@@ -119,6 +122,10 @@ def _error_of_status(status: int) -> ChildError:
 def _error_by_words(error: BaseException, causes: list[BaseException]) -> ChildError:
     expected = [one for one in causes if isinstance(one, ExtractorError) and one.expected]
     text = _clean(str(expected[0].orig_msg if expected else error))
+    if isinstance(error, ValueError):  # of Python: yt-dlp trusts that a number is one
+        return ChildError(
+            "unsupported_stream", "the page or its playlist has a number that cannot be read"
+        )
     for code, words in _BY_WORDS:
         if re.search(words, text, re.IGNORECASE):
             return ChildError(code, f"the site answered: {text}", retryable=code == "incomplete")
@@ -157,6 +164,6 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 
 
 def _clean(text: str) -> str:
-    """Return a message without its prefix and without advice about options of yt-dlp."""
+    """Return a message on one line, without its prefix and advice about options of yt-dlp."""
     text = _FOR_DEVELOPERS.sub("", _PREFIX.sub("", text.strip()))
-    return " ".join(text.split())[:300].rstrip(" .;:") or "no message"
+    return printable(" ".join(text.split()))[:300].rstrip(" .;:") or "no message"

@@ -10,7 +10,9 @@ import msgspec
 
 from fairlane_extractor.child_side import ChildError
 from fairlane_extractor.media import Media
+from fairlane_extractor.sources.cpu_bound import bounded_cpu
 from fairlane_extractor.sources.media_bounds import too_large, too_long
+from fairlane_extractor.sources.page_text import TITLE_CHARACTERS, title_of, with_whole_characters
 from fairlane_extractor.sources.platforms import WEB, canonical_link, platform_of_link
 from fairlane_extractor.sources.short_links import resolve_short_link
 from fairlane_extractor.sources.site_client import SiteClient
@@ -18,10 +20,9 @@ from fairlane_extractor.sources.subtitle_choice import choose_subtitles
 
 PARSED: Final = "parsed.json"
 VALID_SECONDS: Final = 15 * 60.0  # sites sign their addresses for hours, most of them
-TITLE_CHARACTERS: Final = 300
 _UNNAMED: Final = ("Generic", "HTML5MediaEmbed")  # the extractors of unknown sites
 _LIVE: Final = ("is_live", "is_upcoming")
-_PIECE: Final = re.compile(r"^#EXTINF:\s*([0-9.]+)", re.MULTILINE)
+_PIECE: Final = re.compile(r"^#EXTINF:[ \t]*([0-9.]+)", re.MULTILINE)
 # Lists of formats and pictures of a site are long, and the download needs none of them.
 _UNUSED: Final = (
     "formats", "thumbnails", "automatic_captions", "subtitles", "heatmap", "comments", "chapters",
@@ -33,12 +34,19 @@ Info = dict[str, Any]
 
 class LinkParser:
     def __init__(
-        self, client: SiteClient, folder: Path, *, largest_bytes: int, longest_seconds: float
+        self,
+        client: SiteClient,
+        folder: Path,
+        *,
+        largest_bytes: int,
+        longest_seconds: float,
+        cpu_seconds: float,
     ) -> None:
         self._client = client
         self._folder = folder
         self._largest_bytes = largest_bytes
         self._longest_seconds = longest_seconds
+        self._cpu_seconds = cpu_seconds
 
     def parse(self, input: str, link: str) -> Media:
         """Return the media of a link, and store its description for the download."""
@@ -61,8 +69,10 @@ class LinkParser:
 
     def describe(self, link: str) -> Info:
         """Request the description of the media of a link, and store it."""
-        info = self._extract(canonical_link(resolve_short_link(link, self._client.meter)))
-        self._check(info)
+        meter = self._client.meter
+        with bounded_cpu(meter, self._cpu_seconds):
+            info = self._extract(canonical_link(resolve_short_link(link, meter)))
+            self._check(info)
         info["chosen_subtitles"] = msgspec.to_builtins(choose_subtitles(info))
         self._store(info)
         return info
@@ -95,7 +105,7 @@ class LinkParser:
             info = entries[0] if entries else None
         if info is None:
             raise ChildError("no_media", "the page shows no video and no sound that can be found")
-        return {**info, "n_entries": count}
+        return dict(with_whole_characters({**info, "n_entries": count}))
 
     def _check(self, info: Info) -> None:
         """Refuse media that is live or too long; a playlist of pieces is read to know that."""
@@ -120,7 +130,7 @@ class LinkParser:
         if not pieces:
             raise ChildError("no_media", "the playlist of the media names no pieces")
         if "#EXT-X-ENDLIST" in playlist or "#EXT-X-PLAYLIST-TYPE:VOD" in playlist:
-            info["duration"] = sum(float(piece) for piece in pieces if piece.count(".") < 2)
+            info["duration"] = sum(map(_seconds_of, pieces))
         else:
             info["live_status"] = "is_live"
 
@@ -141,8 +151,19 @@ def _formats_of(info: Info) -> list[Mapping[str, Any]]:
     return list(info.get("requested_formats") or [info])
 
 
+def _seconds_of(piece: str) -> float:
+    try:
+        return float(piece)
+    except ValueError:
+        reason = (
+            f"the playlist of the media gives {piece[:20]!r} as the length of a piece, and a "
+            "number of seconds is expected"
+        )
+        raise ChildError("unsupported_stream", reason) from None
+
+
 def _title(info: Info) -> str:
-    title = " ".join(str(info.get("title") or info.get("id") or "").split())
+    title = title_of(str(info.get("title") or info.get("id") or ""))
     if info.get("extractor_key") in _UNNAMED and info["n_entries"] == 1:
         title = title.removesuffix(" (1)")  # yt-dlp numbers the media of a page, also a single one
     return title[:TITLE_CHARACTERS] or "untitled"

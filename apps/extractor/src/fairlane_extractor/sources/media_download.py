@@ -59,6 +59,7 @@ class MediaDownload:
         finished = self._finished()
         if finished is not None:
             return msgspec.to_builtins(finished)
+        self._client.meter.end_within(self._request["download_seconds"])
         stored_bytes = sum(part.stat().st_size for part in self._folder.glob("part-*"))
         info, parts = self._fetch(stored_bytes)
         tracks, lost = self._download_tracks(info)

@@ -9,6 +9,7 @@ request; those of media are for each block of its body, because a film takes its
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import inf
 from time import monotonic
 from types import FrameType
 from typing import Final
@@ -67,6 +68,7 @@ class RequestMeter:
         self.bounds = bounds
         self._requests = 0
         self._bytes = 0
+        self._total_seconds = self._ends_at = inf
         self._announced: dict[str, int] = {}
         signal.signal(signal.SIGALRM, _interrupt)
 
@@ -74,6 +76,10 @@ class RequestMeter:
         """Count from zero with other bounds; `bytes` are stored from an earlier try."""
         self.bounds, self._requests, self._bytes = bounds, 0, bytes
         self.refusal = self.last_error = None
+
+    def end_within(self, seconds: float) -> None:
+        """Refuse to go on after a time: a server may send a kilobyte a second for years."""
+        self._total_seconds, self._ends_at = seconds, monotonic() + seconds
 
     def refuse(self, error: ChildError) -> Refused:
         self.refusal = self.refusal or error
@@ -88,6 +94,7 @@ class RequestMeter:
                 "give the link of the page that shows the media"
             )
             raise self.refuse(ChildError("no_media", reason))
+        self._check_time()
         self.last_error = None
         return monotonic() + self.bounds.seconds
 
@@ -116,12 +123,21 @@ class RequestMeter:
 
     def count(self, number: int) -> None:
         self._bytes += number
+        self._check_time()
         if self._bytes <= self.bounds.bytes:
             return
         if self.bounds.of_blocks:
             raise self.refuse(too_large(f"more than {self.bounds.bytes:,}", self.bounds.bytes))
         reason = f"the pages of the link have more than {self.bounds.bytes:,} bytes"
         raise self.refuse(ChildError("too_large", reason))
+
+    def _check_time(self) -> None:
+        if monotonic() > self._ends_at:
+            reason = (
+                f"the download was not complete after {self._total_seconds / 3600:,.0f} hours; "
+                "try again when the server is faster"
+            )
+            raise self.refuse(ChildError("too_slow", reason))
 
 
 def _interrupt(_signal: int, _frame: FrameType | None) -> None:

@@ -6,6 +6,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from fairlane_extractor.media import Track
+from fairlane_extractor.sources.page_text import title_of
 
 MOST: Final = 8
 FORMATS: Final = ("vtt", "srt", "ass", "ssa", "ttml")  # the most exact first
@@ -64,4 +65,4 @@ def _is_language(track: Track, language: str) -> bool:
 
 def _tag(language: str) -> str | None:
     """Return the name of a language; yt-dlp has "und" and names of extractors for unknown ones."""
-    return None if language in ("und", "none", "") else language[:40]
+    return None if language in ("und", "none", "") else title_of(language)[:40]
