@@ -1,6 +1,7 @@
 """Merging: each text once, its sources, its times, and no text lost."""
 
 import random
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -38,6 +39,21 @@ def test_segments_of_one_source_become_lines_in_the_order_of_time() -> None:
         Line(start=0, end=3, text="First line", sources=("speech",), confidence=0.8),
         Line(start=4, end=6, text="Second.", sources=("speech",)),
     ]
+
+
+def test_a_long_text_is_several_lines_with_shares_of_its_time() -> None:
+    words = [f"word{n}" for n in range(20_000)]
+    lines = merge([subtitle(10, 50, " ".join(words))])
+    assert " ".join(line.text for line in lines).split() == words
+    assert max(len(line.text) for line in lines) <= 1_000
+    assert (lines[0].start, lines[-1].end) == (10, 50)
+    for one, following in pairwise(lines):
+        assert one.start < one.end == following.start
+    chinese = merge([shown(0, 4, "河边" * 1_000)])
+    assert [len(line.text) for line in chinese] == [1_000, 1_000]
+    assert [(line.start, line.end) for line in chinese] == [(0, 2), (2, 4)]
+    exact = "x" * 999 + " " + "y" * 1_000
+    assert merged(subtitle(0, 1, exact)) == [(one, ("subtitle",)) for one in exact.split()]
 
 
 def test_a_text_that_is_said_and_shown_is_one_line_of_both_sources() -> None:
@@ -188,7 +204,7 @@ def test_a_thousand_texts_at_once_are_compared_in_bounded_work() -> None:
     def text(length: int) -> str:
         return " ".join(chance.choices(words, k=length))
 
-    segments = [shown(0, 100, text(200), confidence=0.9) for _ in range(1_000)]
+    segments = [shown(0, 100, text(100), confidence=0.9) for _ in range(1_000)]
     segments += [said(n / 100, 50, text(20)) for n in range(1_000)]
     assert len(merge(segments)) == 2_000
 

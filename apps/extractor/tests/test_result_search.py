@@ -161,6 +161,25 @@ def test_pages_of_hits_are_the_last_saved_first_and_by_time_within_a_result(
         opened.close()
 
 
+def test_a_hit_in_a_huge_line_is_short(store: ResultStore) -> None:
+    line = "every word of this river " * 8_020 + "the last estuary"
+    chinese = "看这" * 10_000 + "入海口"
+    store.save(result(60, line, chinese, title="endless " * 10_000))
+    for query, number in (("estuary", 0), ("river", 0), ("入海口", 1), ("endless", None)):
+        page = store.search(query, limit=200)
+        assert page.items[0].line == number
+        for hit in page.items:
+            assert len(hit.text) <= 302
+            assert len(hit.title) <= 300
+            assert "".join(part.text for part in hit.parts) == hit.text
+            assert any(part.is_match for part in hit.parts)
+    [hit] = store.search("estuary").items
+    assert hit.text.startswith("…")
+    assert hit.text.endswith("the last estuary")
+    assert store.search("river").items[0].text.endswith("…")
+    store.delete("job-60")
+
+
 def test_long_paragraphs_are_several_passages(store: ResultStore) -> None:
     lines = [f"line {n} alpha" if n == 0 else f"line {n} omega" for n in range(100)]
     saved = result(50, *lines, title="")

@@ -150,12 +150,13 @@ def test_characters_that_no_database_stores_are_removed(store: ResultStore) -> N
     assert [hit.id for hit in store.search("rivers flow").items] == ["job-1"]
 
 
-def test_a_very_long_line_is_stored_and_found_by_its_first_words(store: ResultStore) -> None:
+def test_a_very_long_line_is_stored_and_found_by_its_words(store: ResultStore) -> None:
     words = " ".join(f"{chr(0x20000 + n)}word{n}" * 3 for n in range(5_000))
     store.save(result(1, "x" * 200_000, words))
     assert store.load("job-1") is not None
     assert store.search("x" * 60).items[0].line == 0
     assert store.search("word7").items[0].line == 1
+    assert store.search("word4999").items[0].line == 1
 
 
 def test_threads_that_prepare_and_save_at_the_same_time_wait_for_each_other(

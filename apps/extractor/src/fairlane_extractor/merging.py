@@ -6,6 +6,7 @@ Rules:
 - A subtitle wins over the other sources; between speech and frames the confidence decides.
 - A segment is dropped only if the lines of another source at its time have its text, and those
   lines are then never dropped. So no text is lost.
+- A long text is several lines, which share its time by their lengths.
 - A text that stands much longer than the other one is said (a slide, a watermark) stays, and so
   does a sentence that is only one of several on a slide.
 
@@ -14,7 +15,7 @@ like the sorting, n log n, even if a hostile media shows a thousand texts at onc
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -26,6 +27,7 @@ from fairlane_extractor.paragraphs import number_paragraphs
 from fairlane_extractor.segments import Line, Segment, Source
 
 SOURCES: Final[tuple[Source, ...]] = ("subtitle", "speech", "frame")
+LONGEST_LINE: Final = 1_000  # characters; a hostile subtitle has one cue of megabytes
 LONGEST_WORD: Final = 24
 UNKNOWN_CONFIDENCE: Final = 0.7  # of a segment without a measure
 
@@ -46,6 +48,18 @@ def merge(segments: Iterable[Segment]) -> list[Line]:
     _absorb(frames, speech)
     kept = [one for one in drafts if not one.is_dropped]
     return number_paragraphs(one.as_line() for one in kept)
+
+
+def pieces_of(text: str, longest: int = LONGEST_LINE) -> list[str]:
+    """Split a flat text into pieces of at most this length, at the ends of words where it can."""
+    pieces = []
+    begin = 0
+    while len(text) - begin > longest:
+        space = text.rfind(" ", begin + longest // 2, begin + longest + 1)
+        end = begin + longest if space < 0 else space
+        pieces.append(text[begin:end])
+        begin = end if space < 0 else space + 1
+    return [*pieces, text[begin:]]
 
 
 class _Draft(Struct, eq=False):
@@ -85,18 +99,33 @@ class _Draft(Struct, eq=False):
 
 
 def _cleaned(segments: Iterable[Segment]) -> list[_Draft]:
-    """Return the segments with a text, on one line each, in an order that the input's does not
-    change."""
+    """Return the segments with a text, on one line each or on several if it is long, in an order
+    that the input's does not change."""
     drafts = []
     for one in segments:
         text = flat(one.text)
         if text:
             start = max(0.0, one.start) if math.isfinite(one.start) else 0.0
             end = max(start, one.end) if math.isfinite(one.end) else start
-            drafts.append(
-                _Draft(start, end, text, one.source, one.confidence, one.language, agreeing={})
-            )
+            for begin, stop, piece in _shares(start, end, text):
+                drafts.append(
+                    _Draft(
+                        begin, stop, piece, one.source, one.confidence, one.language, agreeing={}
+                    )
+                )
     return sorted(drafts, key=_order)
+
+
+def _shares(start: float, end: float, text: str) -> Iterator[tuple[float, float, str]]:
+    """Yield the pieces of a text with their shares of its time."""
+    pieces = pieces_of(text)
+    total = sum(map(len, pieces))
+    begin, done = start, 0
+    for piece in pieces:
+        done += len(piece)
+        stop = end if done == total else min(end, start + (end - start) * done / total)
+        yield begin, stop, piece
+        begin = stop
 
 
 def _order(draft: _Draft) -> tuple[float, int, float, str, float, str]:

@@ -9,6 +9,7 @@ from fairlane import BadSetting
 from fairlane_extractor.characters import without_controls
 from fairlane_extractor.results.cursors import encode_cursor
 from fairlane_extractor.results.passages import (
+    LONGEST_EXCERPT,
     best_line,
     decode_passage,
     highlighted,
@@ -85,7 +86,8 @@ def hit_page(rows: Sequence[Row], terms: Sequence[Term], limit: int) -> HitPage:
 def _hit(row: Row, terms: Sequence[Term]) -> Hit:
     _, lines, result_id, title, platform = row
     line = best_line(decode_passage(lines), terms)
+    parts = highlighted(line.text, terms)
     return Hit(
-        id=result_id, title=title, platform=platform, line=line.index, start=line.start,
-        text=line.text, parts=highlighted(line.text, terms),
+        id=result_id, title=title[:LONGEST_EXCERPT], platform=platform, line=line.index,
+        start=line.start, text="".join(part.text for part in parts), parts=parts,
     )  # fmt: skip

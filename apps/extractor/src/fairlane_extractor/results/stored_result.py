@@ -49,7 +49,8 @@ class Part(Struct, frozen=True):
 class Hit(Struct, frozen=True, kw_only=True):
     """A passage with all words of a query, represented by its best line.
 
-    `line` is the index in the lines of the result, and None if the title was found.
+    `line` is the index in the lines of the result, and None if the title was found. `text` is the
+    part of a long line that is around the match.
     """
 
     id: str
