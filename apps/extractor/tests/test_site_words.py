@@ -1,7 +1,9 @@
 """The texts and the types of the page."""
 
+import ast
 import re
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -11,9 +13,14 @@ import fairlane_extractor.site
 from fairlane_extractor.site.task_view import STATUS_OF_STAGE, TaskStatus, stage_name
 
 SCRIPTS: Final = Path(fairlane_extractor.site.__file__).parent / "static" / "js"
+PACKAGE: Final = Path(fairlane_extractor.site.__file__).parents[1]
 COMPILER: Final = Path(__file__).parents[3] / "console" / "node_modules" / ".bin" / "tsc"
 WORD: Final = re.compile(r'^  "([\w.]+)":\s*"(.*)",$', re.MULTILINE)
 USED: Final = re.compile(r"""\bt\(\s*["'`]([\w.]+)["'`]|word: "([\w.]+)\"""")
+
+
+# The place of the code among the arguments of a call; others have it as `code=`.
+CODE_OF_CALL: Final = {"ChildError": 0, "TrackProblem": 0, "_skipped": 0, "_skip": 1}
 
 
 def words(language: str) -> dict[str, str]:
@@ -27,6 +34,34 @@ def test_every_text_has_a_translation_with_the_same_facts() -> None:
     for key, text in english.items():
         facts = set(re.findall(r"{\w+}", text))
         assert set(re.findall(r"{\w+}", chinese[key])) == facts, key
+
+
+def test_every_code_of_an_extraction_has_a_translation() -> None:
+    files = [PACKAGE / "extraction.py", PACKAGE / "child_program.py"]
+    for folder in ("sources", "speech", "frames", "tracks"):
+        files += (PACKAGE / folder).glob("*.py")
+    codes = {code for path in files for code in codes_in(path)}
+    assert len(codes) > 30
+    chinese = words("zh")
+    assert {
+        code for code in codes if not {f"reason.{code}", f"error.{code}"} & set(chinese)
+    } == set()
+
+
+def codes_in(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if not isinstance(node, ast.Call):
+            continue
+        name = getattr(node.func, "id", getattr(node.func, "attr", ""))
+        place = CODE_OF_CALL.get(name, len(node.args))
+        values = [
+            *node.args[place : place + 1],
+            *(k.value for k in node.keywords if k.arg == "code"),
+        ]
+        for value in values:
+            for one in [value.body, value.orelse] if isinstance(value, ast.IfExp) else [value]:
+                if isinstance(one, ast.Constant) and isinstance(one.value, str):
+                    yield one.value
 
 
 def test_every_text_that_a_module_names_exists() -> None:
