@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from apps.extractor.tests.clips import shared_clip, spoken
-from apps.extractor.tests.measures import character_accuracy, word_error_rate
+from apps.extractor.tests.measures import character_accuracy, word_error_rate, words_of
 from fairlane_extractor.child_side import ChildError
 from fairlane_extractor.settings import Settings
 from fairlane_extractor.speech import sherpa, whisper
@@ -19,8 +19,15 @@ from fairlane_extractor.speech.engine import Phrase, Word
 from fairlane_extractor.speech.repetition import is_loop
 from fairlane_extractor.speech.sentences import split_phrase
 from fairlane_extractor.speech.sound import RATE, Block, Samples, open_sound
+from fairlane_extractor.speech.speech_child import load_engine
 
 SENTENCE = "The river is wide."
+FLUENT = (
+    "An old sailor told us that he had crossed the ocean more than twenty times.",
+    "One hundred and twenty steps lead to the top of the tower.",
+    "From there you can see the whole town and the hills behind it.",
+    "We bought some bread and cheese and ate our lunch on a bench near the water.",
+)
 
 
 def decoded(path: Path, **wishes: float | str) -> list[Block]:
@@ -152,6 +159,45 @@ def test_silence_has_no_utterance(level: int) -> None:
     assert [one for block in blocks_of(noise) for one in finder.add(block)] == []
     assert finder.is_silent
     assert finder.position == pytest.approx(20, abs=0.1)
+
+
+@pytest.mark.parametrize("pause", [0.1, 0.15])
+def test_fluent_speech_is_cut_between_its_sentences(pause: float) -> None:
+    gap = np.zeros(round(pause * RATE), np.int16)
+    pieces, gaps, position = [], [], 0
+    for text in FLUENT:
+        voice = spoken(text, "rms")
+        loud = np.flatnonzero(np.abs(voice) > 200)
+        pieces += [voice[loud[0] : loud[-1]], gap]
+        position += len(pieces[-2])
+        gaps.append((position / RATE, (position + len(gap)) / RATE))
+        position += len(gap)
+    cuts = Cuts(longest_seconds=8.0, short_pause_seconds=60, pause_seconds=60)
+    found = utterances(blocks_of(np.concatenate(pieces)), cuts)
+    assert len(found) > 2
+    for one in found[1:]:
+        assert any(begin - 0.05 <= one.start <= end + 0.05 for begin, end in gaps), one.start
+
+
+def test_fluent_speech_is_read_once() -> None:
+    engine = load_engine("moonshine", None, "en")
+    samples = spoken(" ".join(FLUENT), "rms")
+    found = [
+        phrase.text
+        for utterance in utterances(blocks_of(samples), engine.cuts)
+        for phrase in engine.recognise(utterance.samples)
+    ]
+    words = [words_of(text) for text in found]
+    assert word_error_rate(" ".join(FLUENT), " ".join(found)) <= 0.12
+    for one, following in pairwise(words):
+        assert not set(one[-2:]) & set(following[:2])
+
+
+def test_silence_and_noise_have_no_invented_word() -> None:
+    engine = load_engine("moonshine", None, "en")
+    noise = np.random.default_rng(1).normal(0, 900, 2 * RATE).astype(np.int16)
+    for sound in (noise, np.zeros(2 * RATE, np.int16)):
+        assert engine.recognise(sound) == []
 
 
 def test_a_gap_in_the_sound_ends_an_utterance() -> None:

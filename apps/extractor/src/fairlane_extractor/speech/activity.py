@@ -1,12 +1,12 @@
 """Voice activity: the sound is cut into utterances, at pauses if there are any.
 
 Each frame of 30 ms is judged by the detector of WebRTC that pocketsphinx contains. A pause ends an
-utterance; the longer the utterance is already, the shorter the pause may be. Speech without pauses,
-or over music, is cut at the quietest moment before the bound.
+utterance; the longer the utterance is already, the shorter the pause may be. The detector does not
+see the pauses of 0.1 s of fluent speech: at the bound, the levels show the longest of them.
 """
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -21,6 +21,9 @@ STRICTNESS: Final = 2  # of the detector, from 0 to 3
 WINDOW: Final = 10  # frames before an utterance that belong to it,
 ENOUGH: Final = 5  # and how many of them must be speech
 TAIL: Final = 7  # frames of a pause that belong to the utterance before it
+STEP: Final = RATE // 100  # samples of which the level is measured
+SHORTEST_PAUSE: Final = 6  # steps; a consonant can be as silent, but shorter
+PAUSE_LEVEL: Final = 0.03  # of the loud parts: -30 dB
 
 
 class Cuts(NamedTuple):
@@ -46,7 +49,7 @@ class UtteranceFinder:
         self._cuts = cuts
         self._vad = Vad(mode=STRICTNESS, sample_rate=RATE, frame_length=FRAME_SECONDS)
         self._before: deque[tuple[Samples, bool]] = deque(maxlen=WINDOW)
-        self._frames: list[Samples] = []  # of the utterance at hand
+        self._frames: list[tuple[Samples, bool]] = []  # of the utterance at hand
         self._start = 0.0
         self._pause = 0  # frames since the last one with speech
         self._rest: Samples = np.zeros(0, np.int16)
@@ -71,7 +74,7 @@ class UtteranceFinder:
     def finish(self) -> Iterator[Utterance]:
         """Give the utterance that the end of the sound, or a gap in it, ends."""
         if self._frames:
-            yield self._end_at(len(self._frames))
+            yield from self._end_at(len(self._frames))
         self._frames = []
         self._before.clear()
 
@@ -86,36 +89,53 @@ class UtteranceFinder:
         if not self._frames:
             self._before.append((frame, has_speech))
             if sum(flag for _, flag in self._before) >= ENOUGH:
-                self._frames = [one for one, _ in self._before]
+                self._frames = list(self._before)
                 self._start = self.position - len(self._frames) * FRAME_SECONDS
                 self._pause = 0
                 self._before.clear()
             return
-        self._frames.append(frame)
+        self._frames.append((frame, has_speech))
         self._pause = 0 if has_speech else self._pause + 1
         seconds = len(self._frames) * FRAME_SECONDS
         if self._pause * FRAME_SECONDS >= self._pause_needed(seconds):
             kept = len(self._frames) - max(0, self._pause - TAIL)
-            after = self._frames[kept:]
-            yield self._end_at(kept)
+            yield from self._end_at(kept)
+            self._before.extend((one, False) for one, _ in self._frames)
             self._frames = []
-            self._before.extend((one, False) for one in after)
         elif seconds >= self._cuts.longest_seconds:
-            yield self._end_at(self._quietest())
+            yield from self._end_at(round(find_cut(_joined(self._frames)) / FRAME))
+            self._pause = min(self._pause, len(self._frames))
 
     def _pause_needed(self, seconds: float) -> float:
         is_long = seconds >= self._cuts.long_seconds
         return self._cuts.short_pause_seconds if is_long else self._cuts.pause_seconds
 
-    def _quietest(self) -> int:
-        """Return the quietest place in the last third of the utterance at hand."""
-        first = len(self._frames) * 2 // 3
-        energies = np.array([np.square(one, dtype=np.float64).mean() for one in self._frames])
-        smooth = np.convolve(energies, np.ones(5), mode="same")
-        return first + int(smooth[first:-3].argmin())
+    def _end_at(self, count: int) -> Iterator[Utterance]:
+        """End the utterance at hand after that many frames; the others begin the next one."""
+        begin, self._start = self._start, self._start + count * FRAME_SECONDS
+        ended, self._frames = self._frames[:count], self._frames[count:]
+        # The rest after a cut may be a pause, for which an engine would invent words.
+        if sum(has_speech for _, has_speech in ended) >= ENOUGH:
+            yield Utterance(max(0.0, begin), _joined(ended))
 
-    def _end_at(self, count: int) -> Utterance:
-        utterance = Utterance(max(0.0, self._start), np.concatenate(self._frames[:count]))
-        self._frames = self._frames[count:]
-        self._start += count * FRAME_SECONDS
-        return utterance
+
+def find_cut(samples: Samples) -> int:
+    """Return the sample where speech is best cut: in its longest pause, or quietest moment."""
+    steps = samples[: len(samples) // STEP * STEP].reshape(-1, STEP)
+    levels = np.sqrt(np.square(steps, dtype=np.float64).mean(axis=1))
+    first = len(levels) // 3  # an earlier cut would make two where one is enough
+    lowest, highest = np.percentile(levels, (5, 95))
+    is_pause = levels[first:] < max(highest * PAUSE_LEVEL, lowest * 2)
+    edges = np.flatnonzero(np.diff(is_pause, prepend=False, append=False)).reshape(-1, 2)
+    lengths = edges[:, 1] - edges[:, 0]
+    if lengths.max(initial=0) >= SHORTEST_PAUSE:
+        # Of equal ones, the last.
+        begin, end = edges[len(lengths) - 1 - lengths[::-1].argmax()]
+        return (first + int(begin + end) // 2) * STEP
+    late = len(levels) * 2 // 3
+    smooth = np.convolve(np.square(levels), np.ones(SHORTEST_PAUSE), mode="same")
+    return (late + int(smooth[late:-SHORTEST_PAUSE].argmin())) * STEP
+
+
+def _joined(frames: Sequence[tuple[Samples, bool]]) -> Samples:
+    return np.concatenate([samples for samples, _ in frames])
