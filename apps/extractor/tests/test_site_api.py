@@ -17,6 +17,7 @@ from apps.extractor.tests.site_program import LINES, LINK, Script, scripted
 from fairlane import BadSetting, Conflict, NotFound, Permanent
 from fairlane_extractor.program import Extractor
 from fairlane_extractor.segments import Line
+from fairlane_extractor.settings import Settings
 from fairlane_extractor.site import Tasks
 from fairlane_extractor.site.file_access import BadInput
 from fairlane_extractor.site.progress_socket import messages
@@ -323,6 +324,12 @@ async def test_only_files_for_clients_are_inputs(tmp_path: Path) -> None:
             await Tasks(site.extractor).create_task(str(secret))
         for path in (shared / "talk.wav", shared / "missing.wav", uploads / "any.mp4"):
             assert (await site.create(str(path)))["input"] == str(path)
+
+
+def test_folders_for_clients_are_read_from_the_environment(tmp_path: Path) -> None:
+    environment = {"FAIRLANE_EXTRACT_FILES": f"{tmp_path}:~/talks: :more"}
+    read = Settings.from_environment(tmp_path, environment)
+    assert read.files == (tmp_path, Path.home() / "talks", Path.cwd() / "more")
 
 
 async def test_a_file_of_the_terminal_is_extracted_again_and_is_not_sent(tmp_path: Path) -> None:
