@@ -41,7 +41,7 @@ from fairlane.leader.hook_delivery import DAY_SECONDS
 from fairlane.leader.schedule import Rules
 from fairlane.leader.webhook import Hook
 from fairlane.runtime.clock import Clock, SystemClock
-from fairlane.site import Site, SiteApplication, new_site
+from fairlane.site import SiteApplication, new_site
 from fairlane.snapshot import Snapshot, snapshot_from
 from fairlane.store.open_store import store_at
 from fairlane.store.protocol import Store
@@ -76,6 +76,9 @@ class Fairlane:
     number of jobs. `uploads` is the folder to which clients of `asgi()` may send files, each of
     `largest_upload` bytes at most. `secrets_key` encrypts secret parameters in the database: a
     Fernet key, or a list of which the first encrypts; without it FAIRLANE_SECRETS_KEY counts.
+    `site` is an ASGI application that `asgi()` and `serve` serve at `/`, behind the checks of the
+    HTTP API, which is then under `/queue/` with the console; its `public_paths`, such as "/about"
+    or "/static/*", need no token. The lifespan of a Starlette application runs inside the engine's.
     """
 
     def __init__(
@@ -93,6 +96,8 @@ class Fairlane:
         uploads: str | os.PathLike[str] | None = None,
         largest_upload: int = LARGEST_UPLOAD,
         secrets_key: SecretsKey | None = None,
+        site: SiteApplication | None = None,
+        public_paths: Sequence[str] = (),
     ) -> None:
         check_history_limit(keep_history)
         cipher = cipher_for(secrets_key)
@@ -106,7 +111,7 @@ class Fairlane:
         self._only_queues = None if queues is None else tuple(queues)
         self._keep_history = keep_history
         self._uploads = None if uploads is None else Uploads(uploads, largest=largest_upload)
-        self._site: Site | None = None
+        self._site = None if site is None else new_site(site, public_paths)
         self._labels = tuple(labels)
         for label in self._labels:
             check_name("label", label)
@@ -233,21 +238,6 @@ class Fairlane:
         """
         self._declarations.add_hook(hook, name, retry_seconds)
         return hook
-
-    def mount(self, site: SiteApplication, *, public: Sequence[str] = ()) -> None:
-        """Serve an ASGI application of this program at `/`, behind the checks of the HTTP API.
-
-        The console and the API are then under `/queue/`. Every request of the site passes the same
-        checks: the host, the origin, the token or session, the size and type of a body. `public`
-        paths, such as "/about" or "/static/*", need no token. The lifespan of a Starlette or
-        FastAPI application runs inside the engine's.
-        """
-        if self._site is not None:
-            raise UsageError(
-                "a site is mounted already, and an app serves only one; mount both in one "
-                "application, such as Starlette(routes=[Mount(…), Mount(…)])"
-            )
-        self._site = new_site(site, public)
 
     # running
 

@@ -12,7 +12,7 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.websockets import WebSocket
 
-from fairlane import BadSetting, Fairlane, UsageError
+from fairlane import BadSetting, Fairlane
 from tests.support.followers import serving_application
 from tests.support.talking import Client, reaches, said, talking, talking_to
 
@@ -50,8 +50,7 @@ def site(**options: Any) -> Starlette:
 
 
 def program(*, public: tuple[str, ...] = (), **options: Any) -> Fairlane:
-    app = Fairlane("memory://", stop_grace_seconds=0, **options)
-    app.mount(site(), public=public)
+    app = Fairlane("memory://", stop_grace_seconds=0, site=site(), public_paths=public, **options)
 
     @app.task
     async def hello(name: str) -> str:
@@ -189,20 +188,19 @@ async def test_websockets_of_the_site_are_guarded() -> None:
 
 
 async def test_served_by_itself_the_lifespan_of_the_site_is_inside_that_of_the_engine() -> None:
-    app = Fairlane("memory://", stop_grace_seconds=0)
-    seen: list[str] = []
-
-    @app.task
-    async def hello(name: str) -> str:
-        return name
-
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         seen.append(await (await hello.submit("begin")).wait())
         yield
         seen.append(await (await hello.submit("end")).wait())
 
-    app.mount(site(lifespan=lifespan))
+    app = Fairlane("memory://", stop_grace_seconds=0, site=site(lifespan=lifespan))
+    seen: list[str] = []
+
+    @app.task
+    async def hello(name: str) -> str:
+        return name
+
     application = app.asgi()
     transport = httpx.ASGITransport(application)
     async with (
@@ -222,16 +220,12 @@ async def reaches_beside(client: Client, job: str) -> None:
         await reaches(queue, job, "completed")
 
 
-def test_a_wrong_or_second_site_is_refused() -> None:
-    app = Fairlane("memory://")
+def test_a_wrong_site_is_refused() -> None:
     with pytest.raises(BadSetting, match="must be an ASGI application"):
-        app.mount("static")  # type: ignore[arg-type]
+        Fairlane("memory://", site="static")  # type: ignore[arg-type]
     for path in ("static/*", "/sta*ic", "", "*"):
         with pytest.raises(BadSetting, match="is not known"):
-            app.mount(site(), public=[path])
-    app.mount(site())
-    with pytest.raises(UsageError, match="serves only one"):
-        app.mount(site())
+            Fairlane("memory://", site=site(), public_paths=[path])
 
 
 def test_the_document_of_the_api_is_the_same_with_a_site() -> None:

@@ -73,8 +73,8 @@ async def test_a_page_of_a_site_leads_to_the_sign_in_and_back(browser: Browser) 
     async def page_of_site(request: Request) -> Response:
         return HTMLResponse(f"<!doctype html><title>x</title>letter {request.query_params['id']}")
 
-    app = Fairlane("memory://")
-    app.mount(Starlette(routes=[Route("/letters", page_of_site)]))
+    site = Starlette(routes=[Route("/letters", page_of_site)])
+    app = Fairlane("memory://", site=site)
     async with app, served(app, token=OPERATE) as url, visiting(browser) as context:
         page = await context.new_page()
         await page.goto(f"{url}/letters?id=a%26b#top")

@@ -29,6 +29,8 @@ OPTIONS: Final = {
     "largest_upload": "the largest size of such a file in bytes",
     "secrets_key": "a Fernet key that encrypts secret parameters in the database, or a list of "
     "keys of which the first encrypts; without it `FAIRLANE_SECRETS_KEY`",
+    "site": "an ASGI application that is served at `/`, [beside the API](http.md#a-site-beside-it)",
+    "public_paths": "paths of the site that need no token",
 }
 RULES: Final = {
     "cron": ("", "five fields, or `@daily` and the like, in `timezone`"),

@@ -17,11 +17,11 @@ from apps.extractor.tests.clips import copied_clip
 from fairlane import Context
 from fairlane_extractor import program
 from fairlane_extractor.extraction import STAGES, Order
-from fairlane_extractor.program import Extractor, build
+from fairlane_extractor.program import Extractor
 from fairlane_extractor.results import ResultStore, StoredResult
 from fairlane_extractor.segments import Branch, Line
 from fairlane_extractor.settings import Settings
-from fairlane_extractor.site import mount_site
+from fairlane_extractor.site import build_with_site
 
 LINK: Final = "https://video.example/watch?v=walk"
 SIGN: Final = "欢迎来到河边小镇"
@@ -149,8 +149,9 @@ async def scripted(
     def extraction(ctx: Context, order: Order, **facts: Any) -> ScriptedExtraction:
         return ScriptedExtraction(script, ctx, order, **facts)
 
-    extractor = build(Settings(folder=folder, database="memory://", **settings), **options)
-    mount_site(extractor)
+    extractor = build_with_site(
+        Settings(folder=folder, database="memory://", **settings), **options
+    )
     extractor.results.prepare()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(program, "Extraction", extraction)

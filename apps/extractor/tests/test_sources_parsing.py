@@ -151,9 +151,10 @@ async def test_a_live_stream_is_refused_and_a_playlist_that_ended_has_its_length
 
 
 async def test_a_short_link_is_resolved_and_its_name_may_not_lead_inside(
-    server: Site, fetcher: Fetcher, tmp_path: Path
+    server: Site, fetcher: Fetcher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The child resolves `v.douyin.com` to loopback, as a hostile name server may do it."""
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[3]))
     child = "apps.extractor.tests.child_with_names"
     target = f"http://www.iesdouyin.com:{server.port}/watch"
     server.redirect("/abc/", target)

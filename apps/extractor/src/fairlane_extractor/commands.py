@@ -18,9 +18,9 @@ from typer.core import TyperGroup
 from fairlane import FairlaneError, Priority
 from fairlane_extractor.exports import Format, export
 from fairlane_extractor.extraction import Order, Wish
-from fairlane_extractor.program import Extractor, user_extractor
+from fairlane_extractor.program import Extractor
 from fairlane_extractor.settings import MediaPolicy
-from fairlane_extractor.site import mount_site
+from fairlane_extractor.site import build_with_site
 from fairlane_extractor.sources.platforms import classify
 from fairlane_extractor.terminal_run import FAILED, INTERRUPTED, TerminalRun
 
@@ -37,12 +37,10 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON")]
 
 def _own_extractor() -> Extractor:
     try:
-        found = user_extractor()
-        mount_site(found)
+        return build_with_site()
     except (FairlaneError, OSError) as error:  # a setting is wrong
         typer.echo(f"{NAME}: {error}", err=True)
         sys.exit(USAGE)
-    return found
 
 
 extractor: Final = _own_extractor()

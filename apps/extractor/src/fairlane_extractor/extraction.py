@@ -258,10 +258,11 @@ class Extraction:
     def _keep_media(self, local: LocalMedia) -> str | None:
         """Move downloaded media to its final place, or leave it to be removed; return its path."""
         path = Path(local.path)
+        is_upload = path.is_relative_to(self._settings.uploads_folder)
+        if self._order.media == "remove" and (is_upload or path.is_relative_to(self._folder)):
+            return None
         if not path.is_relative_to(self._folder):
             return str(path)  # a file of the user, which stays where it is
-        if self._order.media == "remove":
-            return None
         target = self._media_path(local)
         if path.exists():
             target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -3,6 +3,7 @@
 `fairlane_extractor.program:app` is the app of this user.
 """
 
+import asyncio
 import contextlib
 import os
 import shutil
@@ -17,6 +18,7 @@ from fairlane import Context, Fairlane, JobView, NotFound, free_space
 from fairlane_extractor.extraction import STAGES, Extraction, Order, Wish
 from fairlane_extractor.results import ResultStore, open_store
 from fairlane_extractor.settings import MediaPolicy, Settings
+from fairlane_extractor.uploads import has_live_task, remove_upload
 
 QUEUE: Final = "extract"
 TASK: Final = "extract"
@@ -84,12 +86,20 @@ class Extractor:
             return await Extraction(ctx, order, settings=settings, results=results).execute()
 
         self.extract = extract
-        app.on_end(self._remove_work_of, name="remove work folder")
+        app.on_end(self._clean_up, name="clean up")
+
+    async def _clean_up(self, job: JobView) -> None:
+        """Remove the files of an ended job that no result needs."""
+        if job.queue != QUEUE:
+            return
+        await asyncio.to_thread(self._remove_work_of, job)
+        path = Path(str(job.params["input"]))
+        is_unwanted = job.state == "completed" and job.params.get("media") == "remove"
+        if is_unwanted and not await has_live_task(self.app, path, of=job.id):
+            await asyncio.to_thread(remove_upload, self.settings, self.results, path, of=job.id)
 
     def _remove_work_of(self, job: JobView) -> None:
         """Remove the temporary files of an ended job, and media that belongs to no result."""
-        if job.queue != QUEUE:
-            return
         shutil.rmtree(self.settings.work_folder / job.id, ignore_errors=True)
         if job.state != "completed":
             self.results.delete(job.id)

@@ -3,22 +3,28 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 from starlette.applications import Starlette
 
-from fairlane_extractor.program import Extractor
+from fairlane_extractor.program import Extractor, build
+from fairlane_extractor.settings import Settings
 from fairlane_extractor.site import page, progress_socket, result_routes, task_routes
 from fairlane_extractor.site.problems import HANDLERS
 
 
-def mount_site(extractor: Extractor) -> None:
-    """Serve the page and its API with the app of an extractor."""
-    extractor.app.mount(site_application(extractor))
+def build_with_site(settings: Settings | None = None, **options: Any) -> Extractor:
+    """Create an extractor whose app serves the page and its API as well."""
+    application = site_application()
+    extractor = build(settings, site=application, **options)
+    application.state.extractor = extractor
+    return extractor
 
 
-def site_application(extractor: Extractor) -> Starlette:
+def site_application() -> Starlette:
     @asynccontextmanager
-    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+    async def lifespan(site: Starlette) -> AsyncIterator[None]:
+        extractor: Extractor = site.state.extractor
         await asyncio.to_thread(extractor.results.prepare)
         await extractor.sweep()
         try:
@@ -26,7 +32,7 @@ def site_application(extractor: Extractor) -> Starlette:
         finally:
             await asyncio.to_thread(extractor.results.close)
 
-    application = Starlette(
+    return Starlette(
         routes=[
             *task_routes.ROUTES,
             *result_routes.ROUTES,
@@ -36,5 +42,3 @@ def site_application(extractor: Extractor) -> Starlette:
         exception_handlers=dict(HANDLERS),
         lifespan=lifespan,
     )
-    application.state.extractor = extractor
-    return application
