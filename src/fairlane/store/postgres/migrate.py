@@ -10,6 +10,8 @@ another text of a script is refused: the number of its version says nothing abou
 from functools import cache
 from typing import Final
 
+from asyncpg import InvalidSchemaNameError, UndefinedTableError
+
 from fairlane.errors import SchemaTooNew, StoreUnavailable
 from fairlane.store.migration_scripts import digest, named_scripts, refuse_other_scripts
 from fairlane.store.postgres.address import Address
@@ -34,10 +36,13 @@ async def migrate(connection: Connection, address: Address) -> None:
     """Apply the missing scripts in one transaction."""
     known = len(migrations())
     with translated(address):
-        async with connection.transaction():
-            version = await version_of(connection, address)
-            if version == known and await _can_commit(connection, address):
-                return
+        try:
+            async with connection.transaction():
+                version = await version_of(connection, address)
+                if version == known and await _can_commit(connection, address):
+                    return
+        except (UndefinedTableError, InvalidSchemaNameError):
+            pass  # another process commits its migration now; the lock below waits for it
         async with connection.transaction():
             await connection.execute(
                 "SELECT pg_advisory_xact_lock($1)", address.lock_key("migration")
