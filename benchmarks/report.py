@@ -73,6 +73,7 @@ NAMES = {
     "postgres": "PostgreSQL",
     "followers": "SQLite, with followers",
     "compressor": "pictures and videos",
+    "extractor": "clips of known text",
 }
 WORDS = {True: "reached", False: "not reached", None: "not measured"}
 
