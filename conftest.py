@@ -14,5 +14,5 @@ for _number, _usual in (
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Return one worker more than cores: tests wait for processes for 40 % of their time."""
+    """Return one worker more than cores: many tests wait for processes and browsers."""
     return (os.cpu_count() or 1) + 1
